@@ -1,7 +1,7 @@
 import { type StatusDocument, statusAnswer } from '../contract/status-answer.ts';
 import { plural } from '../runtime/plural.ts';
 import { whyUnfit } from './fleet/fleet-text.ts';
-import { age, ageOf, clip, formatTable, printable } from './io/format-text.ts';
+import { age, ageOf, type Columns, clip, formatTable, printable, tableText } from './io/format-text.ts';
 
 /** As a service answers `/readyz?verbose` and `/status`. */
 export interface StatusAnswers {
@@ -111,117 +111,78 @@ function doubts({ trust }: StatusDocument, nowMs: number): string[] {
 }
 
 function subjects(data: StatusDocument, nowMs: number): string[] {
-  const old = (at: string | null) => (at === null ? '-' : ageOf(at, nowMs));
-  const { lag, lane, commands } = data;
-  const holder = lane.holder === null ? 'held by no process' : `held by ${lane.holder}`;
+  const old = (at: string | null) => (at === null ? undefined : ageOf(at, nowMs));
+  const { lag, commands, sources } = data;
+  const silent = (data.unanswered ?? []).map(({ instance, code }) => ({ instance, unresolved: code }));
   return [
-    ...block(
-      'accounts',
-      [
-        ...data.accounts.map((row) => [
-          ...[
-            row.account,
-            row.stream,
-            stateOf(row),
-            old(row.since),
-            old(row.lastEvent),
-            old(row.lastResync),
-            old(row.lastAudit),
-          ],
-          ...[String(row.silentLosses), row.lastError ?? '-'],
-        ]),
-      ],
-      ['ACCOUNT', 'STREAM', 'STATE', 'FOR', 'EVENT', 'READ', 'AUDIT', 'LOST', 'LAST ERROR'],
-    ),
-    ...block(
+    ...table('accounts', data.accounts, {
+      ...{ ACCOUNT: 'account', STREAM: 'stream', STATE: stateOf, FOR: ({ since }) => old(since) },
+      ...{ EVENT: ({ lastEvent }) => old(lastEvent), READ: ({ lastResync }) => old(lastResync) },
+      ...{ AUDIT: ({ lastAudit }) => old(lastAudit), LOST: 'silentLosses', 'LAST ERROR': 'lastError' },
+    }),
+    ...table(
       'way of the data',
       [
-        ['socket to Postgres', plural(lag.ingestQueued, 'row'), old(lag.unsettledOldest)],
-        ['Postgres to Kafka, updates', plural(lag.relayRows, 'row'), old(lag.relayOldest)],
-        ['Postgres to Kafka, state', plural(lag.stateRows, 'row'), '-'],
-        ['Postgres to Kafka, outcomes', plural(lag.outcomeRows, 'row'), '-'],
+        { hop: 'socket to Postgres', rows: lag.ingestQueued, oldest: lag.unsettledOldest },
+        { hop: 'Postgres to Kafka, updates', rows: lag.relayRows, oldest: lag.relayOldest },
+        { hop: 'Postgres to Kafka, state', rows: lag.stateRows, oldest: null },
+        { hop: 'Postgres to Kafka, outcomes', rows: lag.outcomeRows, oldest: null },
       ],
-      ['HOP', 'WAITING', 'OLDEST'],
+      { HOP: 'hop', WAITING: ({ rows }) => plural(rows, 'row'), OLDEST: ({ oldest }) => old(oldest) },
     ),
-    ...block(
-      'instances',
-      [
-        ...(data.instances ?? []).map((row) => [
-          ...[
-            row.instance,
-            row.trusted ? 'yes' : 'no',
-            `${row.updatesPerSecond}`,
-            String(row.ingestQueued),
-            String(row.relayRows),
-          ],
-          row.unresolved === null ? '-' : String(row.unresolved),
-        ]),
-        ...(data.unanswered ?? []).map(({ instance, code }) => [instance, 'no answer', '-', '-', '-', code]),
-      ],
-      ['INSTANCE', 'TRUSTED', 'UPDATES/S', 'TO STORE', 'TO KAFKA', 'UNRESOLVED'],
-    ),
-    ...block('lane', [
-      [`lane ${lane.lane}, ${holder}${lane.holder === lane.instance ? ' (this process)' : ''} for ${old(lane.since)}`],
-      [
-        `epoch ${lane.epoch}, ${plural(lane.takeovers, 'takeover')} by this process, which ${lane.mayAct ? 'may' : 'may not'} act now`,
-      ],
-      ...(lane.drained
-        ? [['drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)']]
-        : []),
-      ...(lane.unfit === null ? [] : [[`unfit, so it gives its accounts to others: ${whyUnfit[lane.unfit]}`]]),
-    ]),
+    ...table('instances', [...(data.instances ?? []), ...silent], {
+      ...{ INSTANCE: 'instance', TRUSTED: (row) => ('trusted' in row ? (row.trusted ? 'yes' : 'no') : 'no answer') },
+      'UPDATES/S': (row) => ('trusted' in row ? row.updatesPerSecond : undefined),
+      'TO STORE': (row) => ('trusted' in row ? row.ingestQueued : undefined),
+      'TO KAFKA': (row) => ('trusted' in row ? row.relayRows : undefined),
+      UNRESOLVED: 'unresolved',
+    }),
+    ...laneFacts(data, nowMs),
     ...block(
       'unresolved commands',
-      commands.unresolved ? [[String(commands.unresolved), `oldest ${old(commands.oldestUnresolved)}`]] : [],
+      commands.unresolved ? [[String(commands.unresolved), `oldest ${old(commands.oldestUnresolved) ?? '-'}`]] : [],
     ),
     ...block(
       'halts',
-      data.halts.map(({ scope, cause, since, by, reason }) => [scope, cause, old(since), by, reason]),
+      data.halts.map(({ scope, cause, since, by, reason }) => [scope, cause, old(since) ?? '-', by, reason]),
     ),
     ...block(
       'quarantine',
       (data.quarantine ?? []).map(({ stream, reason, rows }) => [stream, reason, plural(rows, 'row')]),
     ),
-    ...block('orders that the platform does not know', [
-      ...data.absentOrders.map(({ account, stream, what, orders, first }) => [
-        account,
-        stream,
-        what,
-        String(orders),
-        first,
-      ]),
-    ]),
     ...block(
-      'connections',
-      [
-        ...data.sources.map(({ credential, stream, connected, lastFrame, lastEvent, lastEnd, lastEndAt }) => [
-          ...[
-            credential,
-            stream,
-            connected ? 'open' : lastEnd === null ? 'none' : 'cut',
-            old(lastFrame),
-            old(lastEvent),
-          ],
-          lastEnd === null ? '-' : `${old(lastEndAt)} ago: ${lastEnd}`,
-        ]),
-      ],
-      ['CREDENTIAL', 'STREAM', 'NOW', 'FRAME', 'EVENT', 'LAST END'],
+      'orders that the platform does not know',
+      data.absentOrders.map(({ account, stream, what, orders, first }) => [account, stream, what, `${orders}`, first]),
     ),
-    ...block(
-      'logins',
-      [
-        ...data.credentials.map(({ credential, state, expires, lastError }) => [
-          ...[
-            credential,
-            state,
-            expires === null ? '-' : age(Math.max(0, Math.round((Date.parse(expires) - nowMs) / 1000))),
-          ],
-          lastError ?? '-',
-        ]),
-      ],
-      ['CREDENTIAL', 'STATE', 'TOKEN ENDS IN', 'LAST ERROR'],
-    ),
+    ...table('connections', sources, {
+      ...{ CREDENTIAL: 'credential', STREAM: 'stream' },
+      NOW: ({ connected, lastEnd }) => (connected ? 'open' : lastEnd === null ? 'none' : 'cut'),
+      ...{ FRAME: ({ lastFrame }) => old(lastFrame), EVENT: ({ lastEvent }) => old(lastEvent) },
+      'LAST END': ({ lastEnd, lastEndAt }) =>
+        lastEnd === null ? undefined : `${old(lastEndAt) ?? '-'} ago: ${lastEnd}`,
+    }),
+    ...table('logins', data.credentials, {
+      ...{ CREDENTIAL: 'credential', STATE: 'state' },
+      'TOKEN ENDS IN': ({ expires }) =>
+        expires === null ? undefined : age(Math.max(0, Math.round((Date.parse(expires) - nowMs) / 1000))),
+      'LAST ERROR': 'lastError',
+    }),
   ];
+}
+
+function laneFacts({ lane }: StatusDocument, nowMs: number): string[] {
+  const holder = lane.holder === null ? 'held by no process' : `held by ${lane.holder}`;
+  const since = lane.since === null ? '-' : ageOf(lane.since, nowMs);
+  return block('lane', [
+    [`lane ${lane.lane}, ${holder}${lane.holder === lane.instance ? ' (this process)' : ''} for ${since}`],
+    [
+      `epoch ${lane.epoch}, ${plural(lane.takeovers, 'takeover')} by this process, which ${lane.mayAct ? 'may' : 'may not'} act now`,
+    ],
+    ...(lane.drained
+      ? [['drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)']]
+      : []),
+    ...(lane.unfit === null ? [] : [[`unfit, so it gives its accounts to others: ${whyUnfit[lane.unfit]}`]]),
+  ]);
 }
 
 /** With the platform's own word if it forbids placing. */
@@ -230,11 +191,17 @@ function stateOf({ state, platformStatus, placeable, unlistedSince }: StatusDocu
   return placeable === false ? `${state}, ${platformStatus ?? 'no status'}` : state;
 }
 
-/** A title, and its rows below their heading; nothing without rows. */
-function block(title: string, rows: readonly (readonly string[])[], heading?: readonly string[]): string[] {
-  if (rows.length === 0) return [];
-  const lines = formatTable(heading === undefined ? rows : [heading, ...rows])
-    .trimEnd()
-    .split('\n');
+/** A title, and its rows below it; nothing without rows. */
+function block(title: string, rows: readonly (readonly string[])[]): string[] {
+  return titled(title, rows.length === 0 ? '' : formatTable(rows));
+}
+
+function table<Row>(title: string, rows: readonly Row[], columns: Columns<Row>): string[] {
+  return titled(title, rows.length === 0 ? '' : tableText(rows, columns));
+}
+
+function titled(title: string, text: string): string[] {
+  if (text === '') return [];
+  const lines = text.trimEnd().split('\n');
   return ['', title, ...lines.map((line) => `  ${line}`)];
 }

@@ -12,7 +12,6 @@ export const reasonsForLength: Readonly<Record<string, string>> = {
   'src/observability/metrics.ts processMetrics': 'a table of metrics',
   'src/observability/pipeline-metrics.ts ingestMetrics': 'a table of metrics',
   'src/observability/source-metrics.ts sourceMetrics': 'a table of metrics',
-  'src/cli/format-status.ts subjects': 'a table: one row for each subject of the status',
   'src/store/commands/postgres-journal.ts createPostgresJournal':
     'a table: each method of the port and the statement that does it',
 };

@@ -16,7 +16,7 @@ export function formatTable(rows: readonly (readonly string[])[], paint = (cell:
 }
 
 /** A column's heading, and the field or the words to show. */
-type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => unknown)>>;
+export type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => unknown)>>;
 
 /**
  * A table with texts from outside, safe for a terminal; a missing value is a dash. `none`: the

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
 import { type Ports, pause } from './ports.ts';
-import { type Answer, sentenceOf } from './rest.ts';
+import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
 export interface PolledState<T> {
   /** The newest answer; undefined: there was none yet. */
@@ -58,4 +58,13 @@ export class Polled<T> {
   again(): void {
     this.resting.abort();
   }
+}
+
+/** An answer of REST that is read again and again. */
+export function polledAt<T>(
+  { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
+  path: string,
+  everyMs: (value: T | undefined) => number,
+): Polled<T> {
+  return new Polled<T>(ports, { read: (signal) => rest.get<T>(path, {}, signal), everyMs });
 }

@@ -4,13 +4,14 @@ import type { AccountRepairDocument } from '../../contract/account-answers.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { Link } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { type AccountRow, countText, stateWords } from '../state/account-rows.ts';
 import { addressOf, blotterAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
-import { Polled } from '../state/polled.ts';
+import { polledAt } from '../state/polled.ts';
 
 interface DetailProps {
   readonly state: ConsoleState;
@@ -69,13 +70,9 @@ function factsOf(row: AccountRow, status: StatusDocument | undefined): VNode {
 
 function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'accountId' | 'done'>) {
   const repairs = useMemo(() => {
-    const read = (signal: AbortSignal) =>
-      state.rest.get<Repairs>(`/v1/accounts/${encodeURIComponent(accountId)}/repairs`, {}, signal);
+    const path = `/v1/accounts/${encodeURIComponent(accountId)}/repairs`;
     // A read under way ends within seconds.
-    return new Polled<Repairs>(state.ports, {
-      read,
-      everyMs: (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000),
-    });
+    return polledAt<Repairs>(state, path, (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000));
   }, [state, accountId]);
   const shown = usePolled(repairs);
   useEffect(() => repairs.again(), [repairs, done]);
@@ -90,18 +87,9 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
         ) : shown.value.items.length === 0 ? (
           <p class="hint panel-body">None yet.</p>
         ) : (
-          <table class="list roomy" aria-label="Reads that were asked for">
-            <thead>
-              <tr>
-                <th scope="col">Asked</th>
-                <th scope="col">Read</th>
-                <th scope="col">Stream</th>
-                <th scope="col">Result</th>
-                <th scope="col">Reason</th>
-              </tr>
-            </thead>
-            <tbody>{shown.value.items.map((repair) => repairRow(repair, nowMs))}</tbody>
-          </table>
+          <Table class="roomy" label="Reads that were asked for" head={['Asked', 'Read', 'Stream', 'Result', 'Reason']}>
+            {shown.value.items.map((repair) => repairRow(repair, nowMs))}
+          </Table>
         )}
       </div>
     </>

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { number, Table, unseen } from '../parts/table.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 import { type AccountRow, auditText, isTokenLate, stateWords } from '../state/account-rows.ts';
 import type { ReadKind } from './read-dialog.tsx';
@@ -17,32 +18,22 @@ interface TableProps {
 /** One row for each account and stream. */
 export function AccountTable({ rows, chosen, nowMs, open, ask }: TableProps) {
   return (
-    <table class="list accounts">
-      <thead>
-        <tr>
-          <th scope="col">Account</th>
-          <th scope="col">State</th>
-          <th scope="col">Last event</th>
-          <th scope="col">Last complete read</th>
-          <th scope="col">Last audit</th>
-          <th scope="col" class="number" title="Changes that the stream lost and an audit found, in the last hour">
-            Lost, last hour
-          </th>
-          <th scope="col" class="number">
-            Open orders
-          </th>
-          <th scope="col" class="number" title="Until the token ends; it is renewed before">
-            Token
-          </th>
-          {ask !== undefined && (
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>{rows.map((row) => rowOf(row, { chosen, nowMs, open, ask }))}</tbody>
-    </table>
+    <Table
+      class="accounts"
+      head={[
+        'Account',
+        'State',
+        'Last event',
+        'Last complete read',
+        'Last audit',
+        number('Lost, last hour', 'Changes that the stream lost and an audit found, in the last hour'),
+        number('Open orders'),
+        number('Token', 'Until the token ends; it is renewed before'),
+        ask !== undefined && unseen('Actions'),
+      ]}
+    >
+      {rows.map((row) => rowOf(row, { chosen, nowMs, open, ask }))}
+    </Table>
   );
 }
 

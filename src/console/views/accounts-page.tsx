@@ -7,7 +7,7 @@ import { usePolled } from '../parts/use-polled.ts';
 import { useValue } from '../parts/use-value.ts';
 import { type AccountRow, sortedAccounts } from '../state/account-rows.ts';
 import { addressOf } from '../state/address.ts';
-import { Polled } from '../state/polled.ts';
+import { polledAt } from '../state/polled.ts';
 import { AccountDetail } from './account-detail.tsx';
 import { AccountTable } from './account-table.tsx';
 import { absentOrders, connections, credentials } from './connections.tsx';
@@ -21,14 +21,7 @@ const mostRows = 200;
 /** Each account and stream: whether it is current, and what a person can do if not. */
 export function AccountsPage({ state, query }: ScreenProps) {
   const go = useContext(Go);
-  const accounts = useMemo(
-    () =>
-      new Polled<AccountListDocument>(state.ports, {
-        read: (signal) => state.rest.get('/v1/accounts', {}, signal),
-        everyMs: () => everyMs,
-      }),
-    [state],
-  );
+  const accounts = useMemo(() => polledAt<AccountListDocument>(state, '/v1/accounts', () => everyMs), [state]);
   const shown = usePolled(accounts);
   const { status } = useValue(state.status.state);
   const [asking, setAsking] = useState<{ readonly kind: ReadKind; readonly row: AccountRow } | undefined>(undefined);

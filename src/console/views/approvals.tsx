@@ -3,6 +3,7 @@ import type { ApprovalDocument } from '../../contract/halt-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
 import { scopeText } from '../parts/halt-words.ts';
+import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
@@ -29,19 +30,9 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
     <>
       <h2>Waiting for a second person</h2>
       <div class="panel">
-        <table class="list">
-          <thead>
-            <tr>
-              <th scope="col">Request</th>
-              <th scope="col">Asked for by</th>
-              <th scope="col">Until</th>
-              <th scope="col">
-                <span class="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>{value.items.map((each) => lineOf(each, state, () => setAsked(each)))}</tbody>
-        </table>
+        <Table head={['Request', 'Asked for by', 'Until', unseen('Actions')]}>
+          {value.items.map((each) => lineOf(each, state, () => setAsked(each)))}
+        </Table>
       </div>
       {asked !== undefined && (
         <ActionDialog

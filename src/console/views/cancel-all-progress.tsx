@@ -4,6 +4,7 @@ import type { CancelAllDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { Link } from '../parts/link.tsx';
+import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
@@ -116,46 +117,34 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
   if (lines.length === 0) return undefined;
   return (
     <>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Account</th>
-            <th scope="col">Order</th>
-            <th scope="col">Cancel</th>
-            <th scope="col">
-              <span class="unseen">Command</span>
-            </th>
+      <Table head={['Account', 'Order', 'Cancel', unseen('Command')]}>
+        {lines.slice(0, mostLines).map(({ order, state, word, why, status }) => (
+          <tr key={order.orderId}>
+            <td>{order.accountId}</td>
+            <td>
+              <Link class="id" to={orderAddress(order)}>
+                {order.orderId}
+              </Link>
+            </td>
+            <td>
+              <span class={`swept ${state === 'not cancelled' ? 'not-cancelled' : state}`}>
+                {status === undefined ? wordText(word) : statusText(status)}
+              </span>
+              {state !== 'done' && why !== undefined && (
+                <>
+                  {' '}
+                  <span class="soft">{why}</span>
+                </>
+              )}
+            </td>
+            <td>
+              {order.commandId !== undefined && (
+                <Link to={addressOf('command', { commandId: order.commandId })}>all steps</Link>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.slice(0, mostLines).map(({ order, state, word, why, status }) => (
-            <tr key={order.orderId}>
-              <td>{order.accountId}</td>
-              <td>
-                <Link class="id" to={orderAddress(order)}>
-                  {order.orderId}
-                </Link>
-              </td>
-              <td>
-                <span class={`swept ${state === 'not cancelled' ? 'not-cancelled' : state}`}>
-                  {status === undefined ? wordText(word) : statusText(status)}
-                </span>
-                {state !== 'done' && why !== undefined && (
-                  <>
-                    {' '}
-                    <span class="soft">{why}</span>
-                  </>
-                )}
-              </td>
-              <td>
-                {order.commandId !== undefined && (
-                  <Link to={addressOf('command', { commandId: order.commandId })}>all steps</Link>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {lines.length > mostLines && (
         <p class="hint">{lines.length - mostLines} more orders are counted above and not listed.</p>
       )}

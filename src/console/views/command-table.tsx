@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { Age } from '../parts/age.tsx';
 import { commandStateText, commandTone, termsText } from '../parts/command-words.ts';
 import { Link } from '../parts/link.tsx';
+import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { addressOf, orderAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
@@ -19,25 +20,16 @@ export function commandTable(
 ): VNode {
   const nowMs = state.ports.nowMs();
   return (
-    <table class="list" aria-label="Commands">
-      <thead>
-        <tr>
-          <th>Outcome</th>
-          <th>Age or time</th>
-          <th>What</th>
-          {!ofOneOrder && <th>Account</th>}
-          <th>Caller’s reference</th>
-          {!ofOneOrder && <th>Order</th>}
+    <Table
+      label="Commands"
+      head={['Outcome', 'Age or time', 'What', !ofOneOrder && 'Account', 'Caller’s reference', !ofOneOrder && 'Order']}
+    >
+      {rows.map((row) => (
+        <tr key={row.commandId} class={isUnresolved(row) ? 'unresolved' : ''}>
+          {cellsOf(row, { state, nowMs, ofOneOrder })}
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.commandId} class={isUnresolved(row) ? 'unresolved' : ''}>
-            {cellsOf(row, { state, nowMs, ofOneOrder })}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { Link } from '../parts/link.tsx';
+import { number, Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { orderAddress } from '../state/address.ts';
 
@@ -13,30 +14,22 @@ export function absentOrders({ absentOrders: all }: StatusDocument): VNode | nul
       <h2>Orders that the platform does not know</h2>
       <p class="hint">They stay open here until the platform shows them again; nothing is concluded from its answer.</p>
       <div class="panel">
-        <table class="list roomy" aria-label="Orders that the platform does not know">
-          <thead>
-            <tr>
-              <th scope="col">Account</th>
-              <th scope="col">Reason</th>
-              <th scope="col" class="number">
-                Orders
-              </th>
-              <th scope="col">The first of them</th>
+        <Table
+          class="roomy"
+          label="Orders that the platform does not know"
+          head={['Account', 'Reason', number('Orders'), 'The first of them']}
+        >
+          {all.map(({ account, stream, what, orders, first }) => (
+            <tr key={`${stream} ${account} ${what}`}>
+              <td>
+                {account} <span class="soft">{stream}</span>
+              </td>
+              <td>{what}</td>
+              <td class="number">{orders}</td>
+              <td class="id">{linksTo(stream, first)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {all.map(({ account, stream, what, orders, first }) => (
-              <tr key={`${stream} ${account} ${what}`}>
-                <td>
-                  {account} <span class="soft">{stream}</span>
-                </td>
-                <td>{what}</td>
-                <td class="number">{orders}</td>
-                <td class="id">{linksTo(stream, first)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
     </>
   );
@@ -62,38 +55,30 @@ export function connections({ sources }: StatusDocument, nowMs: number): VNode {
         {sources.length === 0 ? (
           <p class="hint panel-body">This instance has no connection to the platform.</p>
         ) : (
-          <table class="list roomy" aria-label="Connections">
-            <thead>
-              <tr>
-                <th scope="col">Login</th>
-                <th scope="col">Stream</th>
-                <th scope="col">State</th>
-                <th scope="col">Last message</th>
-                <th scope="col">Last event</th>
-                <th scope="col">Last end</th>
+          <Table
+            class="roomy"
+            label="Connections"
+            head={['Login', 'Stream', 'State', 'Last message', 'Last event', 'Last end']}
+          >
+            {sources.map((source) => (
+              <tr key={`${source.credential} ${source.stream}`}>
+                <td>{source.credential}</td>
+                <td>{source.stream}</td>
+                <td>{connectionState(source)}</td>
+                <td>{timeText(source.lastFrame ?? undefined, nowMs)}</td>
+                <td>{timeText(source.lastEvent ?? undefined, nowMs)}</td>
+                <td>
+                  {source.lastEndAt === null ? (
+                    '–'
+                  ) : (
+                    <>
+                      {timeText(source.lastEndAt, nowMs)} <span class="outside">{source.lastEnd}</span>
+                    </>
+                  )}
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {sources.map((source) => (
-                <tr key={`${source.credential} ${source.stream}`}>
-                  <td>{source.credential}</td>
-                  <td>{source.stream}</td>
-                  <td>{connectionState(source)}</td>
-                  <td>{timeText(source.lastFrame ?? undefined, nowMs)}</td>
-                  <td>{timeText(source.lastEvent ?? undefined, nowMs)}</td>
-                  <td>
-                    {source.lastEndAt === null ? (
-                      '–'
-                    ) : (
-                      <>
-                        {timeText(source.lastEndAt, nowMs)} <span class="outside">{source.lastEnd}</span>
-                      </>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         )}
       </div>
     </>
@@ -124,28 +109,18 @@ export function credentials({ credentials: all }: StatusDocument, nowMs: number)
     <>
       <h2>Logins</h2>
       <div class="panel">
-        <table class="list roomy" aria-label="Logins">
-          <thead>
-            <tr>
-              <th scope="col">Login</th>
-              <th scope="col">Token</th>
-              <th scope="col">Ends</th>
-              <th scope="col">Last error</th>
+        <Table class="roomy" label="Logins" head={['Login', 'Token', 'Ends', 'Last error']}>
+          {all.map(({ credential, state, expires, lastError }) => (
+            <tr key={credential}>
+              <td>{credential}</td>
+              <td>
+                <span class={`badge ${state === 'held' ? 'good' : 'warn'}`}>{tokens[state] ?? state}</span>
+              </td>
+              <td>{timeText(expires ?? undefined, nowMs)}</td>
+              <td class="outside">{lastError ?? '–'}</td>
             </tr>
-          </thead>
-          <tbody>
-            {all.map(({ credential, state, expires, lastError }) => (
-              <tr key={credential}>
-                <td>{credential}</td>
-                <td>
-                  <span class={`badge ${state === 'held' ? 'good' : 'warn'}`}>{tokens[state] ?? state}</span>
-                </td>
-                <td>{timeText(expires ?? undefined, nowMs)}</td>
-                <td class="outside">{lastError ?? '–'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
     </>
   );

@@ -1,17 +1,15 @@
 import { useMemo } from 'preact/hooks';
 import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { number, Table } from '../parts/table.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { countText } from '../state/account-rows.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { Polled } from '../state/polled.ts';
+import { polledAt } from '../state/polled.ts';
 
 /** The readers of the topics, and how far each is behind. */
 export function ConsumerGroups({ state }: { readonly state: ConsoleState }) {
-  const consumers = useMemo(() => {
-    const read = (signal: AbortSignal) => state.rest.get<ConsumersDocument>('/v1/consumers', {}, signal);
-    return new Polled<ConsumersDocument>(state.ports, { read, everyMs: () => 6_000 });
-  }, [state]);
+  const consumers = useMemo(() => polledAt<ConsumersDocument>(state, '/v1/consumers', () => 6_000), [state]);
   const shown = usePolled(consumers);
   return (
     <section>
@@ -26,36 +24,29 @@ export function ConsumerGroups({ state }: { readonly state: ConsoleState }) {
 function tableOf({ items }: ConsumersDocument) {
   if (items.length === 0) return <p class="hint panel-body">No group has committed a place in our topics yet.</p>;
   return (
-    <table class="list roomy" aria-label="Consumer groups">
-      <thead>
-        <tr>
-          <th scope="col">Group</th>
-          <th scope="col">Topic</th>
-          <th scope="col" class="number" title="Records up to the end of the topic that the group has not committed">
-            Behind by
-          </th>
-          <th scope="col" class="number">
-            Partitions
-          </th>
-          <th scope="col" class="number" title="They are not counted in “behind by”">
-            Without a place
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {items.flatMap(({ groupId, topics }) =>
-          topics.map(({ topic, lag, partitions, uncommitted }) => (
-            <tr key={`${groupId} ${topic}`}>
-              <td class="outside">{groupId}</td>
-              <td>{topic}</td>
-              <td class="number">{lag}</td>
-              <td class="number">{partitions}</td>
-              <td class="number">{uncommitted}</td>
-            </tr>
-          )),
-        )}
-      </tbody>
-    </table>
+    <Table
+      class="roomy"
+      label="Consumer groups"
+      head={[
+        'Group',
+        'Topic',
+        number('Behind by', 'Records up to the end of the topic that the group has not committed'),
+        number('Partitions'),
+        number('Without a place', 'They are not counted in “behind by”'),
+      ]}
+    >
+      {items.flatMap(({ groupId, topics }) =>
+        topics.map(({ topic, lag, partitions, uncommitted }) => (
+          <tr key={`${groupId} ${topic}`}>
+            <td class="outside">{groupId}</td>
+            <td>{topic}</td>
+            <td class="number">{lag}</td>
+            <td class="number">{partitions}</td>
+            <td class="number">{uncommitted}</td>
+          </tr>
+        )),
+      )}
+    </Table>
   );
 }
 

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ExposureLine } from '../../contract/rest-answers.ts';
 import { Link } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { number, Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { sideText } from '../parts/words.ts';
@@ -54,35 +55,20 @@ function tableOf(all: readonly ExposureLine[], wanted: string) {
   }
   return (
     <>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Account</th>
-            <th scope="col">Instrument</th>
-            <th scope="col">Side</th>
-            <th scope="col" class="number">
-              Open orders
-            </th>
-            <th scope="col" class="number">
-              Quantity
-            </th>
-            <th scope="col" class="number">
-              Outcome not known
-            </th>
-            <th scope="col" class="number">
-              Quantity
-            </th>
-            <th
-              scope="col"
-              class="number"
-              title="Open orders, and commands without a known outcome as if they were live"
-            >
-              All, as if live
-            </th>
-          </tr>
-        </thead>
-        <tbody>{lines.slice(0, mostLines).map(lineOf)}</tbody>
-      </table>
+      <Table
+        head={[
+          'Account',
+          'Instrument',
+          'Side',
+          number('Open orders'),
+          number('Quantity'),
+          number('Outcome not known'),
+          number('Quantity'),
+          number('All, as if live', 'Open orders, and commands without a known outcome as if they were live'),
+        ]}
+      >
+        {lines.slice(0, mostLines).map(lineOf)}
+      </Table>
       {lines.length > mostLines && (
         <p class="hint panel-body">{lines.length - mostLines} more lines; search to narrow them.</p>
       )}

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { StatusDocument } from '../../contract/status-answer.ts';
+import { number, Table } from '../parts/table.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 
 /** The process in charge, and the one that answers. */
@@ -67,14 +68,9 @@ export function instancesTable({ instances, unanswered = [] }: StatusDocument): 
   if (instances === undefined) return null;
   const rows = [
     ...instances.map(({ instance, trusted, updatesPerSecond, ingestQueued, relayRows, unresolved }) => [
-      ...[
-        instance,
-        trusted ? 'trusted' : 'in doubt',
-        String(updatesPerSecond),
-        String(ingestQueued),
-        String(relayRows),
-      ],
-      unresolved === null ? '–' : String(unresolved),
+      instance,
+      trusted ? 'trusted' : 'in doubt',
+      ...[updatesPerSecond, ingestQueued, relayRows, unresolved ?? '–'].map(String),
     ]),
     ...unanswered.map(({ instance, code }) => [instance, `no answer: ${code}`, '–', '–', '–', '–']),
   ];
@@ -82,36 +78,21 @@ export function instancesTable({ instances, unanswered = [] }: StatusDocument): 
     <>
       <h2>Instances</h2>
       <div class="panel">
-        <table class="list roomy" aria-label="Instances">
-          <thead>
-            <tr>
-              {headings.map((text, at) => (
-                <th scope="col" key={text} class={classOf(at)}>
+        <Table class="roomy" label="Instances" head={headings}>
+          {rows.map((row) => (
+            <tr key={row[0]}>
+              {row.map((text, at) => (
+                <td key={at} class={at === 0 ? 'outside' : at === 1 ? undefined : 'number'}>
                   {text}
-                </th>
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row[0]}>
-                {row.map((text, at) => (
-                  <td key={at} class={classOf(at)}>
-                    {text}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
     </>
   );
 }
 
-const headings = ['Instance', 'State', 'Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown outcomes'];
-
-/** The first column is a process's name, the second its state; the others are figures. */
-function classOf(column: number): string | undefined {
-  return column === 0 ? 'outside' : column === 1 ? undefined : 'number';
-}
+const figures = ['Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown outcomes'];
+const headings = ['Instance', 'State', ...figures.map((text) => number(text))];

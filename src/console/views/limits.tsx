@@ -1,5 +1,6 @@
 import type { LimitLine } from '../../contract/limit-bodies.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { fieldText } from '../parts/words.ts';
@@ -29,16 +30,7 @@ function tableOf(lines: readonly LimitLine[], nowMs: number) {
     );
   return (
     <>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">For</th>
-            <th scope="col">Limits</th>
-            <th scope="col">Changed</th>
-          </tr>
-        </thead>
-        <tbody>{lines.slice(0, mostLines).map((line) => lineOf(line, nowMs))}</tbody>
-      </table>
+      <Table head={['For', 'Limits', 'Changed']}>{lines.slice(0, mostLines).map((line) => lineOf(line, nowMs))}</Table>
       <p class="hint panel-body">
         Every line that fits a command holds. Cancels are never limited.
         {lines.length > mostLines && ` ${lines.length - mostLines} more lines.`}

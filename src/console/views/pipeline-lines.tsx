@@ -3,6 +3,7 @@ import type uPlot from 'uplot';
 import type { HistoryDocument } from '../../contract/pipeline-answers.ts';
 import { LineChart } from '../parts/line-chart.tsx';
 import { loadAgain } from '../parts/load-again.ts';
+import { number, Table } from '../parts/table.tsx';
 import { lengthText } from '../parts/time-text.tsx';
 import { columnsOf, type Figure, highestOf } from '../state/pipeline-history.ts';
 import { rateText } from '../state/pipeline-steps.ts';
@@ -76,24 +77,11 @@ export function PipelineLines({ ports, history }: { readonly ports: Ports; reado
       <details class="figures">
         <summary>Figures as a table</summary>
         <div class="panel">
-          <table class="list" aria-label="Figures of the last hour">
-            <thead>
-              <tr>
-                <th scope="col">Figure</th>
-                <th scope="col" class="number">
-                  Newest
-                </th>
-                <th scope="col" class="number">
-                  Highest of the hour
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {charts.flatMap(({ title, valueText, lines }) =>
-                lines.map((line) => figureRow(title, line, valueText, history)),
-              )}
-            </tbody>
-          </table>
+          <Table label="Figures of the last hour" head={['Figure', number('Newest'), number('Highest of the hour')]}>
+            {charts.flatMap(({ title, valueText, lines }) =>
+              lines.map((line) => figureRow(title, line, valueText, history)),
+            )}
+          </Table>
         </div>
       </details>
     </>

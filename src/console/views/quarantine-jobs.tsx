@@ -3,10 +3,11 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { QuarantineJobDocument } from '../../contract/quarantine-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { Polled } from '../state/polled.ts';
+import { polledAt } from '../state/polled.ts';
 import { filterText, progressOf } from '../state/quarantine-list.ts';
 
 interface JobsProps {
@@ -27,8 +28,8 @@ const isRunning = ({ state }: QuarantineJobDocument) => state === 'running';
 /** The newest jobs over the quarantine, with their progress. */
 export function QuarantineJobs({ state, changes, ended }: JobsProps) {
   const jobs = useMemo(() => {
-    const read = (signal: AbortSignal) => state.rest.get<Jobs>('/v1/quarantine/jobs', {}, signal);
-    return new Polled<Jobs>(state.ports, { read, everyMs: (value) => (value?.items.some(isRunning) ? 1_000 : 10_000) });
+    const everyMs = (value: Jobs | undefined) => (value?.items.some(isRunning) ? 1_000 : 10_000);
+    return polledAt<Jobs>(state, '/v1/quarantine/jobs', everyMs);
   }, [state]);
   const shown = usePolled(jobs);
   const [all, setAll] = useState(false);
@@ -56,20 +57,9 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
       </div>
       {staleNote(shown)}
       <div class="panel">
-        <table class="list roomy" aria-label="Jobs">
-          <thead>
-            <tr>
-              <th scope="col">Asked</th>
-              <th scope="col">Job</th>
-              <th scope="col">Progress</th>
-              <th scope="col">Reason</th>
-              <th scope="col">
-                <span class="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>{items.slice(0, all ? items.length : fewJobs).map((job) => jobRow(job, nowMs, cancel))}</tbody>
-        </table>
+        <Table class="roomy" label="Jobs" head={['Asked', 'Job', 'Progress', 'Reason', unseen('Actions')]}>
+          {items.slice(0, all ? items.length : fewJobs).map((job) => jobRow(job, nowMs, cancel))}
+        </Table>
       </div>
       {cancelling !== undefined && (
         <ActionDialog

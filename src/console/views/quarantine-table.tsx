@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { Link } from '../parts/link.tsx';
 import { waitingNote } from '../parts/polled-notes.tsx';
+import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { addressOf, orderAddress } from '../state/address.ts';
 import { mostChosen, type QuarantineEntry, type QuarantineList } from '../state/quarantine-list.ts';
@@ -27,32 +28,26 @@ export function QuarantineTable({ list, shown: { items, fault }, chosen, filtere
     return <p class="hint panel-body">{filtered ? 'No row matches these filters.' : 'The quarantine is empty.'}</p>;
   const all = Math.min(items.length, mostChosen);
   return (
-    <table class="list" aria-label="Rows in quarantine">
-      <thead>
-        <tr>
-          {mayAct && (
-            <th scope="col">
-              {box('All rows that are shown', chosen.size === all, (wanted) => list.chooseAll(wanted))}
-            </th>
-          )}
-          <th scope="col">Row</th>
-          <th scope="col">Seen</th>
-          <th scope="col">Account</th>
-          <th scope="col">Stream</th>
-          <th scope="col">Order</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((entry) =>
-          rowOf(
-            entry,
-            nowMs,
-            mayAct && box(`Row ${entry.id}`, chosen.has(entry.id), (wanted) => list.choose(entry.id, wanted)),
-          ),
-        )}
-      </tbody>
-    </table>
+    <Table
+      label="Rows in quarantine"
+      head={[
+        mayAct && { text: box('All rows that are shown', chosen.size === all, (wanted) => list.chooseAll(wanted)) },
+        'Row',
+        'Seen',
+        'Account',
+        'Stream',
+        'Order',
+        'Reason',
+      ]}
+    >
+      {items.map((entry) =>
+        rowOf(
+          entry,
+          nowMs,
+          mayAct && box(`Row ${entry.id}`, chosen.has(entry.id), (wanted) => list.choose(entry.id, wanted)),
+        ),
+      )}
+    </Table>
   );
 }
 

@@ -7,7 +7,7 @@ import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
-import { Polled } from '../state/polled.ts';
+import { polledAt } from '../state/polled.ts';
 import { visibleText } from '../state/text/visible-text.ts';
 import type { JobAction } from './job-dialog.tsx';
 import type { ScreenProps } from './screen-props.ts';
@@ -17,11 +17,8 @@ const isOpen = ({ retry }: QuarantineRowDocument) => retry !== undefined && retr
 /** One row in quarantine, with the message as it came. */
 export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) {
   const row = useMemo(() => {
-    const read = (signal: AbortSignal) => state.rest.get<QuarantineRowDocument>(`/v1/quarantine/${rowId}`, {}, signal);
-    return new Polled<QuarantineRowDocument>(state.ports, {
-      read,
-      everyMs: (value) => (value !== undefined && isOpen(value) ? 500 : 15_000),
-    });
+    const everyMs = (value: QuarantineRowDocument | undefined) => (value !== undefined && isOpen(value) ? 500 : 15_000);
+    return polledAt<QuarantineRowDocument>(state, `/v1/quarantine/${rowId}`, everyMs);
   }, [state, rowId]);
   const shown = usePolled(row);
   const [action, setAction] = useState<JobAction | undefined>(undefined);

@@ -1,5 +1,6 @@
 import { haltCauseText, scopeText } from '../parts/halt-words.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
@@ -31,19 +32,9 @@ export function Stops({ state, watch, ask }: StopsProps) {
         {lines === undefined ? (
           waitingNote(halts, 'the halts')
         ) : (
-          <table class="list stops">
-            <thead>
-              <tr>
-                <th scope="col">Account</th>
-                <th scope="col">Placing</th>
-                <th scope="col">Why</th>
-                <th scope="col">
-                  <span class="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>{lines.map((line) => lineOf(line, state, ask))}</tbody>
-          </table>
+          <Table class="stops" head={['Account', 'Placing', 'Why', unseen('Actions')]}>
+            {lines.map((line) => lineOf(line, state, ask))}
+          </Table>
         )}
       </div>
     </>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
+import { Table } from '../parts/table.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { fieldText } from '../parts/words.ts';
 import type { TicketFields } from '../state/commands/ticket-body.ts';
@@ -98,27 +99,18 @@ function limitWords({ limit, bound, value, why }: Limit): string {
 
 function limitsOf(limits: readonly Limit[]) {
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">Limit</th>
-          <th scope="col">Bound</th>
-          <th scope="col">With this order</th>
+    <Table head={['Limit', 'Bound', 'With this order']}>
+      {limits.map(({ limit, bound, value, broken }) => (
+        <tr class={broken ? 'broken' : undefined}>
+          <th scope="row">{limitName(limit)}</th>
+          <td>{boundText(limit, bound)}</td>
+          <td>
+            {value === undefined ? (broken ? 'not known' : 'nothing alike') : boundText(limit, value)}
+            {broken && ', refused'}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {limits.map(({ limit, bound, value, broken }) => (
-          <tr class={broken ? 'broken' : undefined}>
-            <th scope="row">{limitName(limit)}</th>
-            <td>{boundText(limit, bound)}</td>
-            <td>
-              {value === undefined ? (broken ? 'not known' : 'nothing alike') : boundText(limit, value)}
-              {broken && ', refused'}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

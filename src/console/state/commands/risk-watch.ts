@@ -3,7 +3,7 @@ import type { ApprovalDocument, HaltChange, HaltDocument } from '../../../contra
 import type { LimitLine } from '../../../contract/limit-bodies.ts';
 import type { ExposureLine } from '../../../contract/rest-answers.ts';
 import type { ConsoleState } from '../console-state.ts';
-import { Polled } from '../polled.ts';
+import { Polled, polledAt } from '../polled.ts';
 import { pause } from '../ports.ts';
 import type { Answer } from '../rest.ts';
 
@@ -44,17 +44,15 @@ export class RiskWatch {
 
   constructor(state: ConsoleState) {
     this.state = state;
-    const { ports, rest } = state;
-    const polled = <T>(path: string, everyMs: number) =>
-      new Polled<T>(ports, { read: (signal) => rest.get<T>(path, {}, signal), everyMs: () => everyMs });
+    const { ports } = state;
     this.exposure = new Polled(ports, {
       read: (signal) => this.readExposure(signal),
       everyMs: () => Math.max(quickMs, this.exposureTookMs / exposureShare),
     });
     this.halts = new Polled(ports, { read: (signal) => this.readHalts(signal), everyMs: () => quickMs });
-    this.approvals = polled('/v1/approvals', quickMs);
-    this.limits = polled('/v1/limits', slowMs);
-    this.accounts = polled('/v1/accounts', slowMs);
+    this.approvals = polledAt(state, '/v1/approvals', () => quickMs);
+    this.limits = polledAt(state, '/v1/limits', () => slowMs);
+    this.accounts = polledAt(state, '/v1/accounts', () => slowMs);
   }
 
   /** Listens to the stream. Returns a function to end it. */
