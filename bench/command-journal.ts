@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { pino } from 'pino';
-import { startPostgres } from '../src/demo/devstack/start-postgres.ts';
+import type { EmbeddedPostgres } from '../src/demo/devstack/running-postgres.ts';
+import { startEmbeddedPostgres } from '../src/demo/devstack/start-postgres.ts';
 import type { Command } from '../src/domain/command.ts';
 import { systemClock } from '../src/runtime/clock.ts';
-import { systemRandom } from '../src/runtime/random.ts';
+import { systemRandom, timeOrderedUuid } from '../src/runtime/random.ts';
 import type { CommandJournal, CommandStep, NewCommand } from '../src/store/commands/command-journal.ts';
 import { PostgresOutcomeLog } from '../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../src/store/commands/postgres-journal.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/session/pool.ts';
+import { ProcessTree } from './sample-process.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const fence = { shard: 0, epoch: 1n };
@@ -31,7 +33,10 @@ interface Wal {
  * behind a checkpoint and among `known` commands. What is counted is written, so it is the same on
  * every machine. `pg_walinspect` of Postgres 16 or newer counts it.
  */
-async function measureJournal(url: string, { places, known }: { readonly places: number; readonly known: number }) {
+async function measureJournal(
+  { url, pid }: EmbeddedPostgres,
+  { places, known }: { readonly places: number; readonly known: number },
+) {
   await migrate({ url, log, clock: systemClock });
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
   const watch = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 300_000 });
@@ -43,8 +48,7 @@ async function measureJournal(url: string, { places, known }: { readonly places:
     await watch.query('create extension if not exists pg_walinspect');
     await watch.query("insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now())");
     await journal.takeOver(fence, systemClock.nowMs(), 0);
-    for (let i = 0; i < known; i += 1) await placed(journal, async () => undefined);
-    await publishAll(outcomes);
+    const processor = await processorOf(journal, outcomes, pid, known);
     for (const statement of ['vacuum analyze', 'checkpoint', 'checkpoint']) await watch.query(statement);
 
     const spent = new Map<Step, Wal>(steps.map((step) => [step, { records: 0, recordBytes: 0, imageBytes: 0 }]));
@@ -60,14 +64,12 @@ async function measureJournal(url: string, { places, known }: { readonly places:
         add(sum, wal);
       }
     };
-    const cpu = process.cpuUsage();
     for (let i = 1; i <= places; i += 1) {
       await placed(journal, count);
       if (i % together === 0) await count('published', () => publishAll(outcomes));
     }
-    const { user, system } = process.cpuUsage(cpu);
     return {
-      nodeMicrosWithCounting: Math.round((user + system) / places),
+      processor,
       bySteps: table(spent, places),
       byRelation: table(relations, places),
     };
@@ -75,6 +77,23 @@ async function measureJournal(url: string, { places, known }: { readonly places:
     await watch.end();
     await pool.end();
   }
+}
+
+/** Microseconds of processor a place, of Node and of the server, once both are warm. Linux only. */
+async function processorOf(journal: CommandJournal, outcomes: PostgresOutcomeLog, pid: number, known: number) {
+  const run = async (count: number) => {
+    for (let i = 1; i <= count; i += 1) {
+      await placed(journal, async () => undefined);
+      if (i % together === 0) await publishAll(outcomes);
+    }
+  };
+  const server = new ProcessTree(pid);
+  await run(known / 2);
+  const [cpu, before] = [process.cpuUsage(), server.usage()?.cpuSeconds ?? 0];
+  await run(known / 2);
+  const { user, system } = process.cpuUsage(cpu);
+  const micros = (sum: number) => Math.round(sum / (known / 2));
+  return { node: micros(user + system), postgres: micros(((server.usage()?.cpuSeconds ?? 0) - before) * 1e6) };
 }
 
 type Count = (step: Step, work: () => Promise<unknown>) => Promise<unknown>;
@@ -130,8 +149,8 @@ async function placed(journal: CommandJournal, count: Count): Promise<void> {
 function newPlace(): NewCommand {
   const atMs = systemClock.nowMs();
   return {
-    commandId: systemRandom.uuid(),
-    attemptId: `tm-${systemRandom.uuid()}`,
+    commandId: timeOrderedUuid(systemRandom, atMs),
+    attemptId: `tm-${timeOrderedUuid(systemRandom, atMs)}`,
     principal: 'desk-1',
     idempotencyKey: systemRandom.uuid(),
     requestHash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
@@ -224,10 +243,11 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { places: { type: 'string', default: '300' }, known: { type: 'string', default: '2000' } },
   });
-  const postgres = await startPostgres({ clock: systemClock, log, cacheDir: '.cache' });
+  const postgres = await startEmbeddedPostgres({ clock: systemClock, log }, { fast: false });
   try {
-    const figures = await measureJournal(postgres.url, { places: Number(values.places), known: Number(values.known) });
-    console.log(`${figures.nodeMicrosWithCounting} us of Node a place, with the counting`);
+    const figures = await measureJournal(postgres, { places: Number(values.places), known: Number(values.known) });
+    const { node, postgres: server } = figures.processor;
+    console.log(`us of processor a place: ${node} of Node, ${server} of Postgres`);
     console.table(figures.bySteps);
     console.table(figures.byRelation);
   } finally {

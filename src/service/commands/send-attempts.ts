@@ -3,7 +3,7 @@ import type { Log } from '../../observability/log.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
+import { type Random, timeOrderedUuid } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -93,12 +93,13 @@ export class SendAttempts {
       const mayRepeat =
         (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
       if (mayRepeat) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
+      const atMs = clock.nowMs();
       const answer: Answer = {
         attemptId,
         result,
         abandoned,
-        atMs: clock.nowMs(),
-        ...(mayRepeat && { nextAttemptId: `${attemptPrefix}${random.uuid()}` }),
+        atMs,
+        ...(mayRepeat && { nextAttemptId: `${attemptPrefix}${timeOrderedUuid(random, atMs)}` }),
       };
       const command = await this.record(watched, answer, sending);
       const next = command && nextAttempt(command, attemptId);

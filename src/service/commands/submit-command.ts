@@ -5,7 +5,7 @@ import type { LimitBreach } from '../../domain/limits.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import { type Random, timeOrderedUuid } from '../../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -231,10 +231,10 @@ export class SubmitCommand {
     const { term, book } = under;
     const { tokenNumber, idempotencyKey, request } = submission;
     const atMs = clock.nowMs();
-    const attemptId = `${attemptPrefix}${random.uuid()}`;
+    const attemptId = `${attemptPrefix}${timeOrderedUuid(random, atMs)}`;
     const command: NewCommand = {
       ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order }),
-      commandId: random.uuid(),
+      commandId: timeOrderedUuid(random, atMs),
       ...(tokenNumber !== undefined && { tokenNumber }),
       idempotencyKey,
       requestHash: hashOf(submission),
