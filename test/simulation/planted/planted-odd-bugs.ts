@@ -1,4 +1,4 @@
-import { isTerminal } from '../../../src/domain/order.ts';
+import { isTerminal, type Leg } from '../../../src/domain/order.ts';
 import { passing } from '../passing.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
@@ -38,6 +38,45 @@ export const plantedOddBugs: readonly PlantedBug[] = [
             const known = sides.get(orderId) ?? side;
             sides.set(orderId, known);
             return { ...item, view: { ...item.view, side: known } };
+          }),
+      };
+    },
+  },
+  {
+    name: 'the first legs of an order are kept for good',
+    seed: 10,
+    seeds: 'odd',
+    shows: /legs are .*, not/,
+    deps: () => {
+      const first = new Map<string, readonly Leg[]>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order' || item.view.instrument.legs === undefined) return item;
+            const { orderId, instrument } = item.view;
+            const legs = first.get(orderId) ?? instrument.legs ?? [];
+            first.set(orderId, legs);
+            return { ...item, view: { ...item.view, instrument: { ...instrument, legs } } };
+          }),
+      };
+    },
+  },
+  {
+    name: 'an order whose legs differ contradicts itself, and is not followed on',
+    seed: 4,
+    seeds: 'odd',
+    shows: /legs are .*, not|, the platform has/,
+    deps: () => {
+      const first = new Map<string, string>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order' || item.view.instrument.legs === undefined) return item;
+            const { orderId, instrument } = item.view;
+            const legs = JSON.stringify(instrument.legs);
+            const known = first.get(orderId) ?? legs;
+            first.set(orderId, known);
+            return legs === known ? item : undefined;
           }),
       };
     },
