@@ -11,6 +11,11 @@ export interface ShardWorkDeps {
   readonly ingest: Pick<Ingest, 'forgetOrders'>;
   /** The part that takes commands for a shard. Left out where only the data path runs. */
   readonly commands?: ShardCommands;
+  /**
+   * Begins a generation where the database lacks something that this process has seen. Rejects when
+   * it can't be asked. Left out: nothing begins.
+   */
+  readonly noticeLost?: () => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardMoves'>;
   readonly log: Log;
 }
@@ -32,6 +37,8 @@ export interface ShardCommands {
 export class ShardWork {
   /** Held shards that take no commands yet: their journal could not be read. */
   private readonly waiting = new Map<number, HeldShard>();
+  /** Those of them that had been taken over under their epoch: the database lost that. */
+  private readonly lost = new Set<HeldShard>();
   private readonly deps: ShardWorkDeps;
 
   constructor(deps: ShardWorkDeps) {
@@ -46,6 +53,7 @@ export class ShardWork {
     held.count = count;
     held.clear();
     this.waiting.clear();
+    this.lost.clear();
     for (const shard of shards) this.hold(shard);
   }
 
@@ -70,8 +78,11 @@ export class ShardWork {
     for (const shard of [...this.waiting.values()]) {
       const isWaiting = () => this.waiting.get(shard.shard) === shard;
       try {
+        // First, because the sweep is made again: the versions of its commands would hide the loss.
+        if (this.lost.has(shard)) await this.deps.noticeLost?.();
         if (isWaiting()) await this.deps.commands?.begin(shard);
         if (isWaiting()) this.waiting.delete(shard.shard);
+        this.lost.delete(shard);
       } catch (error) {
         if (isWaiting() && this.waiting.delete(shard.shard)) this.waiting.set(shard.shard, shard);
         throw error;
@@ -97,8 +108,9 @@ export class ShardWork {
   /**
    * The journal does not know this epoch of a shard. Where the shard is still ours at the next
    * look, only the takeover of its commands is gone: the database came back without it, and with
-   * everything else. The command side begins again by then, under the same epoch; without that it would
-   * decline every command for good.
+   * everything that is older. The command side begins again by then, under the same epoch; without
+   * that it would decline every command for good. A step that the takeover had made of a command may
+   * be on Kafka, so before it is made again the process compares what it has seen.
    */
   doubt({ shard, epoch }: HeldShard): void {
     const { held, commands, log } = this.deps;
@@ -109,6 +121,7 @@ export class ShardWork {
       'the journal has another epoch of the shard: its commands are declined until they are taken over again',
     );
     this.waiting.set(shard, known);
+    this.lost.add(known);
     void commands?.end(shard);
     commands?.expect(shard);
   }
@@ -131,6 +144,7 @@ export class ShardWork {
     held.clear();
     metrics.shardsHeld.set(0);
     this.waiting.clear();
+    this.lost.clear();
     await Promise.all(shards.map(async (shard) => commands?.end(shard)));
   }
 

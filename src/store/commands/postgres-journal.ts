@@ -107,7 +107,13 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     step: write(stepCommand, fenced(), sawCommand),
     noteMiss: write(noteMiss, fenced()),
     addEvidence: write(addEvidence),
-    takeOver: write(takeOverCommands),
+    takeOver: async (...asked) => {
+      const taken = await write(takeOverCommands)(...asked);
+      const [, atMs] = asked;
+      const swept = taken.findLast(({ updatedAtMs }) => updatedAtMs === atMs);
+      if (swept !== undefined) witness?.sawCommand(swept.commandId, swept.version);
+      return taken;
+    },
     find: read(readCommand),
     findByKey: read(readCommandByKey),
     findByAttempts: read(readCommandsByAttempts),
