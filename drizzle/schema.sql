@@ -1186,14 +1186,14 @@ BEGIN
       ELSE 100 END) AS u(legs, shares)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
-    WHERE p_symbol IS NULL OR public.underlying_symbol(o.symbol) = p_symbol
+    WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol)
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
     WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
-      AND (p_symbol IS NULL OR p_symbol = public.underlying_symbol(coalesce(c.symbol,
-        (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id))))
+      AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
+        (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
   ) AS e;
 END
 $function$
@@ -1722,6 +1722,13 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.same_underlying(p_stream text, p_symbol text, p_underlying text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((underlying_symbol(p_symbol) = p_underlying) OR ((p_stream = 'account'::text) AND (symbol_letters(underlying_symbol(p_symbol)) = symbol_letters(p_underlying))))
+grant execute to tidemark_app
+
 CREATE OR REPLACE FUNCTION public.sending_objection(c commands)
  RETURNS json
  LANGUAGE plpgsql
@@ -2076,8 +2083,12 @@ BEGIN
   -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
   IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
     SELECT c.command_id INTO v_same FROM public.commands c
-    WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
-      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid AND c.request::jsonb = (p -> 'request')::jsonb
+    WHERE c.account_id = v_account AND c.kind = 'place' AND c.stream = p -> 'request' ->> 'stream'
+      AND (c.symbol = p -> 'request' -> 'terms' ->> 'symbol'
+        OR c.stream = 'account' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
+      AND c.state NOT IN ('not_sent', 'refused')
+      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid
+      AND jsonb_set(c.request::jsonb, '{terms,symbol}', '""') = jsonb_set((p -> 'request')::jsonb, '{terms,symbol}', '""')
       AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
       AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
     ORDER BY c.created_at DESC LIMIT 1;

@@ -4,6 +4,7 @@ import { compareDecimals } from './decimal.ts';
 import { canonicalInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { isTerminal } from './order.ts';
+import { symbolLetters } from './symbol.ts';
 
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
 type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
@@ -158,10 +159,13 @@ export function canonicalRequest({ request, callerRef, supersedes }: HashedReque
 
 /**
  * Kind, account, order and terms alone: two commands with equal texts would do the same thing
- * twice.
+ * twice. A share class is one in each spelling (BRK.B, BRK/B): which of them the platform takes, a
+ * caller may find out by trying. A market's signs are left: B70.5 and B705 are two.
  */
 export function canonicalTerms(request: CommandRequest): string {
-  return stableJson(request);
+  if (request.kind !== 'place' || request.stream !== 'account') return stableJson(request);
+  const { terms } = request;
+  return stableJson({ ...request, terms: { ...terms, symbol: symbolLetters(terms.symbol) } });
 }
 
 function stableJson(value: unknown, name = ''): string {

@@ -72,6 +72,21 @@ describe('an order that is spelled in another way', () => {
     expect(rig.entry.sent).toHaveLength(1);
   });
 
+  // Which spelling of a share class the platform takes, a caller may find out by trying.
+  it.each(['BRK.B', 'brk-b', 'BRKB'])(
+    'is not placed while the outcome of the first is unknown: the class BRK/B as %s',
+    async (symbol) => {
+      const rig = await CommandRig.leading({});
+      rig.entry.scripts.push({ result: unknown });
+      await rig.send(placeOf({ ...equity, symbol: 'BRK/B' }));
+      expect(await rig.declined(placeOf({ ...equity, symbol }))).toBe('UNRESOLVED_PRIOR_COMMAND');
+      const market = { ...prediction, symbol: 'TEMP-B70.5' };
+      rig.entry.scripts.push({ result: unknown });
+      await rig.send(placeOf(market));
+      expect((await rig.send(placeOf({ ...market, symbol: 'TEMP-B705' }))).state, 'another market').toBe('accepted');
+    },
+  );
+
   it.each(spellings)('is the same request under its key, with the same bytes: %s', async (_what, base, over) => {
     const rig = await CommandRig.leading({});
     const first = placeOf(base);

@@ -26,7 +26,7 @@ async function withoutItsTakeover(noticeLost: () => Promise<void>) {
   rig.lease.confirm(held.epoch, rig.clock.monotonicMs());
   const work = new ShardWork({
     ...{ held: new HeldShards(), sources: { review: () => undefined }, ingest: { forgetOrders: () => undefined } },
-    ...{ desks: rig.desk, noticeLost, metrics: createMetrics().ingest, log: silentLog },
+    ...{ commands: rig.desk, noticeLost, metrics: createMetrics().ingest, log: silentLog },
   });
   work.resume(1, [held]);
   await rig.during(work.beginDesks());

@@ -398,6 +398,35 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(await breachOf(rig.journal, place({ symbol: 'MSFT' }))).toBe('passes');
     });
 
+    it('know a share class in each spelling, by the window and by what is at work, and a market in one', async () => {
+      await using rig = await make();
+      await limit(rig.journal, { duplicateWindowMs: 5_000, maxSymbolExposure: '3750' });
+      const first = place({ symbol: 'BRK/B' });
+      await rig.journal.step(answered(await sending(rig.journal, first), 'accepted'), fence);
+      for (const symbol of ['BRK.B', 'BRK-B', 'BRKB'])
+        expect(await breachOf(rig.journal, place({ symbol }))).toMatchObject({ limit: 'duplicateWindowMs' });
+      const later = { atMs: atMs + 5_001 };
+      // The venue shows it under its own name.
+      const instrument = { kind: 'equity', symbol: 'BRK.B' } as const;
+      await rig.show(
+        { ...equityView, orderId: 'o-2', price: '187.5', working: { quantity: '10', price: '187.5' }, instrument },
+        first,
+      );
+      for (const symbol of ['BRK/B', 'BRK.B', 'BRKB'])
+        expect(await breachOf(rig.journal, place({ symbol, qty: '11' }, later))).toMatchObject({
+          ...{ limit: 'maxSymbolExposure', value: '3937.5' },
+        });
+      const market = (symbol: string): NewCommand => {
+        const parsed = parsePlacePrediction({ ...predictionBody, symbol, expireTime: '2026-12-20T00:00:00Z' });
+        if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+        const { accountId, terms } = parsed;
+        const request = { kind: 'place', stream: 'prediction', accountId, terms } as const;
+        return newPlace({ request, measure: measurePlace(request) });
+      };
+      expect(await breachOf(rig.journal, market('TEMP-B70.5'))).toBe('passes');
+      expect(await breachOf(rig.journal, market('TEMP-B705'))).toBe('passes');
+    });
+
     it('refuse each spelling of an expiry within the window, as the door makes one of them', async () => {
       await using rig = await make();
       await limit(rig.journal, { duplicateWindowMs: 5_000 });

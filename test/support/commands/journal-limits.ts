@@ -19,8 +19,8 @@ import {
   usualQuoteAgeMs,
 } from '../../../src/domain/limits.ts';
 import type { Measure } from '../../../src/domain/measure-command.ts';
-import type { Order } from '../../../src/domain/order.ts';
-import { canonicalSymbol, optionRoot } from '../../../src/domain/symbol.ts';
+import type { Order, Stream } from '../../../src/domain/order.ts';
+import { canonicalSymbol, optionRoot, symbolLetters } from '../../../src/domain/symbol.ts';
 import type { AuditTrailEntry, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import type { JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
 import type { LimitsChange } from '../../../src/store/commands/stops-journal.ts';
@@ -274,11 +274,17 @@ function weighExposure(
   const because = { limit, bound, broken: true };
   if (other !== undefined)
     return [{ ...because, why: `its legs are of several underlyings: ${listText(measure.underlyings)}` }];
-  const isCounted = (of: string) =>
-    symbol === undefined || (optionRoot(canonicalSymbol(of)) ?? canonicalSymbol(of)) === symbol;
-  const orders = account.openOrders.filter(({ instrument }) => isCounted(instrument.symbol));
+  const isCounted = (stream: Stream, of: string) => {
+    const own = optionRoot(canonicalSymbol(of)) ?? canonicalSymbol(of);
+    const isSame = own === symbol || (stream === 'account' && symbolLetters(own) === symbolLetters(symbol ?? ''));
+    return symbol === undefined || isSame;
+  };
+  const orders = account.openOrders.filter(({ stream, instrument }) => isCounted(stream, instrument.symbol));
   const commands = account.commands.filter(
-    (each) => each.request.kind !== 'cancel' && counts(each, account) && isCounted(symbolOf(each, account)),
+    (each) =>
+      each.request.kind !== 'cancel' &&
+      counts(each, account) &&
+      isCounted(each.request.stream, symbolOf(each, account)),
   );
   const values = [
     ...orders.map((order) => ({ name: `order ${order.orderId}`, value: orderValue(order, account) })),
