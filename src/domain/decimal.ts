@@ -40,6 +40,21 @@ export function parseDecimal(text: unknown): Decimal | undefined {
   return canonical === '-0' ? undefined : canonical;
 }
 
+const spelled = /^ *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})? *$/;
+const longestSpelled = 100;
+
+/**
+ * A decimal in any spelling that leaves no doubt: a sign, an exponent, zeros before it, a point
+ * without digits on one side, blanks around it, `-0`. For what a platform sends; a caller's own
+ * numbers have one spelling (`parseDecimal`).
+ */
+export function parseSpelledDecimal(text: unknown): Decimal | undefined {
+  const decimal = parseDecimal(text);
+  if (decimal !== undefined || typeof text !== 'string' || text.length > longestSpelled) return decimal;
+  if (!spelled.test(text)) return undefined;
+  return parseDecimal(unsignedZero(new Wide(text.trim().replace(/^\+/, '')).toFixed()));
+}
+
 /**
  * A number from a JSON text in plain notation, for `parseDecimal`. A double keeps 15 digits: the
  * JSON parser has kept longer ones as text.

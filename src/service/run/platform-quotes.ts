@@ -1,4 +1,10 @@
-import { addDecimals, compareDecimals, type Decimal, divideDecimals, parseDecimal } from '../../domain/decimal.ts';
+import {
+  addDecimals,
+  compareDecimals,
+  type Decimal,
+  divideDecimals,
+  parseSpelledDecimal,
+} from '../../domain/decimal.ts';
 import type { Quote, Quoted } from '../../domain/measure-command.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -115,7 +121,7 @@ async function optionQuote(
 }
 
 function positive(text: string | undefined): Decimal | undefined {
-  const price = parseDecimal(text);
+  const price = parseSpelledDecimal(text);
   return price !== undefined && compareDecimals(price, '0') > 0 ? price : undefined;
 }
 

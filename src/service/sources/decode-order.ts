@@ -30,6 +30,7 @@ const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
   ['PARTIALLY_FILLED', 'partially_filled'],
   ['FILLED', 'filled'],
   ['CANCELED', 'canceled'],
+  ['CANCELLED', 'canceled'],
   ['REPLACED', 'replaced'],
   ['REJECTED', 'rejected'],
   ['EXPIRED', 'expired'],
@@ -48,13 +49,14 @@ const pendingActions: ReadonlyMap<string, string> = new Map([
  */
 function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const raw = row.text('ordStatus');
+  const word = raw.trim().toUpperCase();
   const quantity = row.quantity('qty');
-  const cumQty = filledOf(row, quantity, accountStatuses.get(raw));
+  const cumQty = filledOf(row, quantity, accountStatuses.get(word));
   const price = row.optionalDecimal('price');
   const stopPrice = row.optionalDecimal('stopPrice');
   const averagePrice = row.carriedDecimal('avgPrice');
   const orderType = wordOf(row, 'type');
-  const status = statusOf(raw, cumQty);
+  const status = statusOf(word, cumQty);
   const instrument = readInstrument(row);
   const view: ViewUnderWay = {
     stream: 'account',
@@ -67,7 +69,7 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
     status,
     statusRaw: raw,
     certainty: 'certain',
-    pendingAction: pendingActions.get(raw) ?? 'none',
+    pendingAction: pendingActions.get(word) ?? 'none',
     quantity,
     working: { quantity, ...(price !== undefined && { price }), orderType },
     cumQty,
@@ -101,7 +103,7 @@ function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): 
  * became of it: `unknown` where it is left out.
  */
 function wordOf(row: RowReader, field: string): string {
-  return orderWord(row.carriedText(field) ?? 'unknown');
+  return orderWord((row.carriedText(field) ?? 'unknown').trim());
 }
 
 /**
@@ -125,14 +127,14 @@ function leavesOf(row: RowReader, total: string, cumQty: string, status: OrderSt
   return isTerminal(status) || compareDecimals(cumQty, total) > 0 ? '0' : subtractDecimals(total, cumQty);
 }
 
-function statusOf(raw: string, cumQty: string): OrderStatus {
-  if (pendingActions.has(raw)) return cumQty === '0' ? 'new' : 'partially_filled';
-  return accountStatuses.get(raw) ?? 'unknown';
+function statusOf(word: string, cumQty: string): OrderStatus {
+  if (pendingActions.has(word)) return cumQty === '0' ? 'new' : 'partially_filled';
+  return accountStatuses.get(word) ?? 'unknown';
 }
 
 /** Several legs each have a side, and the order as a whole may have none. */
 function sideOf(row: RowReader, { legs = [] }: Instrument): string {
-  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side'));
+  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side').trim());
 }
 
 /** Several legs may come without a symbol over them: then it is the underlying of the first one. */
@@ -200,7 +202,8 @@ function readVersion(row: RowReader, version: unknown, required: boolean): bigin
 
 function readView(row: RowReader, accountId: string): OrderView {
   const state = row.text('state');
-  const status = predictionStatuses.has(state) ? (state as OrderStatus) : 'unknown';
+  const word = orderWord(state.trim()).replace(/^cancelled$/, 'canceled');
+  const status = predictionStatuses.has(word) ? (word as OrderStatus) : 'unknown';
   const quantity = row.quantity('quantity');
   const working = row.optionalQuantity('workingQuantity') ?? quantity;
   const cumQty = filledOf(row, working, status);
@@ -214,13 +217,13 @@ function readView(row: RowReader, accountId: string): OrderView {
     orderId: row.id('orderId'),
     accountId: row.optionalId('accountId') ?? accountId,
     instrument: { kind: 'prediction', symbol: row.text('symbol'), outcome: row.text('outcome') },
-    side: orderWord(row.text('side')),
+    side: orderWord(row.text('side').trim()),
     orderType: wordOf(row, 'orderType'),
     timeInForce: wordOf(row, 'timeInForce'),
     status,
     statusRaw: state,
-    certainty: row.optionalText('certainty') ?? 'certain',
-    pendingAction: row.optionalText('pendingAction') ?? 'none',
+    certainty: orderWord(row.optionalText('certainty') ?? 'certain'),
+    pendingAction: orderWord(row.optionalText('pendingAction') ?? 'none'),
     quantity,
     working: {
       quantity: working,

@@ -1,5 +1,5 @@
-import { type Decimal, parseDecimal, plainText } from '../../domain/decimal.ts';
-import { isInstant } from '../../domain/instant.ts';
+import { type Decimal, parseSpelledDecimal, plainText } from '../../domain/decimal.ts';
+import { isInstant, respelledInstant } from '../../domain/instant.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { describeValue } from './decode-frame.ts';
 
@@ -73,8 +73,7 @@ export class RowReader {
 
   decimal(field: string): Decimal {
     const value = this.row[field];
-    const decimal = parseDecimal(typeof value === 'number' ? plainText(value) : value);
-    return decimal ?? this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_decimal', 'a decimal string');
+    return decimalOf(value) ?? this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_decimal', 'a decimal string');
   }
 
   optionalDecimal(field: string): Decimal | undefined {
@@ -85,7 +84,7 @@ export class RowReader {
   carriedDecimal(field: string): Decimal | undefined {
     const value = this.row[field];
     if (isAbsent(value)) return undefined;
-    return parseDecimal(typeof value === 'number' ? plainText(value) : value) ?? this.leave(field);
+    return decimalOf(value) ?? this.leave(field);
   }
 
   /** A decimal that is not negative. */
@@ -100,7 +99,8 @@ export class RowReader {
 
   instant(field: string): string {
     const value = this.row[field];
-    if (isInstant(value)) return value;
+    const instant = instantOf(value);
+    if (instant !== undefined) return instant;
     return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_instant', 'an ISO 8601 date-time');
   }
 
@@ -108,7 +108,7 @@ export class RowReader {
   carriedInstant(field: string): string | undefined {
     const value = this.row[field];
     if (isAbsent(value)) return undefined;
-    return isInstant(value) ? value : this.leave(field);
+    return instantOf(value) ?? this.leave(field);
   }
 
   /** An optional list of objects, at most `max`. */
@@ -160,6 +160,14 @@ export class RowReader {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function decimalOf(value: unknown): Decimal | undefined {
+  return parseSpelledDecimal(typeof value === 'number' ? plainText(value) : value);
+}
+
+function instantOf(value: unknown): string | undefined {
+  return isInstant(value) ? value : respelledInstant(value);
 }
 
 /** A number as the text that it stands for; any other value as it is. */

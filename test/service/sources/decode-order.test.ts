@@ -115,7 +115,7 @@ describe('a prediction order', () => {
   });
 
   it.each([
-    [{ quantity: '1e3' }, 'bad_decimal'],
+    [{ quantity: '1e3e' }, 'bad_decimal'],
     [{ quantity: '-5' }, 'bad_decimal'],
     [{ cumQty: '١' }, 'bad_decimal'],
     [{ price: '0x10' }, 'bad_decimal'],
