@@ -71,8 +71,8 @@ export class BatchPipeline {
   }
 
   /**
-   * Other processes may have changed these accounts' orders. Orders with uncommitted entries stay: an
-   * account is never given away with them.
+   * Other processes may have changed these accounts' orders. Orders with uncommitted entries stay:
+   * an account is never given away with them.
    */
   forgetOrders(isOf: (accountId: string) => boolean): void {
     const loading = new Set(

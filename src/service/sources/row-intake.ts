@@ -53,7 +53,7 @@ interface RowIntakeDeps {
 }
 
 const rememberedFaults = 1_000;
-/** Orders of ours that no row has named yet. Mostly the first row of one binds it, within a second. */
+/** Orders of ours without a row yet. Mostly the first row of one binds it, within a second. */
 const rememberedOwn = 1_000;
 
 /**

@@ -36,7 +36,7 @@ export interface LaneMember extends FleetMember {
   readonly version: string;
   /** It is about to end: its weight is given as 0. */
   readonly draining: boolean;
-  /** An operator drained it (store/fleet/fleet-actions.ts): its weight is given as 0, and it stays. */
+  /** An operator drained it (`FleetActions`): its weight is given as 0, and it stays. */
   readonly drained: boolean;
   /** Left out: it is well. An unfit one has the weight 0. */
   readonly unwell?: Unwell;

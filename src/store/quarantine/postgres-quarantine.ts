@@ -41,8 +41,7 @@ const entryColumns =
   'q.id::text as id, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.observed_at, q.recorded_at, q.dealt_at';
 
 /**
- * The port `QuarantineAccess` in Postgres. `readPool`: made by `createReadPool`, for calls that only
- * read.
+ * The port `QuarantineAccess` in Postgres. `readPool`: made by `createReadPool`, for reads.
  */
 export class PostgresQuarantine implements QuarantineAccess {
   private readonly deps: RetryDeps & { readonly pool: Pool; readonly readPool: Pool };

@@ -1,4 +1,4 @@
-// What a user saw: each step of a command wrote its whole row again, with an entry in each of its indexes.
+// What a user saw: Each step of a command wrote its whole row again, and an entry in each index.
 import { expect, it } from 'vitest';
 import { fence, newPlace, sending } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';

@@ -1,4 +1,4 @@
-// What a user saw: each step of a command wrote its whole request again, and once more when it was published.
+// What a user saw: Each step of a command wrote its request again, and once more when published.
 import { expect, it } from 'vitest';
 import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome.ts';
 import type { CommandJournal, CommandStep } from '../../../src/store/commands/command-journal.ts';

@@ -140,9 +140,9 @@ export class Forwarding {
   /**
    * The answer to an operator's request, which must not fail because a shard is between two
    * processes: it is asked here and elsewhere, and again while `isHeld` says that no process held
-   * its account. Not for places and cancels: their callers repeat them under their keys, and a place
-   * that is sent late is not what its caller wants. `ask` has to do the same once, however often it
-   * is called. A request that was forwarded is asked once: the process that sent it asks again.
+   * its account. Not for places and cancels: their callers repeat them under their keys, and no
+   * caller wants a place that is sent late. `ask` has to do the same once, however often it is
+   * called. A request that was forwarded is asked once: the process that sent it asks again.
    */
   async untilHeld<T>(call: AnyCall, ask: () => Promise<T>, isHeld: (answer: T) => boolean): Promise<T> {
     const { clock } = this.deps;

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
@@ -13,7 +14,7 @@ import {
   sendOfAll,
 } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
-import type { Route } from '../route.ts';
+import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } from '../send-command.ts';
@@ -53,46 +54,48 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       422: ['IDEMPOTENCY_KEY_REUSED'],
       503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE'],
     },
-    handle: async (parts, call) => {
-      const { request, reply, principal, params } = call;
-      const refused = refuseScope({ reply, principal }, scopeOfPath(params));
-      if (refused !== undefined) return refused;
-      const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
-      if (idempotencyKey === undefined) return sendKeyMissing(reply);
-      const body = parseCancelAll(request.body);
-      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const { reason, onLanding, only } = body;
-      const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
-      const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
-      const { forwarding } = parts;
-      let first: CancelAllResult | undefined;
-      const cancel = async () => {
-        const result = await parts.commands.cancelAll(scope, word);
-        first ??= result;
-        return result;
-      };
-      const markReplayed = () => {
-        if (first?.kind === 'done' && first.replayed) reply.header('idempotent-replayed', 'true');
-      };
-      const { accountId } = params;
-      if (accountId !== undefined) {
-        const patient = { ...call, patienceMs: cancelAllMs };
-        const { result, given } = await forwarding.ofHolder(patient, accountId, cancel);
-        if (given !== undefined) return sendFromElsewhere(reply, given);
-        if (result.kind === 'declined') return sendDecline(reply, result);
-        markReplayed();
-        return sendJson(reply, 200, answerOf(result));
-      }
-      const ofAll = async () => {
-        const result = await cancel();
-        const own = result.kind === 'done' ? { ...answerOf(result), open: result.openHere ?? result.open } : result;
-        return cancelAllOfAll(forwarding, call, own);
-      };
-      const given = await forwarding.untilHeld(call, ofAll, (answer) => !leavesAccounts(answer));
-      markReplayed();
-      return sendOfAll(reply, given);
-    },
+    handle: cancelOrders,
   };
+}
+
+async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply> {
+  const { request, reply, principal, params } = call;
+  const refused = refuseScope({ reply, principal }, scopeOfPath(params));
+  if (refused !== undefined) return refused;
+  const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+  if (idempotencyKey === undefined) return sendKeyMissing(reply);
+  const body = parseCancelAll(request.body);
+  if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+  const { reason, onLanding, only } = body;
+  const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
+  const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
+  const { forwarding } = parts;
+  let first: CancelAllResult | undefined;
+  const cancel = async () => {
+    const result = await parts.commands.cancelAll(scope, word);
+    first ??= result;
+    return result;
+  };
+  const markReplayed = () => {
+    if (first?.kind === 'done' && first.replayed) reply.header('idempotent-replayed', 'true');
+  };
+  const { accountId } = params;
+  if (accountId !== undefined) {
+    const patient = { ...call, patienceMs: cancelAllMs };
+    const { result, given } = await forwarding.ofHolder(patient, accountId, cancel);
+    if (given !== undefined) return sendFromElsewhere(reply, given);
+    if (result.kind === 'declined') return sendDecline(reply, result);
+    markReplayed();
+    return sendJson(reply, 200, answerOf(result));
+  }
+  const ofAll = async () => {
+    const result = await cancel();
+    const own = result.kind === 'done' ? { ...answerOf(result), open: result.openHere ?? result.open } : result;
+    return cancelAllOfAll(forwarding, call, own);
+  };
+  const given = await forwarding.untilHeld(call, ofAll, (answer) => !leavesAccounts(answer));
+  markReplayed();
+  return sendOfAll(reply, given);
 }
 
 async function scopeOf(

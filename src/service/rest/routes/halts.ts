@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
@@ -8,7 +9,8 @@ import { notLeader } from '../../commands/operator-service.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { sendFromElsewhere } from '../instances/forwarding.ts';
-import type { Route } from '../route.ts';
+import type { Call, Route } from '../route.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
 import { sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
@@ -72,36 +74,42 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       ...(verb === 'resume' && { 429: ['TOO_MANY_APPROVALS'] }),
       503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
     },
-    handle: async ({ commands, forwarding }, call) => {
-      const { request, reply, principal, params } = call;
-      const scope = scopeOfPath(params);
-      const refused = refuseScope({ reply, principal }, scope);
-      if (refused !== undefined) return refused;
-      const body = parseReason(request.body);
-      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const { accountId } = params;
-      // A halt is done here: its answer waits for the holder, and the holder may be frozen. A
-      // resume goes to the holder first: there it holds at once.
-      const word = operatorWordOf(principal, body.reason, request.id);
-      const before = commands.operator.halts.list();
-      const act = async (): Promise<HaltResult> => {
-        const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
-        return goesToHolder ? { kind: 'declined', ...notLeader } : commands.operator[verb](scope, word);
-      };
-      const { result, given } = await forwarding.ofHolder(call, accountId, act);
-      if (given !== undefined) return sendFromElsewhere(reply, given);
-      if (result.kind === 'requested') return sendRequested(reply, result.approval);
-      if (result.kind === 'declined') return sendDecline(reply, result);
-      const inForce = new Set(result.halts.map(({ haltId }) => haltId));
-      const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
-      return sendJson(reply, 200, {
-        ...haltBody(result.halts, principal.accounts),
-        ...(verb === 'resume'
-          ? { cleared: haltBody(cleared, principal.accounts).halts }
-          : { unconfirmed: result.unconfirmed ?? [] }),
-      });
-    },
+    handle: (parts, call) => haltOrResume(parts, call, verb),
   };
+}
+
+async function haltOrResume(
+  { commands, forwarding }: RouteParts,
+  call: Call,
+  verb: 'halt' | 'resume',
+): Promise<FastifyReply> {
+  const { request, reply, principal, params } = call;
+  const scope = scopeOfPath(params);
+  const refused = refuseScope({ reply, principal }, scope);
+  if (refused !== undefined) return refused;
+  const body = parseReason(request.body);
+  if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+  const { accountId } = params;
+  // A halt is done here: its answer waits for the holder, and the holder may be frozen. A
+  // resume goes to the holder first: there it holds at once.
+  const word = operatorWordOf(principal, body.reason, request.id);
+  const before = commands.operator.halts.list();
+  const act = async (): Promise<HaltResult> => {
+    const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
+    return goesToHolder ? { kind: 'declined', ...notLeader } : commands.operator[verb](scope, word);
+  };
+  const { result, given } = await forwarding.ofHolder(call, accountId, act);
+  if (given !== undefined) return sendFromElsewhere(reply, given);
+  if (result.kind === 'requested') return sendRequested(reply, result.approval);
+  if (result.kind === 'declined') return sendDecline(reply, result);
+  const inForce = new Set(result.halts.map(({ haltId }) => haltId));
+  const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
+  return sendJson(reply, 200, {
+    ...haltBody(result.halts, principal.accounts),
+    ...(verb === 'resume'
+      ? { cleared: haltBody(cleared, principal.accounts).halts }
+      : { unconfirmed: result.unconfirmed ?? [] }),
+  });
 }
 
 /** Halts in force on the service, and on the accounts that the caller may see. */

@@ -28,7 +28,7 @@ function holding(mine: readonly string[], others: readonly string[]): Done {
   };
 }
 
-/** Two instances that ask again for five seconds, as long as a lease is, and none of them for more. */
+/** Two instances that ask again for five seconds, as long as a lease is, and not longer. */
 async function startTwo(againMs = 5_000) {
   const addresses = new Map<string, string>();
   const holder: { of: string | undefined } = { of: undefined };
