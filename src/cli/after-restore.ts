@@ -9,7 +9,7 @@ import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
+import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -71,7 +71,7 @@ async function goOn(
  * first restore.
  */
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
-  const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
+  const deps = { log: commandLogger(io, config), clock: io.clock, random: io.random };
   const topic = topicNames(config.topicPrefix).state;
   const fix =
     'Set TIDEMARK_TOPIC_PREFIX as the service has it; where the topic is lost, give --at-least a number above every generation that was ever used.';

@@ -13,7 +13,7 @@ import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
-import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
+import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
 
@@ -55,7 +55,7 @@ function seconds(text: string): number {
 
 async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
-  const log = commandLog(io, config);
+  const log = commandLogger(io, config);
   const { clock, random } = io;
   const topics = topicNames(config.topicPrefix);
   const stateOnly = flags.stateOnly === true;

@@ -169,7 +169,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'log',
     summary: 'export the audit trail',
-    load: async () => (await import('./log.ts')).logCommand,
+    load: async () => (await import('./log.ts')).auditTrailCommand,
   },
   {
     name: 'after-restore',

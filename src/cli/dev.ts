@@ -3,7 +3,7 @@ import { MissingPartError } from '../demo/devstack/missing-part-error.ts';
 import { addMarketFlags, type Market, type Parts, startParts } from '../demo/stack/start-parts.ts';
 import { platformSettings } from '../sandbox/describe-sandbox.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog, readConfig } from './io/read-config.ts';
+import { commandLogger, readConfig } from './io/read-config.ts';
 
 const examples = `
 Examples:
@@ -26,7 +26,7 @@ export function devCommand(io: CliIo): Command {
 }
 
 async function runDev(io: CliIo, market: Market): Promise<void> {
-  const log = commandLog(io, readConfig(io));
+  const log = commandLogger(io, readConfig(io));
   const asked = new Promise<void>((resolve) => io.onSignal(() => resolve()));
   const parts = await startParts(io, log, (line) => io.stderr.write(`${line}\n`));
   try {

@@ -17,7 +17,7 @@ import { checkStreams } from './doctor/check-streams.ts';
 import { checkTopicIds } from './doctor/check-topic-ids.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog } from './io/read-config.ts';
+import { commandLogger } from './io/read-config.ts';
 
 const examples = `
 Examples:
@@ -64,7 +64,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
   }
   const { config } = loaded;
   const proxies = new Proxies(config);
-  const log = commandLog(io, config);
+  const log = commandLogger(io, config);
   const parts = await Promise.all([
     bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
@@ -103,7 +103,7 @@ async function examinePlatform(config: Config, io: CliIo): Promise<readonly Find
     const [client, screen, logins] = await Promise.all([
       checkPlatform(config, { http, clock: io.clock }),
       authUrl === undefined ? [] : checkSignInScreen(authUrl, http).then((finding) => [finding]),
-      checkLogins(config, { http, clock: io.clock, random: io.random, log: commandLog(io, config) }),
+      checkLogins(config, { http, clock: io.clock, random: io.random, log: commandLogger(io, config) }),
     ]);
     const findings = [...client.findings, ...logins.findings, ...screen];
     const accessToken = client.accessToken ?? logins.accessToken;

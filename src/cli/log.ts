@@ -23,7 +23,7 @@ interface ExportFlags {
 const pageSize = 1_000;
 
 /** `log export`: the audit trail, for an archive or an auditor. */
-export function logCommand(io: CliIo): Command {
+export function auditTrailCommand(io: CliIo): Command {
   const command = new Command('log')
     .description('Exports the audit trail: who did what, when and why.')
     .addHelpText('after', examples);

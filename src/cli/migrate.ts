@@ -5,7 +5,7 @@ import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog, readConfig } from './io/read-config.ts';
+import { commandLogger, readConfig } from './io/read-config.ts';
 import { unreachable } from './with-database.ts';
 
 const examples = `
@@ -50,7 +50,7 @@ function readCount(text: string): number {
 
 async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly = false }: MigrateFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
-  const log = commandLog(io, config);
+  const log = commandLogger(io, config);
   const { databaseUrl } = config;
   const { applied } = await migrate({
     ...{ url: databaseUrl.reveal(), log, clock: io.clock, rolesOnly },

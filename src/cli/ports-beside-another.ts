@@ -1,6 +1,6 @@
 import type { EffectiveValue } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import { httpAddress, isLoopbackHost } from '../runtime/url-host.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
 import { verdictOf } from './healthcheck.ts';
@@ -22,7 +22,7 @@ interface Ports {
  * or a named port in use, stays a fault, and the start shows it.
  */
 export async function portsBesideAnother(
-  { io, log }: { readonly io: Pick<CliIo, 'fetch' | 'clock'>; readonly log: Log },
+  { io, log }: { readonly io: Pick<CliIo, 'fetch' | 'clock'>; readonly log: Logger },
   ports: Ports,
   effective: readonly EffectiveValue[],
 ): Promise<Partial<Ports>> {

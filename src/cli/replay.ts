@@ -12,7 +12,7 @@ import { topicNames } from '../service/log/topics.ts';
 import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
-import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
+import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
@@ -80,7 +80,7 @@ function rateFlag(text: string): number {
 async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   refuseLive(config, flags);
-  const log = commandLog(io, config);
+  const log = commandLogger(io, config);
   const fix = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
   await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
   // As it is before: one that is made again meanwhile lacks everything older.

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { createLog } from '../observability/log.ts';
+import { createLogger } from '../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
@@ -70,7 +70,7 @@ async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
   }
   const options = checked(optionsOf(io, flags));
   const looks = { pretty: io.isTerminal, colour: io.colours.areOn('stderr') };
-  const log = createLog({ destination: io.stderr }, { level: 'warn', version: io.version, ...looks, secrets: [] });
+  const log = createLogger({ destination: io.stderr }, { level: 'warn', version: io.version, ...looks, secrets: [] });
   const sandbox = await startSandbox(options, { clock: io.clock, random: io.random, log });
   io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : introduce(sandbox.description));
   await new Promise<void>((resolve) => {

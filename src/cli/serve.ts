@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
 import { Proxies } from '../runtime/proxies.ts';
 import { assembleService } from '../service/run/assemble-service.ts';
 import type { CliIo } from './io/io.ts';
-import { configError, readSettings, serviceLog } from './io/read-config.ts';
+import { configError, readSettings, serviceLogger } from './io/read-config.ts';
 import { portsBesideAnother } from './ports-beside-another.ts';
 
 const examples = `
@@ -55,7 +55,7 @@ function requireCredential({ platformCredentials, platformClientSecret, encrypti
 async function openTraces(
   { clock, random, version }: CliIo,
   config: Config,
-  log: Log,
+  log: Logger,
 ): Promise<OpenedTracing | undefined> {
   const { otlpEndpoint: endpoint } = config;
   if (endpoint === undefined) return undefined;
@@ -82,7 +82,7 @@ async function runServe(io: CliIo): Promise<void> {
     'platformClientId',
   ]);
   requireCredential(config);
-  const log = serviceLog(io, config);
+  const log = serviceLogger(io, config);
   const unencrypted = unencryptedAddresses(config);
   if (unencrypted.length > 0)
     log.warn(

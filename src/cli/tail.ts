@@ -5,7 +5,7 @@ import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { topicNames } from '../service/log/topics.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
+import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
 
 /** About as many as a whole line with a long symbol. */
@@ -57,7 +57,7 @@ function positive(text: string): number {
 
 async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   const config = readConfig(io, ['kafkaBrokers']);
-  const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
+  const deps = { log: commandLogger(io, config), clock: io.clock, random: io.random };
   const kafka = kafkaOptions(config);
   const topic = topicNames(config.topicPrefix).updates;
   await requireTopics({ log: deps.log, clock: deps.clock }, config, [topic]);

@@ -7,7 +7,7 @@ import { applyTopics, planTopics, type TopicPlan, topicFindings } from '../servi
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
 import { withAdmin } from '../service/log/with-admin.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
+import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -62,7 +62,7 @@ async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void>
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const names = topicNames(config.topicPrefix);
   const brokers = config.kafkaBrokers.join(', ');
-  const deps = { log: commandLog(io, config), clock: io.clock };
+  const deps = { log: commandLogger(io, config), clock: io.clock };
   await requireTopics(
     deps,
     config,
@@ -89,7 +89,7 @@ async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void>
 
 async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'apply'): Promise<void> {
   const config = readConfig(io, ['kafkaBrokers']);
-  const deps = { log: commandLog(io, config), clock: io.clock };
+  const deps = { log: commandLogger(io, config), clock: io.clock };
   const specs = topicSpecs(topicNames(config.topicPrefix), config.topicRetentionDays);
   const plan = await withAdmin(deps, kafkaOptions(config), async (admin) => {
     const found = await planTopics(admin, specs);

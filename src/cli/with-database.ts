@@ -6,7 +6,7 @@ import { createPool, type PoolOptions } from '../store/session/pool.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
 import { pooledRefusalFix } from '../store/session/session-fault.ts';
 import type { CliIo } from './io/io.ts';
-import { commandLog } from './io/read-config.ts';
+import { commandLogger } from './io/read-config.ts';
 
 /**
  * For reading millions of rows in a running service's database: one connection, and one process
@@ -26,7 +26,7 @@ export async function withDatabase<T>(
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> {
   const { databaseUrl } = config;
-  const pool = createPool({ log: commandLog(io, config) }, { url: databaseUrl.reveal(), server: 'any', ...options });
+  const pool = createPool({ log: commandLogger(io, config) }, { url: databaseUrl.reveal(), server: 'any', ...options });
   try {
     // A refused connection certainly comes from the database here;
     // later it might come from another server.

@@ -1,4 +1,4 @@
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { createPool } from '../store/session/pool.ts';
 
@@ -7,7 +7,7 @@ import { createPool } from '../store/session/pool.ts';
  * made-up orders beside real ones, and send waiting rows to topics of its own. Reads only, and
  * before anything is migrated.
  */
-export async function refuseUsedDatabase(log: Log, url: string): Promise<void> {
+export async function refuseUsedDatabase(log: Logger, url: string): Promise<void> {
   const pool = createPool({ log }, { url, applicationName: 'tidemark-demo', maxConnections: 1, statementMs: 5_000 });
   try {
     const made = await pool.query<{ made: boolean }>(`select to_regclass('public.lanes') is not null as made`);

@@ -1,14 +1,14 @@
 import type { CliIo } from '../cli/io/io.ts';
-import { commandLog, readConfig } from '../cli/io/read-config.ts';
+import { commandLogger, readConfig } from '../cli/io/read-config.ts';
 import { formatUpdate, parseUpdate } from '../cli/io/tail-records.ts';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import { plural } from '../runtime/plural.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { kafkaDefaults } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { awaitLive } from './await-live.ts';
-import { DemoDesk } from './desk/demo-desk.ts';
-import { DeskServer } from './desk/desk-server.ts';
+import { BreakIt } from './break-it/break-it.ts';
+import { BreakItServer } from './break-it/break-it-server.ts';
 import { TopicCounts } from './proof/topic-counts.ts';
 import { type DemoProof, settleAndProve } from './settle-and-prove.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
@@ -35,22 +35,22 @@ const liveWithinMs = 20_000;
  * compares ledger, database and topic.
  */
 export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
-  const log = commandLog(io, readConfig(io));
+  const log = commandLogger(io, readConfig(io));
   const output = flags.json ? 'stderr' : 'stdout';
   const say = (line: string) => io[output].write(`${line}\n`);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
-  const desk = new DeskServer();
-  const deskUrl = await desk.open();
+  const server = new BreakItServer();
+  const breakItUrl = await server.open();
   const { rate, seed } = flags;
-  const stack = await startStack(io, log, { rate, seed, deskUrl, say }).catch(async (error: unknown) => {
-    await desk.close();
+  const stack = await startStack(io, log, { rate, seed, breakItUrl, say }).catch(async (error: unknown) => {
+    await server.close();
     throw error;
   });
   const reading = new AbortController();
   const counts = new TopicCounts();
-  const watched = new DemoDesk({ io, log, stack, counts }, { rate });
-  desk.attach(watched);
+  const watched = new BreakIt({ io, log, stack, counts }, { rate });
+  server.attach(watched);
   try {
     say(
       stack.brokers === undefined
@@ -69,7 +69,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
       io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
-    await desk.close();
+    await server.close();
     const proof = await settleAndProve({ io, log, stack, counts });
     report(io, flags, stack, { proof, shown }, say);
     reading.abort();
@@ -77,7 +77,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   } finally {
     reading.abort();
     unsubscribe();
-    await desk.close();
+    await server.close();
     await stack.stop();
   }
 }
@@ -133,7 +133,7 @@ interface ConsumeOptions {
 
 async function consume(
   io: CliIo,
-  log: Log,
+  log: Logger,
   stack: DemoStack,
   { counts, say, output, stage, signal }: ConsumeOptions,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import type { CliIo } from '../cli/io/io.ts';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import { createPool } from '../store/session/pool.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { type CommandsProof, proveCommands } from './proof/prove-commands.ts';
@@ -18,7 +18,7 @@ type ProofStep = 'quiet' | 'arriving' | 'comparing';
 
 interface ProveDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;
-  readonly log: Log;
+  readonly log: Logger;
   readonly stack: Pick<DemoStack, 'sandbox' | 'databaseUrl' | 'brokers'>;
   readonly counts: TopicCounts;
   /** Called with each step as it begins. */

@@ -1,5 +1,5 @@
 import type { CliIo } from '../cli/io/io.ts';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type KafkaOptions, kafkaDefaults } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics } from '../service/log/plan-topics.ts';
@@ -33,10 +33,10 @@ export interface DemoStack {
 
 interface DemoOptions extends Market {
   /**
-   * The address of the demo's own desk: the console's page "Break it" reaches it through the
+   * The address of "Break it": the page of the console reaches it through the
    * service.
    */
-  readonly deskUrl: string;
+  readonly breakItUrl: string;
   readonly say: (line: string) => void;
 }
 
@@ -49,7 +49,7 @@ const closedPort = '127.0.0.1:9';
  * Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Started parts
  * are stopped again when a later one fails.
  */
-export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
+export async function startStack(io: CliIo, log: Logger, options: DemoOptions): Promise<DemoStack> {
   const parts = await startParts(io, log, options.say);
   try {
     return await startServiceOn(parts, { io, log }, options);
@@ -61,8 +61,8 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
 
 async function startServiceOn(
   { postgres, kafka, startSandbox, onStop, stop }: Parts,
-  { io, log }: { readonly io: CliIo; readonly log: Log },
-  { say, rate, seed, deskUrl }: DemoOptions,
+  { io, log }: { readonly io: CliIo; readonly log: Logger },
+  { say, rate, seed, breakItUrl }: DemoOptions,
 ): Promise<DemoStack> {
   say('Starting the platform and the service …');
   if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
@@ -74,7 +74,7 @@ async function startServiceOn(
   if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
   const sandbox = await startSandbox({ rate, seed });
   const brokers = isMissing ? [closedPort] : kafka.brokers;
-  const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, deskUrl }, sandbox);
+  const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, breakItUrl }, sandbox);
   const service = await startChild(io, {
     name: 'service',
     args: ['serve'],
@@ -104,7 +104,7 @@ async function startServiceOn(
   };
 }
 
-async function makeTopics(io: CliIo, log: Log, brokers: readonly string[], prefix: string): Promise<void> {
+async function makeTopics(io: CliIo, log: Logger, brokers: readonly string[], prefix: string): Promise<void> {
   const kafka: KafkaOptions = { ...kafkaDefaults, brokers };
   await withAdmin({ log, clock: io.clock }, kafka, async (admin) => {
     await applyTopics(admin, await planTopics(admin, topicSpecs(topicNames(prefix))), io.clock);
@@ -115,12 +115,12 @@ interface ServiceParts {
   readonly databaseUrl: string;
   readonly brokers: readonly string[];
   readonly topicPrefix: string;
-  readonly deskUrl: string;
+  readonly breakItUrl: string;
 }
 
 function serviceEnv(
   io: CliIo,
-  { databaseUrl, brokers, topicPrefix, deskUrl }: ServiceParts,
+  { databaseUrl, brokers, topicPrefix, breakItUrl }: ServiceParts,
   sandbox: SandboxDescription,
 ): Record<string, string> {
   return {
@@ -134,7 +134,7 @@ function serviceEnv(
     TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
     TIDEMARK_HTTP_PORT: io.env['TIDEMARK_HTTP_PORT'] ?? '0',
     TIDEMARK_COMMANDS: 'on',
-    TIDEMARK_CONSOLE_DEMO_URL: deskUrl,
+    TIDEMARK_CONSOLE_DEMO_URL: breakItUrl,
     // Quicker than usual, so that a silent loss is found while a reader watches.
     TIDEMARK_AUDIT_INTERVAL_MS: '10000',
   };

@@ -18,13 +18,13 @@ import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { withDeadline } from '../runtime/waiting.ts';
-import type { Log } from './log.ts';
+import type { Logger } from './logger.ts';
 import { Tracing } from './tracing.ts';
 
 interface OpenTracingDeps {
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly proxies?: Proxies;
 }
 

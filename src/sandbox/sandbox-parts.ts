@@ -1,4 +1,4 @@
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccessTokens } from './auth/access-tokens.ts';
 import type { AuthorizationCodes } from './auth/authorization-codes.ts';
@@ -17,7 +17,7 @@ import type { UserRecords } from './users/user-records.ts';
 /** The parts that one sandbox's listeners share. */
 export interface SandboxParts {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly exchange: Exchange;
   readonly directory: Directory;
   readonly tokens: AccessTokens;

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
@@ -51,7 +51,7 @@ interface SandboxDeps {
   readonly clock: Clock;
   /** For ids and keys. The market's moves come from the seed alone. */
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** A platform that runs in this process, on real sockets. */

@@ -1,6 +1,6 @@
 import type { Client, ClientBase } from 'pg';
 import { defaultShardCount } from '../domain/partition.ts';
-import type { Log } from '../observability/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
 import { PrimarySession } from './session/primary-session.ts';
@@ -9,7 +9,7 @@ import { findSessionFault, sessionFaultWords } from './session/session-fault.ts'
 interface MigrateOptions {
   /** A superuser, or a login that may create roles and owns the database. */
   readonly url: string;
-  readonly log: Log;
+  readonly log: Logger;
   readonly clock: Clock;
   /** Rows in one partition of the log. A later change holds for the partitions made after it. */
   readonly partitionRows?: number;

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { portsBesideAnother } from '../../src/cli/ports-beside-another.ts';
 import type { EffectiveValue } from '../../src/config/config.ts';
-import type { Log } from '../../src/observability/log.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { silentLog } from '../support/runs/silent-log.ts';
 
@@ -23,7 +23,7 @@ async function otherAdminPort(body: string | undefined): Promise<number> {
 
 async function portsBeside(
   body: string | undefined,
-  options: { admin?: Source; http?: Source; host?: string; log?: Log } = {},
+  options: { admin?: Source; http?: Source; host?: string; log?: Logger } = {},
 ) {
   const { admin = 'default', http = 'default', host = '127.0.0.1', log = silentLog } = options;
   const adminPort = await otherAdminPort(body);

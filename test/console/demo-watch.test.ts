@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DemoWatch } from '../../src/console/state/demo-watch.ts';
-import type { DemoDocument, IncidentDocument } from '../../src/contract/demo-desk.ts';
+import type { DemoDocument, IncidentDocument } from '../../src/contract/break-it.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const incident: IncidentDocument = {

@@ -12,11 +12,10 @@ function words(): Word[] {
   return rows.map(([, word = '', type]) => ({ word, type })).filter(({ word }) => word !== 'word');
 }
 
+const exports = /^export (?:abstract |async )?(?:class|interface|type|function|const) (\w+)/gm;
 const exported = new Set(
   globSync('src/**/*.{ts,tsx}').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)].map(
-      ([, name]) => name,
-    ),
+    [...readFileSync(file, 'utf8').matchAll(exports)].map(([, name]) => name),
   ),
 );
 
@@ -42,9 +41,28 @@ const given: Readonly<Record<string, string>> = {
   Card: 'Introduction',
   Tenant: 'Work',
   Deed: 'Action',
+  // A desk is the people who trade.
+  'Desks?': 'Actions, Access, Service or Commands',
+  // A log is published in its order; a program writes to its logger.
+  AuditLog: 'AuditTrail',
+  // A command is settled; a row is committed.
+  Settled: 'Committed',
 };
 
-it.each(Object.entries(given))('no exported type is called %s: say %s', (word) => {
+it.each(Object.entries(given))('no exported name has %s in it: say %s', (word) => {
   const inName = new RegExp(`${word}(?![a-z])`);
   expect([...exported].filter((name) => name !== undefined && inName.test(name))).toEqual([]);
+});
+
+/** Words of the glossary with one meaning, and the exported names that have it. */
+const families: Readonly<Record<string, RegExp>> = {
+  // A comparison of an account, or of the topics. The audit trail is another word.
+  Audit: /^(?:run|judge)?Audit(?:ed|s|Deps|Options|Result|Findings?|Order)*$|(?:a|A)uditTrail|auditText|auditCommand/,
+  Log: /^(?:Postgres)?(?:Update|Outcome)Log$|^(?:maintain|isIn)Log$|[lL]og(?:Slice|Row|Bounds|Publisher)/,
+  Term: /^(?:Shard|Sending|Relay)?Term$|^TermLoop$|^TermName$/,
+};
+
+it.each(Object.entries(families))('the exported names with %s in them have its one meaning', (word, meant) => {
+  const inName = new RegExp(`${word}(?![a-z])|^${word.toLowerCase()}(?![a-z])`);
+  expect([...exported].filter((name) => name !== undefined && inName.test(name) && !meant.test(name))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { Log } from '../../src/observability/log.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { silentLog } from '../support/runs/silent-log.ts';
 import { StandstillError } from '../support/runs/virtual-clock.ts';
@@ -19,7 +19,7 @@ import { noBrokerFaults } from './world/memory-broker.ts';
 
 interface RunOptions {
   readonly print?: (line: string) => void;
-  readonly log?: Log;
+  readonly log?: Logger;
   readonly bug?: PlantedBug;
   readonly wishes?: CommandWishes;
 }

@@ -1,4 +1,4 @@
-import type { Log } from '../../src/observability/log.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
@@ -73,7 +73,7 @@ export interface SimulatedServiceDeps {
   readonly noticeWitnessed: (lane: number, seen: Witnessed) => Promise<FoundLoss | undefined>;
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
-  readonly log: Log;
+  readonly log: Logger;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
   /** Around order entry and the looks of commands, and other options, for a planted bug. */

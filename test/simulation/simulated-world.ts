@@ -1,6 +1,6 @@
 import type { Command } from '../../src/domain/command.ts';
 import { shardOf } from '../../src/domain/partition.ts';
-import type { Log } from '../../src/observability/log.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 import type { CommitWitness } from '../../src/runtime/lease.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';
@@ -44,7 +44,7 @@ interface WorldOptions {
   /** Where each line of the trace goes. */
   readonly print?: (line: string) => void;
   /** The log of the services, beside the trace. */
-  readonly log: Log;
+  readonly log: Logger;
   readonly bug?: PlantedBug;
   readonly wishes?: CommandWishes;
 }
@@ -462,7 +462,7 @@ export class SimulatedWorld {
     return this.services.find(({ host }) => host === socket.host);
   }
 
-  private logOf(name: string): Log {
+  private logOf(name: string): Logger {
     return this.trace.printing ? this.options.log.child({ who: name }) : this.options.log;
   }
 }

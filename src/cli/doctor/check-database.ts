@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
@@ -28,7 +28,7 @@ const oldestMajor = 15;
  * Checks reach, clock (if ours is given), version, rights, sessions, durability and schema of the
  * database, over one or two connections with the service's own deadlines.
  */
-export async function checkDatabase(config: Config, log: Log, clock?: Clock): Promise<Finding[]> {
+export async function checkDatabase(config: Config, log: Logger, clock?: Clock): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
   const pool = createPool(

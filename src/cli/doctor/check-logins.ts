@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
@@ -15,7 +15,7 @@ interface LoginCheckDeps {
   readonly http: SignedIn['http'];
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface LoginFindings {

@@ -1,8 +1,8 @@
 import type { Config, ConfigFault, ConfigWith, EffectiveValue } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import type { OptionName } from '../../config/option-table.ts';
-import type { Log } from '../../observability/log.ts';
-import { createLog } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { createLogger } from '../../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { kafkaOptions } from '../../service/log/kafka-options.ts';
@@ -74,7 +74,7 @@ export async function requireTopics(
 }
 
 /** The log of a long-lived process: stdout is its only output. */
-export function serviceLog(io: CliIo, config: Config): Log {
+export function serviceLogger(io: CliIo, config: Config): Logger {
   return logTo(io, config, 'stdout', config.logLevel);
 }
 
@@ -82,12 +82,12 @@ export function serviceLog(io: CliIo, config: Config): Log {
  * For a command that ends: on stderr, so stdout holds the result alone. Only problems, unless the
  * settings ask for more.
  */
-export function commandLog(io: CliIo, config: Config): Log {
+export function commandLogger(io: CliIo, config: Config): Logger {
   return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);
 }
 
-function logTo(io: CliIo, config: Config, output: 'stdout' | 'stderr', level: Config['logLevel']): Log {
+function logTo(io: CliIo, config: Config, output: 'stdout' | 'stderr', level: Config['logLevel']): Logger {
   const secrets = Object.values(config).filter((value) => value instanceof Secret);
   const looks = { pretty: io.isTerminal, colour: io.colours.areOn(output) };
-  return createLog({ destination: io[output] }, { level, version: io.version, ...looks, secrets });
+  return createLogger({ destination: io[output] }, { level, version: io.version, ...looks, secrets });
 }

@@ -1,4 +1,4 @@
-import type { FaultName } from '../../contract/demo-desk.ts';
+import type { FaultName } from '../../contract/break-it.ts';
 
 interface FaultWords {
   readonly name: FaultName;

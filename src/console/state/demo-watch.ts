@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { DemoDocument, FaultName } from '../../contract/demo-desk.ts';
+import type { DemoDocument, FaultName } from '../../contract/break-it.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
@@ -16,7 +16,7 @@ interface DemoState {
 const busyMs = 400;
 const idleMs = 2_000;
 
-/** Asks the demo's desk again and again, and does what its buttons say. */
+/** Asks "Break it" again and again, and does what its buttons say. */
 export class DemoWatch {
   readonly state: Signal<DemoState> = signal<DemoState>({ document: undefined, note: undefined });
   private readonly ports: Ports;
@@ -71,7 +71,7 @@ export function isBusy(document: DemoDocument | undefined): boolean {
   return document.proof.state === 'running' || document.incidents.some(({ state }) => state === 'under_way');
 }
 
-/** The desk's own sentence if it has one. */
+/** Its own sentence if it has one. */
 function wordsOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
   return answer.kind === 'problem' && answer.code.startsWith('DEMO_') ? answer.detail : sentenceOf(answer);
 }

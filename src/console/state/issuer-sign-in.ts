@@ -46,7 +46,7 @@ export const signedInPath = '/console/signed-in';
 const begunName = 'tidemark.sign-in';
 const answerWithinMs = 20_000;
 const askAgainMs = 1_000;
-/** Clocks of desks are not exact, and only the times in ID tokens are compared with them. */
+/** Clocks of browsers are not exact, and only the times in ID tokens are compared with them. */
 const toleratedSeconds = 300;
 
 const loadLibrary = () => import('oauth4webapi');

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { FaultName } from '../../contract/demo-desk.ts';
+import type { FaultName } from '../../contract/break-it.ts';
 import { faultGroups } from '../parts/fault-words.ts';
 import { useValue } from '../parts/use-value.ts';
 import type { ConsoleState } from '../state/console-state.ts';

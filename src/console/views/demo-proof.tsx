@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { ProofDocument, ProofFigures } from '../../contract/demo-desk.ts';
+import type { ProofDocument, ProofFigures } from '../../contract/break-it.ts';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 
 interface ProofProps {

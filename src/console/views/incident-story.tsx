@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
-import type { IncidentDocument, IncidentLine } from '../../contract/demo-desk.ts';
+import type { IncidentDocument, IncidentLine } from '../../contract/break-it.ts';
 import { faultLabel } from '../parts/fault-words.ts';
 import { Link } from '../parts/link.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';

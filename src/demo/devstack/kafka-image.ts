@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { cachedFolder } from './cached-folder.ts';
@@ -29,7 +29,7 @@ export interface KafkaImage {
  * s). Throws `MissingPartError`.
  */
 export async function kafkaImage(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   options: ProgramLookup & { readonly cacheDir: string },
 ): Promise<KafkaImage> {
   const version = await javaVersion(options);
@@ -49,7 +49,7 @@ function filesOf(folder: string) {
 }
 
 async function buildImage(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   folder: string,
   jars: KafkaJars,
   lookup: ProgramLookup,

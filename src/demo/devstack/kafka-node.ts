@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { GuardedProcess } from './guarded-process.ts';
@@ -176,11 +176,15 @@ export const smallJvm = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=
 export class KafkaNode {
   private process: GuardedProcess | undefined;
   private readonly lastLines: string[] = [];
-  private readonly deps: { readonly clock: Clock; readonly log: Log };
+  private readonly deps: { readonly clock: Clock; readonly log: Logger };
   private readonly options: KafkaNodeOptions;
   private readonly folder: string;
 
-  private constructor(deps: { readonly clock: Clock; readonly log: Log }, options: KafkaNodeOptions, folder: string) {
+  private constructor(
+    deps: { readonly clock: Clock; readonly log: Logger },
+    options: KafkaNodeOptions,
+    folder: string,
+  ) {
     this.deps = deps;
     this.options = options;
     this.folder = folder;
@@ -188,7 +192,7 @@ export class KafkaNode {
 
   /** A node with a formatted folder of its own, not yet started. */
   static async prepare(
-    deps: { readonly clock: Clock; readonly log: Log },
+    deps: { readonly clock: Clock; readonly log: Logger },
     options: KafkaNodeOptions,
   ): Promise<KafkaNode> {
     const folder = await makeTemporaryFolder(`tidemark-kafka-${options.node.id}-`);

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { freePort } from './free-port.ts';
 import { type KafkaImage, kafkaImage } from './kafka-image.ts';
@@ -33,7 +33,7 @@ const answerWithinMs = 60_000;
  * answer once the cache is made.
  */
 export async function startEmbeddedKafka(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   options: EmbeddedKafkaOptions,
 ): Promise<RunningKafka> {
   const image = await kafkaImage(deps, options);
@@ -55,7 +55,7 @@ export async function startEmbeddedKafka(
 }
 
 async function startOnFreePorts(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   image: KafkaImage,
   options: EmbeddedKafkaOptions,
 ): Promise<KafkaNode[]> {
@@ -96,7 +96,7 @@ async function planCluster(count: number, options: EmbeddedKafkaOptions): Promis
 }
 
 function prepareNodes(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   cluster: KafkaClusterPlan,
   image: KafkaImage,
   lookup: ProgramLookup,

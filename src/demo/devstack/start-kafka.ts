@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { splitHostPort } from '../../runtime/url-host.ts';
 import { dockerAnswers, loopbackContainer } from './docker.ts';
@@ -12,7 +12,7 @@ import { startEmbeddedKafka } from './start-embedded-kafka.ts';
 
 interface StartKafkaOptions extends ProgramLookup {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   /** Given addresses win, and are never replaced by something else when they do not answer. */
   readonly givenBrokers?: readonly string[];
   /** Kept between runs; holds the parts that took long to fetch or build. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { dockerAnswers, loopbackContainer } from './docker.ts';
 import { freePort } from './free-port.ts';
@@ -27,7 +27,7 @@ const database = 'tidemark';
  * answering.
  */
 export async function startEmbeddedPostgres(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   options: PostgresClusterOptions,
 ): Promise<EmbeddedPostgres> {
   const cluster = await preparePostgresCluster(deps, options);
@@ -53,7 +53,7 @@ interface Server {
   readonly port: number;
 }
 
-async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: PostgresCluster): Promise<Server> {
+async function startOnFreePort(deps: { clock: Clock; log: Logger }, cluster: PostgresCluster): Promise<Server> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await startServer(deps, cluster, await freePort());
@@ -73,7 +73,11 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
  * Sessions outlive a killed server for a moment, on a busy machine for seconds, and no new server
  * starts beside them.
  */
-async function startAgain(deps: { clock: Clock; log: Log }, cluster: PostgresCluster, port: number): Promise<Server> {
+async function startAgain(
+  deps: { clock: Clock; log: Logger },
+  cluster: PostgresCluster,
+  port: number,
+): Promise<Server> {
   const deadline = deps.clock.monotonicMs() + 30_000;
   for (;;) {
     try {
@@ -86,7 +90,11 @@ async function startAgain(deps: { clock: Clock; log: Log }, cluster: PostgresClu
   }
 }
 
-async function startServer(deps: { clock: Clock; log: Log }, cluster: PostgresCluster, port: number): Promise<Server> {
+async function startServer(
+  deps: { clock: Clock; log: Logger },
+  cluster: PostgresCluster,
+  port: number,
+): Promise<Server> {
   const lastLines: string[] = [];
   const server = await GuardedProcess.start(deps, {
     name: 'embedded postgres',
@@ -133,7 +141,7 @@ function urlOf(cluster: PostgresCluster, port: number, name: string): string {
 
 interface StartPostgresOptions {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   /** A given address wins, and is never replaced by something else when it does not answer. */
   readonly givenUrl?: string;
   /** Kept between runs; holds the parts that took long to fetch or build. */
@@ -187,7 +195,7 @@ const port = 5432;
  * removes it when we are killed.
  */
 async function startPostgresContainer(
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Logger },
   options: { readonly fast: boolean },
 ): Promise<RunningPostgres> {
   const password = randomBytes(18).toString('base64url');

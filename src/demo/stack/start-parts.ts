@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliIo } from '../../cli/io/io.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { MissingPartError } from '../devstack/missing-part-error.ts';
 import type { RunningKafka } from '../devstack/running-kafka.ts';
@@ -44,7 +44,7 @@ export interface Parts {
  * Starts Postgres and Kafka, or takes those that the environment names. Started parts are stopped
  * again when a later one fails.
  */
-export async function startParts(io: CliIo, log: Log, say: (line: string) => void): Promise<Parts> {
+export async function startParts(io: CliIo, log: Logger, say: (line: string) => void): Promise<Parts> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (const each of stops.reverse())

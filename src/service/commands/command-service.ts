@@ -1,5 +1,5 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -67,7 +67,7 @@ interface CommandServiceDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics['commands'];
-  readonly log: Log;
+  readonly log: Logger;
   /** See `Halts` and `CommandSteps`. */
   readonly noticeLost?: (stop: Pick<Witnessed, 'haltId' | 'command'>) => Promise<void>;
   /** Steps were just committed, and their events are in the outbox. Never waits, never throws. */

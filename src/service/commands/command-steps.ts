@@ -1,5 +1,5 @@
 import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -20,7 +20,7 @@ interface CommandStepsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics['commands'];
-  readonly log: Log;
+  readonly log: Logger;
   readonly onStep: (made: MadeStep) => void;
   /**
    * Begins a generation where the database lacks this step, which it had acknowledged. Rejects when

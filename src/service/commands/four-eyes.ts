@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
@@ -10,7 +10,7 @@ interface FourEyesDeps {
   readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'findApproval' | 'takeApproval'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 type Declined = Extract<ApproveResult, { kind: 'declined' }>;

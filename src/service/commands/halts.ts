@@ -1,5 +1,5 @@
 import type { CommandRequest, Reason } from '../../domain/command.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { WitnessedStops } from '../../runtime/lease.ts';
@@ -19,7 +19,7 @@ interface HaltsDeps {
   readonly journal: Pick<CommandJournal, 'activeHalts' | 'raiseHalt' | 'clearHalts'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Pick<Metrics['commands'], 'placingHalted'>;
   /**
    * Begins a generation where the database lacks this halt, which it had acknowledged. Rejects when

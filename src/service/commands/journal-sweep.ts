@@ -1,6 +1,6 @@
 import { type Command, isFinal } from '../../domain/command.ts';
 import { attemptTransition } from '../../domain/command-machine.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -17,7 +17,7 @@ interface JournalSweepDeps {
   readonly book: CommandBook;
   readonly steps: CommandSteps;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   /** Takes a command that is not watched. */
   readonly adopt: (command: Command) => void;
 }
@@ -153,7 +153,7 @@ interface LandingSweepDeps {
   readonly orphans: OrphanOrders;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** Commands that one query looks at: some 10 ms of the server. */

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -16,7 +16,7 @@ interface LookDeps {
   readonly reads: AccountReads;
   readonly book: CommandBook;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly settle: (entry: Watched) => Promise<void>;
 }
 

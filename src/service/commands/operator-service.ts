@@ -9,7 +9,7 @@ import {
   loosens,
   opens,
 } from '../../domain/limits.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
@@ -37,7 +37,7 @@ interface ChangeLimitsDeps {
   readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
   readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** Tries of a change, in case several people change the same row at the same moment. */
@@ -152,7 +152,7 @@ interface OperatorServiceDeps {
   readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly halts: Halts;
   readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
   readonly breaker: Pick<RateBreaker, 'reset'>;

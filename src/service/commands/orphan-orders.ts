@@ -1,5 +1,5 @@
 import type { Command } from '../../domain/command.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -16,7 +16,7 @@ interface OrphanOrdersDeps {
   readonly settling: SettleWatched;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   /** Takes a command of the journal into memory. */
   readonly adopt: (command: Command) => Watched;
 }

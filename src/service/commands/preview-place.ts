@@ -1,5 +1,5 @@
 import { measurePlace } from '../../domain/measure-command.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { JournalPreview } from '../../store/commands/journal-preview.ts';
@@ -21,7 +21,7 @@ interface PreviewDeps {
   readonly halts: Halts;
   readonly budgets: Budgets;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CompleteLook, FollowedAccounts } from '../sources/account-access.ts';
@@ -23,7 +23,7 @@ interface ProbeWatchDeps {
   readonly reads: AccountReads;
   readonly book: CommandBook;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   /** Judges these by the news that a complete read has brought into ingest. Never rejects. */
   readonly judge: (entries: readonly Watched[], probe: CompleteProbe) => Promise<void>;
 }

@@ -4,7 +4,7 @@ import { decodeUpdate } from '../../domain/encode-update.ts';
 import { orderKey, type Stream } from '../../domain/order.ts';
 import { lastPossibleSendMs } from '../../domain/presumed-absent.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { inParallel } from '../../runtime/waiting.ts';
@@ -34,7 +34,7 @@ interface ReconcilerDeps {
   readonly random: Random;
   readonly probes: ProbeBudget;
   readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** Commands judged side by side after one read: each may be a transaction. */

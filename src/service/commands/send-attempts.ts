@@ -1,5 +1,5 @@
 import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -23,7 +23,7 @@ interface SendAttemptsDeps {
   readonly budgets: Budgets;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */

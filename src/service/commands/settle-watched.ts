@@ -1,7 +1,7 @@
 import type { Command } from '../../domain/command.ts';
 import { settleCommand } from '../../domain/settle-command.ts';
 import type { Finding } from '../../domain/settling.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -21,7 +21,7 @@ interface SettleWatchedDeps {
   readonly steps: CommandSteps;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   /**
    * The order of a replace has ended: the caller has to look whether another order took its place.
    */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { attemptPrefix, type Command } from '../../domain/command.ts';
 import { canonicalRequest } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Random, timeOrderedUuid } from '../../runtime/random.ts';
@@ -55,7 +55,7 @@ interface SubmitDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
-  readonly log: Log;
+  readonly log: Logger;
   /** A command was opened, and its event is in the outbox. */
   readonly onStep: () => void;
   /** A command of the shard may be in the journal with no process to send it. */

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { createMetrics, type Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Lease } from '../../runtime/lease.ts';
@@ -30,7 +30,7 @@ interface LaneFinisherDeps {
   readonly lossCheck: ShardTakerDeps['lossCheck'];
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface LaneFinisherOptions {

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -35,7 +35,7 @@ interface LaneKeeperDeps {
   readonly assertCanBegin?: () => Promise<void>;
   readonly clock: Clock;
   readonly metrics: Metrics['ingest'];
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface LaneKeeperOptions {

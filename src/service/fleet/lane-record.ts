@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Takeover } from '../../store/fleet/lane-store.ts';
@@ -9,7 +9,7 @@ interface LaneRecordDeps {
     Metrics['ingest'],
     'laneHeld' | 'laneEpoch' | 'laneTakeovers' | 'laneTakeoverSeconds' | 'fenced'
   >;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** The knowledge of this process about its lane, for people. */

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { FoundLoss } from '../../store/fleet/lane-store.ts';
 import { toPublishError } from '../log/publish-sends.ts';
@@ -12,7 +12,7 @@ export interface LossCheckDeps {
   /** The new generation has begun, and every holder is fenced. */
   readonly onLoss: (loss: FoundLoss) => void;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /**

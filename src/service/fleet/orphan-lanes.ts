@@ -1,5 +1,5 @@
 import { isWell } from '../../domain/plan-shards.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -16,7 +16,7 @@ export interface OrphanLanesDeps {
   readonly changeLane: () => void;
   readonly metrics: Pick<Metrics['ingest'], 'laneFinishes'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface OwnState {

@@ -9,7 +9,7 @@ import {
 import type { Proof } from '../../domain/member-report.ts';
 import { isWell } from '../../domain/plan-shards.ts';
 import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { sumOfSeries } from '../../observability/read-metric.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -35,7 +35,7 @@ interface OwnFitnessDeps {
     readonly ingest: Pick<Metrics['ingest'], 'unfit'>;
   };
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** Kafka acknowledges a row within milliseconds. */

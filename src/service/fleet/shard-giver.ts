@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -20,7 +20,7 @@ export interface ShardGiverDeps {
   readonly published: (signal: AbortSignal) => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardMoves'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** A lane whose rows reach Kafka within this time can give a shard. */

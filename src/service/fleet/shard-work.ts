@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { Ingest } from '../orders/ingest.ts';
@@ -17,7 +17,7 @@ export interface ShardWorkDeps {
    */
   readonly noticeLost?: () => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardMoves'>;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export interface ShardCommands {
@@ -109,8 +109,8 @@ export class ShardWork {
    * The journal does not know this epoch of a shard. Where the shard is still ours at the next
    * look, only the takeover of its commands is gone: the database came back without it, and with
    * everything that is older. The command side begins again by then, under the same epoch; without
-   * that it would decline every command for good. A step that the takeover had made of a command may
-   * be on Kafka, so before it is made again the process compares what it has seen.
+   * that it would decline every command for good. A step that the takeover had made of a command
+   * may be on Kafka, so before it is made again the process compares what it has seen.
    */
   doubt({ shard, epoch }: HeldShard): void {
     const { held, commands, log } = this.deps;

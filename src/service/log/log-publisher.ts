@@ -1,5 +1,5 @@
 import type { Producer } from 'kafkajs';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
@@ -11,7 +11,7 @@ import { PublishError, type Publisher, type PublishRow } from './publisher.ts';
 
 interface LogPublisherDeps extends KafkaClientDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
 }
 

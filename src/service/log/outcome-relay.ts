@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
@@ -8,7 +8,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { OutcomeLog, OutcomeRow } from '../../store/commands/outcome-log.ts';
 import type { Publisher } from './publisher.ts';
-import { TermLoop, TroubleLog } from './term-loop.ts';
+import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
 interface OutcomeRelayDeps {
@@ -23,7 +23,7 @@ interface OutcomeRelayDeps {
   readonly lease: Lease;
   readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Log;
+  readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;
   /** Covers everything before it is sent. Left out: no witness is kept. */
@@ -81,8 +81,8 @@ export class OutcomeRelay implements Service {
   private unmarked: readonly OutcomeRow[] = [];
   private foundMs = Number.NEGATIVE_INFINITY;
   private readonly backoff: Backoff;
-  private readonly kafkaTrouble: TroubleLog;
-  private readonly logTrouble: TroubleLog;
+  private readonly kafkaTrouble: TroubleReport;
+  private readonly logTrouble: TroubleReport;
   private readonly deps: OutcomeRelayDeps;
   private readonly options: OutcomeRelayOptions;
 
@@ -90,8 +90,8 @@ export class OutcomeRelay implements Service {
     this.deps = deps;
     this.options = options;
     this.backoff = new Backoff(deps.random, options.backoff);
-    this.kafkaTrouble = new TroubleLog(deps, 'publishing the steps of commands');
-    this.logTrouble = new TroubleLog(deps, 'reading the steps of commands');
+    this.kafkaTrouble = new TroubleReport(deps, 'publishing the steps of commands');
+    this.logTrouble = new TroubleReport(deps, 'reading the steps of commands');
   }
 
   async start(): Promise<void> {

@@ -1,11 +1,11 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { RelayCursor, UpdateLog } from '../../store/orders/update-log.ts';
 
 interface PositionDeps {
   readonly log: UpdateLog;
   readonly lease: Lease;
-  readonly logger: Log;
+  readonly logger: Logger;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -12,7 +12,7 @@ import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
 import type { Publisher } from './publisher.ts';
 import type { RelayOptions, RelayTerm } from './relay-options.ts';
-import { TermLoop, TroubleLog } from './term-loop.ts';
+import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
@@ -23,7 +23,7 @@ interface RelayDeps {
   readonly lease: Lease;
   readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Log;
+  readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
@@ -52,8 +52,8 @@ export class Relay implements Service {
   private readonly backoff: Backoff;
   private readonly latency: LatencyRecorder;
   private readonly pending: PendingWatch;
-  private readonly kafkaTrouble: TroubleLog;
-  private readonly logTrouble: TroubleLog;
+  private readonly kafkaTrouble: TroubleReport;
+  private readonly logTrouble: TroubleReport;
   private readonly deps: RelayDeps;
   private readonly options: RelayOptions;
 
@@ -64,8 +64,8 @@ export class Relay implements Service {
     this.readSize = new ReadSize({ maxRows: options.maxRows, maxBytes: options.maxReadBytes });
     this.latency = new LatencyRecorder(deps.metrics.latency);
     this.pending = new PendingWatch(deps, options);
-    this.kafkaTrouble = new TroubleLog(deps, 'publishing');
-    this.logTrouble = new TroubleLog(deps, 'reading the log');
+    this.kafkaTrouble = new TroubleReport(deps, 'publishing');
+    this.logTrouble = new TroubleReport(deps, 'reading the log');
   }
 
   /** Resolves at once, before Kafka or the database has answered: the relay keeps trying. */

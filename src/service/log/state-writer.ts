@@ -1,5 +1,5 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -10,7 +10,7 @@ import type { UpdateLog } from '../../store/orders/update-log.ts';
 import { NewestByOrder, type NewestLimits } from './newest-by-order.ts';
 import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
-import { TermLoop, TroubleLog } from './term-loop.ts';
+import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
 interface StateWriterDeps {
@@ -20,7 +20,7 @@ interface StateWriterDeps {
   readonly lease: Lease;
   readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Log;
+  readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   /** Covers everything before it is written. Left out: no witness is kept. */
   readonly witness?: Pick<WitnessWriter, 'cover'>;
@@ -73,7 +73,7 @@ export class StateWriter implements Service {
   readonly name = 'state-writer';
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
   private readonly backoff: Backoff;
-  private readonly trouble: TroubleLog;
+  private readonly trouble: TroubleReport;
   private readonly deps: StateWriterDeps;
   private readonly options: StateWriterOptions;
 
@@ -81,7 +81,7 @@ export class StateWriter implements Service {
     this.deps = deps;
     this.options = options;
     this.backoff = new Backoff(deps.random, options.backoff);
-    this.trouble = new TroubleLog(deps, 'writing the state topic');
+    this.trouble = new TroubleReport(deps, 'writing the state topic');
   }
 
   async start(): Promise<void> {

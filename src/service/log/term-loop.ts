@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
 
@@ -92,14 +92,14 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
  * Logs one line when something begins to fail, and one with the count when it works again: a broker
  * that is down for an hour causes two lines, not thousands.
  */
-export class TroubleLog {
+export class TroubleReport {
   private failures = 0;
   private sinceMs = 0;
   private lastCode: unknown;
-  private readonly deps: { readonly logger: Log; readonly clock: Clock };
+  private readonly deps: { readonly logger: Logger; readonly clock: Clock };
   private readonly doing: string;
 
-  constructor(deps: { readonly logger: Log; readonly clock: Clock }, doing: string) {
+  constructor(deps: { readonly logger: Logger; readonly clock: Clock }, doing: string) {
     this.deps = deps;
     this.doing = doing;
   }

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { encodeWitnessed, type Lease, type Witnessed } from '../../runtime/lease.ts';
 import { PublishError, type Publisher } from './publisher.ts';
@@ -16,7 +16,7 @@ interface WitnessWriterDeps {
    */
   readonly mayWrite: () => boolean;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 const witnessSchema = 'tidemark.lane-witness.v1';

@@ -1,5 +1,5 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -34,7 +34,7 @@ export interface IngestDeps {
   readonly clock: Clock;
   readonly backoff: Backoff;
   readonly metrics: Metrics['ingest'];
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export interface IngestOptions {

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
 import type { HealthRegistry } from '../../observability/health.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { namesThisHost } from '../../runtime/browser-guard.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -15,7 +15,7 @@ import { observeRequest, sendProblem } from './send-answer.ts';
 
 interface AdminServerDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: HealthRegistry;
   readonly eventLoop: EventLoopWatch;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
 import { maySee, type Principal } from './auth/principal.ts';
@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 interface DeniedWritesDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly auditTrail: Pick<AuditTrail, 'record'>;
 }
 

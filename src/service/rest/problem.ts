@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Random } from '../../runtime/random.ts';
 
 /**
@@ -109,7 +109,7 @@ export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply):
 }
 
 /** For an error while answering. A fault of our own is logged, and answered without its message. */
-export function answerProblem(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function answerProblem(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const status = statusOf(error);
   if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
   if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -26,7 +26,7 @@ export interface RestParts {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;
@@ -52,7 +52,7 @@ export interface RestParts {
   readonly principals?: PrincipalStore;
   /** Left out: there is no console, and its addresses do not exist. */
   readonly console?: ConsoleSite;
-  /** Only in the demo: the way to its desk. */
+  /** Only in the demo: the way to "Break it". */
   readonly demo?: DemoPass;
   /** Left out: traces are off. */
   readonly tracing?: Tracing | undefined;

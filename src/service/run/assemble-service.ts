@@ -1,6 +1,6 @@
 import type { ConfigWith, EffectiveValue } from '../../config/config.ts';
 import { initialiseMetrics } from '../../observability/initialise-metrics.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { createMetrics } from '../../observability/metrics.ts';
 import type { OpenedTracing } from '../../observability/open-tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -26,7 +26,7 @@ interface AssembleDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly version: string;
   /** The settings as they may be printed, for the audit trail. */
   readonly effective: readonly EffectiveValue[];

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
@@ -15,7 +15,7 @@ import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
 
 interface ClockWatchDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Pick<Metrics['process'], 'clockAhead'>;
   /** Postgres's time, in milliseconds since the epoch. */
   readonly databaseMs: () => Promise<number>;

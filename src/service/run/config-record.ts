@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Config, EffectiveValue } from '../../config/config.ts';
 import type { Option } from '../../config/option.ts';
 import { optionTable } from '../../config/option-table.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -15,7 +15,7 @@ interface ConfigRecordDeps {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface ConfigRecordOptions {

@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -26,7 +26,7 @@ export interface CredentialSource extends SourceStatus {
 
 interface CredentialSourcesDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Metrics['platform'];
   /** The linked logins. Left out: tokens are kept in memory only. */
   readonly list?: CredentialList;

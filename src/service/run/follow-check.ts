@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
@@ -45,7 +45,7 @@ interface FollowCheckDeps {
   readonly isOurs: (accountId: string) => boolean;
   readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export interface FollowCheckOptions {

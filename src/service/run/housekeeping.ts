@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -16,7 +16,7 @@ interface HousekeepingDeps {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface HousekeepingOptions {

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -6,7 +6,7 @@ import { type PipelineRates, type PipelineReading, ratesBetween } from '../fleet
 
 interface PipelineRingDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly read: () => Promise<PipelineReading>;
 }
 

@@ -6,7 +6,7 @@ import {
   parseSpelledDecimal,
 } from '../../domain/decimal.ts';
 import type { Quote, Quoted } from '../../domain/measure-command.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -23,7 +23,7 @@ interface PlatformQuotesDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics['platform'];
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** A command waits for this read, and further places of its account wait behind it. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -25,7 +25,7 @@ interface QuarantineJobRoundDeps {
   readonly lease: Pick<Lease, 'mayAct'>;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['ingest'], 'quarantineJobRows'>;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface QuarantineJobRoundOptions {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -17,7 +17,7 @@ interface RepairWorkerDeps {
   readonly accounts: Pick<EntryAccounts, 'account'>;
   readonly jobs: Pick<QuarantineJobRound, 'run'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface RepairWorkerOptions {

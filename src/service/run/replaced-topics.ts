@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
@@ -10,7 +10,7 @@ import type { TopicDoubts } from './topics-check.ts';
 
 interface ReplacedTopicsDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Pick<Metrics['process'], 'topicsReplaced'>;
   readonly findTopics: () => Promise<readonly FoundTopic[]>;
   readonly published: Pick<PublishedTopics, 'read' | 'keepFirst'>;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { CheckResult } from '../../observability/health.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { plural } from '../../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf as sentenceOfError } from '../../runtime/program-error.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -28,9 +28,9 @@ export class SchemaGate implements Service {
   /** Once they were seen to be whole, they are not tried again. */
   private areSessionsWhole = false;
   private readonly pool: Pool;
-  private readonly log: Log;
+  private readonly log: Logger;
 
-  constructor(deps: { readonly pool: Pool; readonly log: Log }) {
+  constructor(deps: { readonly pool: Pool; readonly log: Logger }) {
     this.pool = deps.pool;
     this.log = deps.log;
   }

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -7,6 +7,6 @@ import type { Random } from '../../runtime/random.ts';
 export interface SharedParts {
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Metrics;
 }

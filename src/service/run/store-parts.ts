@@ -1,5 +1,5 @@
 import type { ConfigWith } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease, Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -26,7 +26,7 @@ import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-st
 interface StorePartsDeps {
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   /**
    * Called for each journal write that was refused because the journal has another epoch than its
    * fence.

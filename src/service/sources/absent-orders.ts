@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OpenOrder } from '../../store/fleet/account-registry.ts';
@@ -46,7 +46,7 @@ export class AbsentOrders {
   private readonly room: ByteShare;
   private readonly deps: {
     readonly clock: Clock;
-    readonly log: Log;
+    readonly log: Logger;
     readonly intake: Pick<RowIntake, 'sourceEpoch'>;
     readonly budget: ByteBudget;
   };

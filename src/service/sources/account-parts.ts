@@ -1,6 +1,6 @@
 import type { Observation, Outcome } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { Clock, Moment } from '../../runtime/clock.ts';
@@ -25,7 +25,7 @@ export interface AccountPartsDeps {
   readonly sink: ObservationSink;
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
-  readonly log: Log;
+  readonly log: Logger;
   /**
    * Shared by all accounts of the login, as are the next two: for reads that make accounts live,
    * for repeats of failed ones, for looks at doubted orders.

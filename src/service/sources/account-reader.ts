@@ -2,7 +2,7 @@ import { compareInstants, formatInstant, parseInstant } from '../../domain/insta
 import type { Observation, Outcome } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import { isTerminal } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
@@ -33,7 +33,7 @@ interface AccountReaderDeps {
   readonly doubts: Pick<Doubts, 'oldest' | 'mark' | 'readComplete'>;
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   /**
    * For the reads that make accounts live, of all accounts. Accounts whose last read failed have
    * places of their own, so that they delay only each other.

@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -22,7 +22,7 @@ interface AccountsFollowerDeps {
   readonly registry: AccountRegistry;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export interface AccountsFollowerOptions {

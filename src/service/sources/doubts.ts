@@ -2,7 +2,7 @@ import type { Doubt } from '../../domain/head.ts';
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { accountContent } from '../../domain/view-content.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
@@ -12,7 +12,7 @@ import type { Pace } from './window.ts';
 
 interface DoubtsDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly looks: OrderLooks;
   readonly intake: RowIntake;
   /** For the looks at doubted orders of all accounts. */

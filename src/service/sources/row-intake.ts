@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Cause, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { UnnamedOrder } from './account-access.ts';
@@ -43,7 +43,7 @@ interface RowIntakeDeps {
   readonly sink: ObservationSink;
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
-  readonly log: Log;
+  readonly log: Logger;
   /** Gets every order before its version is used. True: the order is not offered. */
   readonly guard: (observation: Observation) => boolean;
   /** Called for rows after whose commit the order ought to be read from REST. */

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountParts } from './account-parts.ts';
 import { type SessionState, shownAs } from './session-states.ts';
@@ -6,7 +6,7 @@ import type { AccountReading, AccountStatus } from './source-status.ts';
 
 interface SessionShownDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly parts: Pick<AccountParts, 'intake' | 'unrecovered' | 'doubts' | 'absent' | 'audit' | 'lastEventMs'>;
 }
 

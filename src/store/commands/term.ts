@@ -1,8 +1,8 @@
 /**
  * The shard's term for a write. Every write to the journal carries one, except `addEvidence`,
  * `changeLimits`, approvals and `addToAuditTrail`. It is refused once a later holder has called
- * `takeOver`. Commands have their own fence. So slow journal transactions never wait for the lane's row, nor
- * the other way round.
+ * `takeOver`. Commands have their own fence. So slow journal transactions never wait for the lane's
+ * row, nor the other way round.
  */
 export interface Fence {
   readonly shard: number;

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Head } from '../../domain/head.ts';
 import { decodeHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { connectionOptions } from '../session/pool.ts';
@@ -25,7 +25,7 @@ interface OrderStoreDeps {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface OrderStoreOptions {
@@ -189,10 +189,10 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
 class LaneConnection {
   private current: Promise<PrimarySession> | undefined;
   private session: PrimarySession | undefined;
-  private readonly log: Log;
+  private readonly log: Logger;
   private readonly url: string;
 
-  constructor(deps: { readonly log: Log }, options: { readonly url: string }) {
+  constructor(deps: { readonly log: Logger }, options: { readonly url: string }) {
     this.log = deps.log;
     this.url = options.url;
   }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { DatabaseSession, type SessionConfig } from './database-session.ts';
 import { PrimarySession } from './primary-session.ts';
 
@@ -60,7 +60,7 @@ const longestLifeSeconds = 60;
  * deadline, 5 s. Give the lane's store its own pool: a renewal must not queue behind a caller's
  * list of orders.
  */
-export function createPool(deps: { readonly log: Log }, options: PoolOptions): pg.Pool {
+export function createPool(deps: { readonly log: Logger }, options: PoolOptions): pg.Pool {
   const shared = connectionOptions(options.url, options.applicationName);
   const sessions: SessionConfig = { ...shared, settings: { ...shared.settings, ...options.settings } };
   const pool = new pg.Pool({
@@ -86,7 +86,7 @@ export function createPool(deps: { readonly log: Log }, options: PoolOptions): p
  * statement prepared while there were few orders would keep its sequential scan among a million.
  * Compiling such short statements costs more than it saves.
  */
-export function createReadPool(deps: { readonly log: Log }, options: Omit<PoolOptions, 'settings'>): pg.Pool {
+export function createReadPool(deps: { readonly log: Logger }, options: Omit<PoolOptions, 'settings'>): pg.Pool {
   return createPool(deps, {
     ...options,
     settings: { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' },

@@ -1,5 +1,5 @@
 import type { PlatformClient, PlatformClientOptions } from '../../../types/platform.d.ts';
-import { createLog } from '../../observability/log.ts';
+import { createLogger } from '../../observability/logger.ts';
 import { createMetrics } from '../../observability/metrics.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { systemRandom } from '../../runtime/random.ts';
@@ -64,7 +64,7 @@ function readDeps(baseUrl: string, credential: { readonly clientId: string; read
   const http = new UndiciHttp({ clock });
   const { platform: metrics } = createMetrics();
   // Results say what went wrong; a library writes no log itself.
-  const log = createLog(
+  const log = createLogger(
     { destination: { write: () => undefined } },
     { level: 'silent', version: '', pretty: false, secrets: [] },
   );

@@ -1,4 +1,4 @@
-import type { Log } from '../../observability/log.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -97,13 +97,13 @@ export class RefreshingTokenSource implements TokenSource, Service {
   private readonly callbacks = new Set<(token: AccessToken) => void>();
   private readonly backoff: Backoff;
   private readonly clock: Clock;
-  private readonly log: Log;
+  private readonly log: Logger;
   private readonly metrics: Metrics['platform'];
   private readonly acquireDeps: AcquireDeps;
   private readonly options: CredentialOptions;
 
   constructor(
-    deps: AcquireDeps & { random: Random; log: Log; metrics: Metrics['platform'] },
+    deps: AcquireDeps & { random: Random; log: Logger; metrics: Metrics['platform'] },
     options: CredentialOptions,
   ) {
     this.clock = deps.clock;

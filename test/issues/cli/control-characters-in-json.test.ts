@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { escapeControls, escapeTwice } from '../../../src/observability/escape-controls.ts';
-import { createLog } from '../../../src/observability/log.ts';
+import { createLogger } from '../../../src/observability/logger.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 
 const late = Array.from({ length: 33 }, (_, at) => String.fromCharCode(0x7f + at)).join('');
@@ -44,7 +44,7 @@ describe('a text with control characters', () => {
         text += line;
       },
     };
-    const log = createLog({ destination }, { level: 'info', version: '0', pretty, secrets: [] });
+    const log = createLogger({ destination }, { level: 'info', version: '0', pretty, secrets: [] });
     log.info({ found: late + early, err: new Error(`bad ${late}${early}`) }, `message ${late}${early}`);
     expect(text).not.toMatch(obeyed);
     expect(text).toContain('009b');

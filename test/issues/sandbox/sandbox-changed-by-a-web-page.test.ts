@@ -1,7 +1,7 @@
 // What a user saw: Any web page that a developer had open could stop or change the sandbox.
 
 import { describe, expect, it } from 'vitest';
-import { DeskServer } from '../../../src/demo/desk/desk-server.ts';
+import { BreakItServer } from '../../../src/demo/break-it/break-it-server.ts';
 import { runningSandbox } from '../../support/platform/sandbox.ts';
 import { sendRaw } from '../../support/servers/raw-socket.ts';
 
@@ -60,7 +60,7 @@ describe('the control port', () => {
 
 describe("the demo's desk", () => {
   it.each(pages)('does nothing for a page %s', async (_page, headers) => {
-    const desk = new DeskServer();
+    const desk = new BreakItServer();
     const address = await desk.open();
     expect(await statusOf(address, 'POST', '/proofs', headers)).toBe(403);
     // Nobody has attached a desk.

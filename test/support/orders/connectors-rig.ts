@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
-import type { Log } from '../../../src/observability/log.ts';
+import type { Logger } from '../../../src/observability/logger.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
@@ -17,7 +17,7 @@ import { ScriptedSink } from './scripted-sink.ts';
 export function connectorsRig(
   options: Partial<ConnectorsOptions> = {},
   budget = new ByteBudget({ maxBytes: 64_000_000 }),
-  log: Log = testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
+  log: Logger = testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
 ) {
   const clock = new VirtualClock();
   const platform = new ScriptedPlatform(clock);

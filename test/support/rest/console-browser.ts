@@ -42,8 +42,8 @@ function watch(page: Page, complaints: string[]): Page {
     if (!/Failed to load resource|net::ERR/.test(message.text())) complaints.push(message.text());
   });
   // The page and its modules are made at start: one that is not served leaves an empty screen, and
-  // a test that waits says nothing about it. The desk of the demo is no part of them: it ends with
-  // the demo, and an open page may still ask it.
+  // a test that waits says nothing about it. "Break it" of the demo is no part of them: it ends
+  // with the demo, and an open page may still ask it.
   page.on('response', (response) => {
     if (response.status() >= 500 && /^\/console(?!\/demo)/.test(new URL(response.url()).pathname))
       complaints.push(`${response.status()} ${response.url()}`);

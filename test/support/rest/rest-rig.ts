@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { Log } from '../../../src/observability/log.ts';
+import type { Logger } from '../../../src/observability/logger.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
@@ -30,7 +30,7 @@ import { MemoryService } from './memory-service.ts';
 export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream' | 'readGate'>> {
   readonly readGate?: Partial<RestServerOptions['readGate']>;
   readonly stream?: Partial<RestServerOptions['stream']>;
-  readonly log?: Log;
+  readonly log?: Logger;
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
   /** Serves the console as well; `signIn`: its readers sign in at this issuer. */

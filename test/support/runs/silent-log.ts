@@ -1,4 +1,4 @@
 import pino from 'pino';
-import type { Log } from '../../../src/observability/log.ts';
+import type { Logger } from '../../../src/observability/logger.ts';
 
-export const silentLog: Log = pino({ level: 'silent' });
+export const silentLog: Logger = pino({ level: 'silent' });

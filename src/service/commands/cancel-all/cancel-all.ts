@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
 import type { AuditTrailEntry } from '../../../store/commands/command-journal.ts';
@@ -17,7 +17,7 @@ import { listCancelAll } from './list-cancel-all.ts';
 interface CancelAllsDeps extends CancelAllRunDeps {
   readonly accounts: FollowedAccounts;
   readonly listWindow: Window;
-  readonly log: Log;
+  readonly log: Logger;
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: (shard: number) => SendingTerm | Declined;
   /** Why the account may not be traded on either stream. */

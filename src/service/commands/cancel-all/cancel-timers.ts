@@ -1,4 +1,4 @@
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { Metrics } from '../../../observability/metrics.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
@@ -17,7 +17,7 @@ interface CancelTimersDeps {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Metrics['commands'];
   readonly maySend: () => SendingTerm | Declined;
   /** Why the account may not be traded on either stream. */

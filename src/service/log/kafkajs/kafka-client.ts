@@ -2,13 +2,13 @@ import { createRequire } from 'node:module';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import { bareHost } from '../../../runtime/url-host.ts';
 import type { KafkaOptions } from '../kafka-options.ts';
 import { leanProduce } from './lean-produce.ts';
 
 export interface KafkaClientDeps {
-  readonly log: Log;
+  readonly log: Logger;
   /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
   readonly onSocket?: (socket: Socket) => void;
   /**
@@ -130,7 +130,7 @@ const noise =
 /**
  * Writes kafkajs's messages to our log: one level lower than kafkajs gives them, noise at debug.
  */
-function kafkaLogCreator(log: Log): logCreator {
+function kafkaLogCreator(log: Logger): logCreator {
   const out = log.child({ from: 'kafkajs' });
   return () =>
     ({ namespace, level, log: { message, timestamp: _, logger: __, stack: ___, ...fields } }) => {

@@ -7,7 +7,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
@@ -17,7 +17,7 @@ import { describeRefusal, RefusedTokens, type Why } from './refused-tokens.ts';
 interface IssuerKeysDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly metrics: Pick<RestMetrics, 'issuerKeyReads'>;
 }
 

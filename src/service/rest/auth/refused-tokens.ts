@@ -1,10 +1,10 @@
 import { decodeProtectedHeader, errors } from 'jose';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 
 interface RefusedTokensDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** The claim, the value found in it, and the expected value. */

@@ -1,13 +1,13 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isReservedName } from '../../../domain/reserved-name.ts';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { mostActive, type PrincipalStore, type PrincipalToken } from '../../../store/principals.ts';
 import { type Principal, principalOf } from './principal.ts';
 
 interface StaticTokensDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   /** Absent: only the configured tokens exist. */
   readonly store?: PrincipalStore;
 }

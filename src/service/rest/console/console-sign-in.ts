@@ -1,4 +1,4 @@
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { IssuerMetadata, type Metadata } from './issuer-metadata.ts';
 
@@ -30,7 +30,7 @@ export class ConsoleSignIn {
 
   /** Without `options` there is no such sign-in. */
   constructor(
-    deps: { readonly fetch: typeof fetch; readonly clock: Clock; readonly log: Log },
+    deps: { readonly fetch: typeof fetch; readonly clock: Clock; readonly log: Logger },
     options: ConsoleSignInOptions | undefined,
   ) {
     this.options = options;

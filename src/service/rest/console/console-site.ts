@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { packageFile } from '../../../runtime/package-file.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
@@ -10,7 +10,7 @@ interface ConsoleSiteDeps {
   /** Asks the issuer. */
   readonly fetch: typeof fetch;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface ConsoleSiteOptions {
@@ -31,7 +31,7 @@ const buildAfterMs = 3_000;
 export class ConsoleSite {
   readonly signIn: ConsoleSignIn;
   private readonly clock: Clock;
-  private readonly log: Log;
+  private readonly log: Logger;
   private readonly demo: boolean;
   private built: Promise<BuiltSite | undefined> | undefined;
   private timer: Timer | undefined;

@@ -7,8 +7,8 @@ interface DemoPassDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /**
-   * The demo desk's address, on loopback. The configuration's rules make sure that it is, and that
-   * there is no sign-in.
+   * The address of "Break it", on loopback. The configuration's rules make sure that it is, and
+   * that there is no sign-in.
    */
   readonly url: string;
 }
@@ -16,7 +16,7 @@ interface DemoPassDeps {
 const answerWithinMs = 10_000;
 
 /**
- * Passes `/console/demo` on to the desk of `tidemark demo`, so that the page asks its own origin
+ * Passes `/console/demo` on to "Break it" of `tidemark demo`, so that the page asks its own origin
  * and nothing else. The port's guards have run before: another site's page changes nothing here.
  */
 export class DemoPass {
@@ -52,7 +52,7 @@ export class DemoPass {
       };
     };
     try {
-      const { status, type, text } = await withDeadline(clock, answerWithinMs, 'the desk of the demo', work());
+      const { status, type, text } = await withDeadline(clock, answerWithinMs, '"Break it" of the demo', work());
       return reply.code(status).header('content-type', type).send(text);
     } catch {
       abort.abort();

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
 
 interface IssuerMetadataDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 const readEveryMs = 600_000;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { Secret } from '../../../runtime/secret.ts';
@@ -14,7 +14,7 @@ interface ForwardingDeps {
   readonly others: OtherInstances;
   readonly clock: Clock;
   readonly metrics: RestMetrics;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 interface ForwardingOptions {

@@ -1,4 +1,4 @@
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { Wakeup } from '../../../runtime/waiting.ts';
@@ -7,7 +7,7 @@ import type { StreamClient } from './stream-client.ts';
 
 interface EventTailDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly reads: Pick<OrderReads, 'eventHorizon' | 'eventsAfter'>;
   readonly metrics: RestMetrics;
 }

@@ -1,4 +1,4 @@
-import type { Log } from '../../../observability/log.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { Wakeup } from '../../../runtime/waiting.ts';
@@ -9,7 +9,7 @@ import type { EventSink } from './stream-event.ts';
 
 interface StreamHubDeps {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
   readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
   readonly metrics: RestMetrics;
   /** `readUnacknowledged`; left out: only bytes that our own kernel has not taken count. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, type LogOptions } from '../../src/observability/log.ts';
+import { createLogger, type LoggerOptions } from '../../src/observability/logger.ts';
 import { ProgramError } from '../../src/runtime/program-error.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 
 const canary = 'c4n4ry-5ecret"\\';
 
-function logTo(options: Partial<LogOptions> = {}) {
+function logTo(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];
-  const log = createLog(
+  const log = createLogger(
     { destination: { write: (line) => lines.push(line) } },
     { level: 'info', version: '1.2.3', pretty: false, secrets: [], ...options },
   );

@@ -1,4 +1,4 @@
-// The demo's own desk, no part of REST. Its shapes are here because the console's page "Break it"
+// "Break it" of the demo, no part of REST. Its shapes are here because the console's page
 // and the demo share them.
 
 /** The faults with a button on the page. */

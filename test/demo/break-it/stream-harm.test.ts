@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { harmText, recoveryText } from '../../../src/demo/desk/harm-text.ts';
-import { type LedgerLine, type StoredChange, StreamHarm } from '../../../src/demo/desk/stream-harm.ts';
+import { harmText, recoveryText } from '../../../src/demo/break-it/harm-text.ts';
+import { type LedgerLine, type StoredChange, StreamHarm } from '../../../src/demo/break-it/stream-harm.ts';
 
 const at = (second: number) => `2026-11-22T20:00:0${second}.000000Z`;
 

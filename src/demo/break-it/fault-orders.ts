@@ -1,4 +1,4 @@
-import type { FaultName } from '../../contract/demo-desk.ts';
+import type { FaultName } from '../../contract/break-it.ts';
 import type { FaultOrder } from '../../sandbox/faults/fault-shapes.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DoubtWatch } from '../../../src/demo/desk/doubt-watch.ts';
-import { Incident } from '../../../src/demo/desk/incident.ts';
+import { DoubtWatch } from '../../../src/demo/break-it/doubt-watch.ts';
+import { Incident } from '../../../src/demo/break-it/incident.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const notLive = { name: 'account_not_live', detail: '2 of 6 account streams not live' };

@@ -1,4 +1,4 @@
-import type { FaultName, IncidentDocument, IncidentLine } from '../../contract/demo-desk.ts';
+import type { FaultName, IncidentDocument, IncidentLine } from '../../contract/break-it.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
 /** More would bury the story; the counts go on. */

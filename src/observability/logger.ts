@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import pino, { type DestinationStream, type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { isKnownByCode, ProgramError } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { escapeControls, escapeTwice } from './escape-controls.ts';
@@ -8,14 +8,14 @@ import { escapeControls, escapeTwice } from './escape-controls.ts';
  * Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`,
  * `accountId`, `commandId`, `err`.
  */
-export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
 
 interface LogDeps {
   /** The lines go here. Written synchronously, so the last line before a crash is there. */
   readonly destination: DestinationStream;
 }
 
-export interface LogOptions {
+export interface LoggerOptions {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly version: string;
   /** True: one readable line for people instead of JSON. */
@@ -53,7 +53,7 @@ const shortestSecret = 6;
  * print as `[redacted]`, fields with revealing names are redacted, and the known values are
  * replaced in the finished line.
  */
-export function createLog(deps: LogDeps, options: LogOptions): Log {
+export function createLogger(deps: LogDeps, options: LoggerOptions): Logger {
   const destination = options.pretty ? prettyDestination(deps.destination, options.colour === true) : deps.destination;
   // A pretty line shows the strings themselves.
   const cleaned = options.pretty ? escapeTwice : escapeControls;

@@ -1,19 +1,19 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { faultNames } from '../../contract/demo-desk.ts';
+import { faultNames } from '../../contract/break-it.ts';
 import { isByPage } from '../../runtime/browser-guard.ts';
-import type { DemoDesk } from './demo-desk.ts';
+import type { BreakIt } from './break-it.ts';
 
 const breakBody = z.strictObject({ fault: z.enum(faultNames) });
 
 /**
- * The desk over HTTP, on loopback: the service passes the page's requests on to it. It is open
- * before the service starts, since the service gets its address as a setting. Until a desk is there
+ * "Break it" over HTTP, on loopback: the service passes the page's requests on to it. It is open
+ * before the service starts, since the service gets its address as a setting. Until it is there
  * it answers that the demo is starting.
  */
-export class DeskServer {
+export class BreakItServer {
   private readonly app: FastifyInstance;
-  private desk: DemoDesk | undefined;
+  private page: BreakIt | undefined;
 
   constructor() {
     const app = Fastify({ logger: false, forceCloseConnections: true, bodyLimit: 1024 });
@@ -33,12 +33,12 @@ export class DeskServer {
         wrong ? z.prettifyError(error) : error.message,
       );
     });
-    app.get('/', (_request, reply) => this.with(reply, (desk) => desk.document()));
+    app.get('/', (_request, reply) => this.with(reply, (page) => page.document()));
     app.post('/breaks', (request, reply) => {
       const { fault } = breakBody.parse(request.body);
-      return this.with(reply, (desk) => desk.breakIt(fault));
+      return this.with(reply, (page) => page.breakIt(fault));
     });
-    app.post('/proofs', (_request, reply) => this.with(reply, (desk) => desk.prove()));
+    app.post('/proofs', (_request, reply) => this.with(reply, (page) => page.prove()));
     this.app = app;
   }
 
@@ -47,21 +47,21 @@ export class DeskServer {
     return this.app.listen({ host: '127.0.0.1', port: 0 });
   }
 
-  attach(desk: DemoDesk): void {
-    this.desk = desk;
+  attach(page: BreakIt): void {
+    this.page = page;
   }
 
   /** Harmless when it is closed already. */
   async close(): Promise<void> {
     await this.app.close();
-    const { desk } = this;
-    this.desk = undefined;
-    await desk?.close();
+    const { page } = this;
+    this.page = undefined;
+    await page?.close();
   }
 
-  private with(reply: FastifyReply, use: (desk: DemoDesk) => object): FastifyReply {
-    if (this.desk === undefined) return problem(reply, 503, 'DEMO_STARTING', 'The demo is starting.');
-    const answer = use(this.desk);
+  private with(reply: FastifyReply, use: (page: BreakIt) => object): FastifyReply {
+    if (this.page === undefined) return problem(reply, 503, 'DEMO_STARTING', 'The demo is starting.');
+    const answer = use(this.page);
     if ('refused' in answer) return problem(reply, 409, 'DEMO_BUSY', String(answer.refused));
     return reply.send(answer);
   }

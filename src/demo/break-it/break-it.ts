@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { CliIo } from '../../cli/io/io.ts';
-import type { DemoDocument, FaultName, ProofDocument } from '../../contract/demo-desk.ts';
-import type { Log } from '../../observability/log.ts';
+import type { DemoDocument, FaultName, ProofDocument } from '../../contract/break-it.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { askSandbox } from '../ask-sandbox.ts';
 import { visibleAccounts } from '../proof/prove-run.ts';
@@ -14,14 +14,14 @@ import { Incident } from './incident.ts';
 import { watchCommand } from './watch-command.ts';
 import { type WatchDeps, watchStreams } from './watch-streams.ts';
 
-interface DeskDeps {
+interface BreakItDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock' | 'random'>;
-  readonly log: Log;
+  readonly log: Logger;
   readonly stack: DemoStack;
   readonly counts: TopicCounts;
 }
 
-interface DeskOptions {
+interface BreakItOptions {
   /** Changes a second. The market returns to it after a proof. */
   readonly rate: number;
 }
@@ -35,14 +35,14 @@ const keptIncidents = 12;
 const shownFaults = 8;
 
 /**
- * The demo's own desk, behind the page "Break it": it does a fault, watches it heal, and compares
+ * Behind the page "Break it" of the demo: it does a fault, watches it heal, and compares
  * ledger, database and topic. It is no part of the service.
  *
  * Invariant: one fault or one proof at a time. Incidents that wait for a person go on beside them.
  */
-export class DemoDesk {
-  private readonly deps: DeskDeps;
-  private readonly options: DeskOptions;
+export class BreakIt {
+  private readonly deps: BreakItDeps;
+  private readonly options: BreakItOptions;
   private readonly pool: Pool;
   private readonly closing = new AbortController();
   private readonly work = new Set<Promise<void>>();
@@ -50,12 +50,12 @@ export class DemoDesk {
   private proof: ProofDocument = { state: 'none' };
   private lastId = 0;
 
-  constructor(deps: DeskDeps, options: DeskOptions) {
+  constructor(deps: BreakItDeps, options: BreakItOptions) {
     this.deps = deps;
     this.options = options;
     this.pool = createPool(
       { log: deps.log },
-      { url: deps.stack.databaseUrl, applicationName: 'tidemark-demo-desk', maxConnections: 2 },
+      { url: deps.stack.databaseUrl, applicationName: 'tidemark-break-it', maxConnections: 2 },
     );
   }
 
@@ -114,7 +114,7 @@ export class DemoDesk {
   private run(work: () => Promise<void>, failed: (why: string) => void): void {
     const done: Promise<void> = work()
       .catch((error: unknown) => {
-        this.deps.log.warn({ err: error }, 'the desk of the demo failed');
+        this.deps.log.warn({ err: error }, '"Break it" failed');
         failed(error instanceof Error ? error.message : String(error));
       })
       .finally(() => this.work.delete(done));
