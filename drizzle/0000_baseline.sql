@@ -606,15 +606,19 @@ BEGIN
 END
 $$;
 
+-- The planner puts its text in its place, as that of `ms_to_time`.
+CREATE FUNCTION public.attempt_json(a public.attempts) RETURNS json
+LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+    'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason)
+$$;
+
 -- A command with its attempts, as it is now.
 CREATE FUNCTION public.command_json(c public.commands) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN public.command_at(c, public.order_status_of(c), (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number)
-    FROM public.attempts a WHERE a.command_id = c.command_id));
+    SELECT json_agg(public.attempt_json(a) ORDER BY a.number) FROM public.attempts a WHERE a.command_id = c.command_id));
 END
 $$;
 
@@ -645,10 +649,13 @@ END
 $$;
 
 -- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
+-- A lock beside the row and not of it: the row's would be written to the row and to the write-ahead log by every transaction of the journal.
 CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
+  -- A statement of its own: its snapshot is younger than the lock.
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
   RETURN FOUND;
 END
 $$;
@@ -675,24 +682,29 @@ BEGIN
 END
 $$;
 
--- The event of the step that a command just took. Returns the command as it is now.
+-- The event of the step that a command just took. Returns the command as it is now, as `command_json` does; what both need is read once.
 CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   c public.commands;
+  v_status text;
+  v_brief json;
+  v_attempts json;
   v_id bigint;
 BEGIN
   SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  v_status := public.order_status_of(c);
+  -- The brief form has what of an attempt may change, by its number.
+  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
+    json_agg(public.attempt_json(a) ORDER BY a.number)
+  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
   INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
     order_status, reason, attempts)
   VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    public.order_status_of(c), c.reason, (
-      -- Those of an attempt that may change, by its number.
-      SELECT coalesce(json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number), '[]')
-      FROM public.attempts a WHERE a.command_id = c.command_id))
+    v_status, c.reason, coalesce(v_brief, '[]'))
   RETURNING id INTO v_id;
   INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_json(c);
+  RETURN public.command_at(c, v_status, v_attempts);
 END
 $$;
 
@@ -1331,6 +1343,7 @@ DECLARE
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
   INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
   IF NOT FOUND THEN
@@ -2048,14 +2061,14 @@ GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON pu
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
   public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
   public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.command_json, public.event_json,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json,
   public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;

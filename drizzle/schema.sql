@@ -629,6 +629,16 @@ BEGIN
 END
 $function$
 
+CREATE OR REPLACE FUNCTION public.attempt_json(a attempts)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT json_build_object('attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+    'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason)
+$function$
+grant execute to tidemark_app, tidemark_reader
+
 CREATE OR REPLACE FUNCTION public.attempts_guard()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -860,10 +870,7 @@ CREATE OR REPLACE FUNCTION public.command_json(c commands)
 AS $function$
 BEGIN
   RETURN public.command_at(c, public.order_status_of(c), (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number)
-    FROM public.attempts a WHERE a.command_id = c.command_id));
+    SELECT json_agg(public.attempt_json(a) ORDER BY a.number) FROM public.attempts a WHERE a.command_id = c.command_id));
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
@@ -1219,7 +1226,9 @@ CREATE OR REPLACE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bi
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
+  -- A statement of its own: its snapshot is younger than the lock.
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
   RETURN FOUND;
 END
 $function$
@@ -1867,6 +1876,7 @@ DECLARE
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
   INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
   IF NOT FOUND THEN
@@ -1911,19 +1921,24 @@ CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid)
 AS $function$
 DECLARE
   c public.commands;
+  v_status text;
+  v_brief json;
+  v_attempts json;
   v_id bigint;
 BEGIN
   SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  v_status := public.order_status_of(c);
+  -- The brief form has what of an attempt may change, by its number.
+  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
+    json_agg(public.attempt_json(a) ORDER BY a.number)
+  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
   INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
     order_status, reason, attempts)
   VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    public.order_status_of(c), c.reason, (
-      -- Those of an attempt that may change, by its number.
-      SELECT coalesce(json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number), '[]')
-      FROM public.attempts a WHERE a.command_id = c.command_id))
+    v_status, c.reason, coalesce(v_brief, '[]'))
   RETURNING id INTO v_id;
   INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_json(c);
+  RETURN public.command_at(c, v_status, v_attempts);
 END
 $function$
 grant execute to tidemark_app

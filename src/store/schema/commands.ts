@@ -261,8 +261,9 @@ export const eventFloor = pgTable(
 
 /**
  * The journal may be written under this epoch. Not the lane's own row: every batch locks that one,
- * so journal transactions would wait for batches and batches for them. A journal transaction locks
- * this row `for share` until it commits; `take_over_commands` raises the epoch.
+ * so journal transactions would wait for batches and batches for them. A journal transaction holds
+ * the shard's advisory lock, shared, until it commits; `take_over_commands` takes it alone and
+ * raises the epoch.
  */
 export const commandFence = pgTable('command_fence', {
   shard: integer().primaryKey(),

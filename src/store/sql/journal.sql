@@ -170,15 +170,19 @@ BEGIN
 END
 $$;
 
+-- The planner puts its text in its place, as that of `ms_to_time`.
+CREATE FUNCTION public.attempt_json(a public.attempts) RETURNS json
+LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+    'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason)
+$$;
+
 -- A command with its attempts, as it is now.
 CREATE FUNCTION public.command_json(c public.commands) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN public.command_at(c, public.order_status_of(c), (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number)
-    FROM public.attempts a WHERE a.command_id = c.command_id));
+    SELECT json_agg(public.attempt_json(a) ORDER BY a.number) FROM public.attempts a WHERE a.command_id = c.command_id));
 END
 $$;
 
@@ -209,10 +213,13 @@ END
 $$;
 
 -- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
+-- A lock beside the row and not of it: the row's would be written to the row and to the write-ahead log by every transaction of the journal.
 CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
+  -- A statement of its own: its snapshot is younger than the lock.
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
   RETURN FOUND;
 END
 $$;
@@ -239,24 +246,29 @@ BEGIN
 END
 $$;
 
--- The event of the step that a command just took. Returns the command as it is now.
+-- The event of the step that a command just took. Returns the command as it is now, as `command_json` does; what both need is read once.
 CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   c public.commands;
+  v_status text;
+  v_brief json;
+  v_attempts json;
   v_id bigint;
 BEGIN
   SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  v_status := public.order_status_of(c);
+  -- The brief form has what of an attempt may change, by its number.
+  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
+    json_agg(public.attempt_json(a) ORDER BY a.number)
+  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
   INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
     order_status, reason, attempts)
   VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    public.order_status_of(c), c.reason, (
-      -- Those of an attempt that may change, by its number.
-      SELECT coalesce(json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number), '[]')
-      FROM public.attempts a WHERE a.command_id = c.command_id))
+    v_status, c.reason, coalesce(v_brief, '[]'))
   RETURNING id INTO v_id;
   INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_json(c);
+  RETURN public.command_at(c, v_status, v_attempts);
 END
 $$;
 

@@ -37,14 +37,14 @@ GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON pu
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
   public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
   public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.command_json, public.event_json,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json,
   public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;

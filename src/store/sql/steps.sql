@@ -292,6 +292,7 @@ DECLARE
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
   INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
   IF NOT FOUND THEN
