@@ -87,7 +87,7 @@ export async function maintainCommands(
     pool,
     `delete from public.command_events where (tx_id, id) in (
        select tx_id, id from (select tx_id, id, recorded_at from public.command_events order by tx_id, id limit $2) as oldest
-       where recorded_at < clock_timestamp() - $1 * interval '1 millisecond'
+       where recorded_at < now() - $1 * interval '1 millisecond'
          and not exists (select from public.command_outbox o where o.id = oldest.id)
      )`,
     retentionMs,
@@ -96,20 +96,20 @@ export async function maintainCommands(
     pool,
     `delete from public.halt_events where (tx_id, id) in (
        select tx_id, id from (select tx_id, id, recorded_at from public.halt_events order by tx_id, id limit $2) as oldest
-       where recorded_at < clock_timestamp() - $1 * interval '1 millisecond'
+       where recorded_at < now() - $1 * interval '1 millisecond'
      )`,
     retentionMs,
   );
   const keys = await pool.query(
     `update public.commands set key_held = false where command_id in (
-       select command_id from public.commands where key_held and settled_at is not null and created_at < clock_timestamp() - interval '7 days' limit $1
+       select command_id from public.commands where key_held and settled_at is not null and created_at < now() - interval '7 days' limit $1
      ) and key_held and settled_at is not null`,
     [rowsAtOnce],
   );
   const cancelAlls = await pool.query(
     `update public.cancel_alls set key_held = false where cancel_all_id in (
        select cancel_all_id from public.cancel_alls c
-       where key_held and created_at < clock_timestamp() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
+       where key_held and created_at < now() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
      ) and key_held`,
     [rowsAtOnce],
   );
