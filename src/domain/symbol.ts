@@ -33,8 +33,7 @@ const signs = /[ -/:-@[-`{-~]/g;
 /**
  * What a reader's symbol is compared by: the one form without its signs, since a share class is
  * `BRK.B`, `BRK/B` or `BRK B`, each at another venue. A text of signs alone stays as it is.
- * `symbol_letters` in Postgres follows the same rule. The console has its own copy, as the browser
- * has none of these files. Tests compare them.
+ * `symbol_letters` in Postgres follows the same rule, and a test compares the two.
  */
 export function symbolLetters(text: string): string {
   const plain = canonicalSymbol(text);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { termsText } from '../../src/console/parts/command-words.ts';
 import { factDetail, factText } from '../../src/console/parts/fact-words.ts';
 import { type Step, timelineOf } from '../../src/console/state/commands/command-timeline.ts';
 import { ageText } from '../../src/console/state/text/age-text.ts';
+import { termsText } from '../../src/domain/terms-text.ts';
 import { factOf, historyOf } from './command-history.ts';
 
 const attemptId = 'tm-1';

@@ -1,9 +1,10 @@
 import { Option } from 'commander';
 import { commandPage } from '../../contract/rest-answers.ts';
+import { termsText } from '../../domain/terms-text.ts';
 import { ageOf, printable, tableText } from '../io/format-text.ts';
 import type { ListFlags, ListVerb } from '../rest/list-verb.ts';
 import type { RestClient } from '../rest/rest-client.ts';
-import { describeTerms, describeUnresolved, parseCommand, type RestCommand } from './describe-terms.ts';
+import { describeUnresolved, parseCommand, type RestCommand } from './unresolved-text.ts';
 
 interface CommandListFlags extends ListFlags {
   readonly unresolved?: true;
@@ -79,7 +80,7 @@ function commandTable(commands: readonly Listed[], nowMs: number): string {
       OUTCOME: ({ outcome, presumedAbsent }) => outcome + (presumedAbsent ? ', presumed absent' : ''),
       KIND: 'kind',
       ACCOUNT: 'accountId',
-      TERMS: ({ kind, terms = {} }) => describeTerms(kind, terms),
+      TERMS: ({ kind, terms }) => termsText(kind, terms),
       ORDER: ({ orderId, orderStatus }) => (orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`),
       COMMAND: 'commandId',
     },

@@ -2,10 +2,10 @@ import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
 import { commandHistory } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import { termsText } from '../../domain/terms-text.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { ageOf, factsText, formatTable, printable } from '../io/format-text.ts';
 import type { Verb } from '../rest/verb.ts';
-import { describeTerms } from './describe-terms.ts';
 
 type History = z.infer<typeof commandHistory>;
 
@@ -35,7 +35,7 @@ function commandText(command: History, nowMs: number): string {
     outcome: `${outcome}${state === outcome ? '' : ` (${state})`}${command.presumedAbsent ? ', presumed absent' : ''}`,
     reason:
       reason && `${reason.message} (${reason.code})${overruled ? '; the evidence came later, and says otherwise' : ''}`,
-    what: `${kind}: ${describeTerms(kind, command.terms ?? {})}`,
+    what: `${kind}: ${termsText(kind, command.terms)}`,
     account: `${command.accountId}, ${command.stream}`,
     order: orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`,
     caller: command.callerRef,

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { commandHistory } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
 import { orderStatuses } from '../../domain/order.ts';
-import { describeTerms, type RestCommand } from '../command/describe-terms.ts';
+import { termsText } from '../../domain/terms-text.ts';
+import type { RestCommand } from '../command/unresolved-text.ts';
 import { clip } from '../io/format-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
 import { segment } from '../rest/rest-flags.ts';
@@ -48,7 +49,7 @@ export function shortCommand(command: RestCommand): z.infer<typeof shortCommandS
 /** "applied  place buy 10 AAPL limit at 187.5  SIM-1001  order o-1 (new)  command c-1". */
 export function commandLine(command: RestCommand): string {
   const { outcome, kind, accountId, orderId, orderStatus, commandId, reason: why } = command;
-  const terms = kind === 'cancel' ? '' : ` ${describeTerms(kind, command.terms ?? {})}`;
+  const terms = kind === 'cancel' ? '' : ` ${termsText(kind, command.terms)}`;
   const order =
     orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
   const because = why === undefined ? '' : `  ${why.message} (${why.code})`;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { commandAnswer } from '../../contract/rest-answers.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
-import type { RestCommand } from '../command/describe-terms.ts';
+import type { RestCommand } from '../command/unresolved-text.ts';
 import { isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
 import { readCommandHistory } from './command-report.ts';
 import { keyOf, type Preview } from './preview-book.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { RestCommand } from '../command/describe-terms.ts';
+import type { RestCommand } from '../command/unresolved-text.ts';
 import type { RestRequest } from '../rest/rest-client.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 

@@ -15,8 +15,8 @@ import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { measureReplace } from '../../domain/measure-command.ts';
 import type { Order, Stream } from '../../domain/order.ts';
+import { termsText } from '../../domain/terms-text.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
-import { describeTerms } from '../command/describe-terms.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
@@ -203,7 +203,7 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
   const { expiresAtMs } = previews.add(previewId, caller.principal, request);
   const { kind, accountId, worth = {}, order, terms } = draft;
   const { quantity, value, quotes, refusals } = worth;
-  const words = describeTerms(kind, terms);
+  const words = termsText(kind, terms);
   const summary = `${kind === 'cancel' ? words : `${kind} ${words}`} on ${accountId}`;
   return {
     text: [

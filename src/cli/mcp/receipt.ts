@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import type { RestCommand } from '../command/describe-terms.ts';
+import type { RestCommand } from '../command/unresolved-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import {

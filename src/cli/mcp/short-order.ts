@@ -9,47 +9,18 @@ const mostText = 300;
  * knows.
  */
 export function shortOrder({ stream, orderId, accountId, revision, order }: ListedOrder) {
-  const {
-    instrument,
-    side,
-    orderType,
-    timeInForce,
-    status,
-    quantity,
-    price,
-    stopPrice,
-    working,
-    cumQty,
-    leavesQty,
-    avgPrice,
-  } = order;
+  const { instrument, working, callerRef, rejectText } = order;
+  const { side, orderType, timeInForce, status, quantity, price, stopPrice, cumQty, leavesQty, avgPrice } = order;
+  const { pendingAction, certainty, origin, commandId, updatedAt } = order;
   return present({
-    stream,
-    orderId,
-    accountId,
-    revision,
-    symbol: instrument.symbol,
-    outcome: instrument.outcome,
-    legs: instrument.legs?.length,
-    side,
-    orderType,
-    timeInForce,
-    status,
-    quantity,
-    price,
-    stopPrice,
-    workingQuantity: working.quantity,
-    workingPrice: working.price,
-    cumQty,
-    leavesQty,
-    avgPrice,
-    pendingAction: order.pendingAction,
-    certainty: order.certainty,
-    origin: order.origin,
-    commandId: order.commandId,
-    callerRef: order.callerRef === undefined ? undefined : clip(order.callerRef, mostText),
-    rejectText: order.rejectText === undefined ? undefined : clip(order.rejectText, mostText),
-    updatedAt: order.updatedAt,
+    ...{ stream, orderId, accountId, revision },
+    ...{ symbol: instrument.symbol, outcome: instrument.outcome, legs: instrument.legs?.length },
+    ...{ side, orderType, timeInForce, status, quantity, price, stopPrice },
+    ...{ workingQuantity: working.quantity, workingPrice: working.price, cumQty, leavesQty, avgPrice },
+    ...{ pendingAction, certainty, origin, commandId },
+    callerRef: callerRef === undefined ? undefined : clip(callerRef, mostText),
+    rejectText: rejectText === undefined ? undefined : clip(rejectText, mostText),
+    updatedAt,
   });
 }
 

@@ -1,6 +1,5 @@
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import type { CommandRow } from '../state/commands/command-row.ts';
-import { plural } from './plural.ts';
 
 type State = CommandRow['state'];
 
@@ -51,51 +50,6 @@ const meanings: Readonly<Record<State, string>> = {
   not_sent: 'It never left, and nothing was changed.',
   moot: 'The order had ended before, so it had no effect.',
 };
-
-/** The terms in the words of the trade: `buy 10 AAPL limit at 187.5, day`. */
-export function termsText(kind: CommandRow['kind'], terms: Readonly<Record<string, unknown>> = {}): string {
-  if (kind === 'cancel') return 'cancel the order';
-  const {
-    symbol,
-    outcome,
-    side,
-    type,
-    orderType,
-    qty,
-    quantity,
-    price,
-    stopPrice,
-    stopPx,
-    timeInForce,
-    legs,
-    ...others
-  } = terms;
-  const stop = stopPrice ?? stopPx;
-  const main = [
-    kind === 'replace' ? 'to' : undefined,
-    side === undefined ? undefined : word(side),
-    qty ?? quantity,
-    symbol,
-    outcome,
-    type === undefined && orderType === undefined ? undefined : word(type ?? orderType),
-    price === undefined ? undefined : `at ${valueText(price)}`,
-    stop === undefined ? undefined : `stop ${valueText(stop)}`,
-  ].filter((part) => part !== undefined);
-  const rest = [
-    ...(timeInForce === undefined ? [] : [word(timeInForce)]),
-    ...(Array.isArray(legs) && legs.length > 0 ? [plural(legs.length, 'leg')] : []),
-    ...Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`),
-  ];
-  return [main.map(valueText).join(' '), ...rest].filter((part) => part !== '').join(', ');
-}
-
-function word(value: unknown): string {
-  return valueText(value).toLowerCase().replaceAll('_', ' ');
-}
-
-function valueText(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
 
 const probes: Readonly<Record<string, string>> = {
   reference: 'by its reference',

@@ -1,22 +1,5 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
-
-const contract = /^(?:O:)?([A-Z0-9.]{1,6}) *(\d{6}[CP]\d{8})$/;
-
-/**
- * The service's rule for the one form of a symbol (`domain/symbol.ts`), missing in the browser; a
- * test compares the two.
- */
-export function canonicalSymbol(text: string): string {
-  const plain = text.replace(/^ +| +$/g, '').toUpperCase();
-  const [, root, rest] = contract.exec(plain) ?? [];
-  return root === undefined ? plain : `${root}${rest}`;
-}
-
-/** The service's rule for comparing symbols in its lists; a test compares the two. */
-export function symbolLetters(text: string): string {
-  const plain = canonicalSymbol(text);
-  return plain.replace(/[ -/:-@[-`{-~]/g, '') || plain;
-}
+import { canonicalSymbol, symbolLetters } from '../../domain/symbol.ts';
 
 /** Typed text may break off within a contract; `O:` is no part of it. */
 function lettersOf(text: string): string {

@@ -78,21 +78,21 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   fill: {
     label: 'Filled',
-    width: 'minmax(7.5rem, 1.1fr)',
+    width: 'minmax(6.6rem, 1.1fr)',
     number: true,
     fields: ['cumQty'],
     cell: ({ order }) => fillBar(order.cumQty, order.quantity),
   },
   average: {
     label: 'Average',
-    width: 'minmax(4.6rem, 0.6fr)',
+    width: 'minmax(5.3rem, 0.6fr)',
     number: true,
     fields: ['avgPrice'],
-    cell: ({ order }) => order.avgPrice ?? '–',
+    cell: ({ order }) => <span title={order.avgPrice}>{order.avgPrice ?? '–'}</span>,
   },
   certainty: {
     label: 'In doubt',
-    width: 'minmax(8.9rem, 1fr)',
+    width: 'minmax(8.2rem, 1fr)',
     fields: ['certainty', 'pendingAction', 'conflict'],
     cell: ({ order }) => {
       const text = [doubtText(order), order.conflict === undefined ? '' : 'contradiction']
@@ -107,7 +107,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   origin: {
     label: 'Origin',
-    width: 'minmax(5rem, 0.6fr)',
+    width: 'minmax(5.9rem, 0.6fr)',
     fields: ['origin', 'callerRef'],
     cell: ({ order }) => (
       <span title={order.callerRef ?? ''}>{order.origin === 'tidemark' ? 'Tidemark' : 'elsewhere'}</span>

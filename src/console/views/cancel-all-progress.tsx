@@ -120,7 +120,7 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
       <Table head={['Account', 'Order', 'Cancel', unseen('Command')]}>
         {lines.slice(0, mostLines).map(({ order, state, word, why, status }) => (
           <tr key={order.orderId}>
-            <td>{order.accountId}</td>
+            <td class="account">{order.accountId}</td>
             <td>
               <Link class="id" to={orderAddress(order)}>
                 {order.orderId}

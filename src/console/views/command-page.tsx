@@ -1,7 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
-import { commandStateText, commandTone, stateMeaning, termsText } from '../parts/command-words.ts';
+import { termsText } from '../../domain/terms-text.ts';
+import { commandStateText, commandTone, stateMeaning } from '../parts/command-words.ts';
 import { reasonText } from '../parts/fact-words.ts';
 import { Link } from '../parts/link.tsx';
 import { timeText } from '../parts/time-text.tsx';

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
+import { termsText } from '../../domain/terms-text.ts';
 import { Age } from '../parts/age.tsx';
-import { commandStateText, commandTone, termsText } from '../parts/command-words.ts';
+import { commandStateText, commandTone } from '../parts/command-words.ts';
 import { Link } from '../parts/link.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
@@ -58,7 +59,11 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
           <span class="kind">{kind}</span> {kind === 'cancel' ? '' : termsText(kind, terms)}
         </span>
       </td>
-      {!ofOneOrder && <td data-label="Account">{accountId}</td>}
+      {!ofOneOrder && (
+        <td class="account" data-label="Account">
+          {accountId}
+        </td>
+      )}
       <td data-label="Caller’s reference">{callerRef ?? <span class="soft">–</span>}</td>
       {!ofOneOrder && (
         <td data-label="Order">

@@ -92,7 +92,7 @@ function lineOf(line: ExposureLine) {
   const orders = blotterAddress({ ...defaultView, stream, account: accountId, symbol, side: direction });
   return (
     <tr key={[accountId, stream, symbol, outcome, side].join(' ')}>
-      <td>{accountId}</td>
+      <td class="account">{accountId}</td>
       <td>{symbol === '' ? <span class="soft">not known</span> : `${symbol} ${outcome}`.trim()}</td>
       <td>
         <span class={`side ${direction}`}>{sideText(side)}</span>

@@ -83,7 +83,7 @@ function pictureOf(status: StatusDocument): VNode {
 function stepText({ name, figure, words, oldest }: PipelineStep, status: StatusDocument): VNode {
   return (
     <>
-      <span class="flow-name">{name}</span> <b>{figure}</b>
+      <span class="flow-name">{name}</span> <b>{figure}</b>{' '}
       <span class="soft">
         {words}
         {oldest !== undefined && `, the oldest for ${lengthText(waitedMs(oldest, status))}`}

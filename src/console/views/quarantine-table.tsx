@@ -60,7 +60,7 @@ function rowOf(entry: QuarantineEntry, nowMs: number, choice: VNode | false): VN
         <Link to={addressOf('quarantined', { rowId: id })}>{id}</Link>
       </td>
       <td>{timeText(observedAt, nowMs)}</td>
-      <td>{accountId ?? <span class="soft">–</span>}</td>
+      <td class="account">{accountId ?? <span class="soft">–</span>}</td>
       <td>{stream}</td>
       <td class="id">{orderId === undefined ? '–' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>}</td>
       <td>

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { commandStateText, termsText } from '../parts/command-words.ts';
+import { termsText } from '../../domain/terms-text.ts';
+import { commandStateText } from '../parts/command-words.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Go } from '../parts/link.tsx';
 import { plural } from '../parts/plural.ts';

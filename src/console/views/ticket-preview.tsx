@@ -118,9 +118,9 @@ function limitName(limit: Limit['limit']): string {
   return limit === 'required' ? 'needed limits' : fieldText(limit).replace(/ ms$/, '');
 }
 
-/** A list comes as JSON, as `["AAPL", "MSFT"]`; a time in milliseconds. */
+/** A list comes as JSON (`["AAPL"]`), a time in milliseconds, a percentage with many places. */
 function boundText(limit: Limit['limit'], text: string): string {
-  if (limit === 'collarPercent') return `${text} %`;
+  if (limit === 'collarPercent') return `${text.replace(/(\.\d\d)\d+$/, '$1…')} %`;
   if (limit.endsWith('Ms') && /^\d+$/.test(text)) return ageText(Number(text));
   return text.replace(/[[\]"]/g, '');
 }

@@ -1,14 +1,8 @@
 // What a user saw: The console did not find an order when its symbol was typed in another spelling.
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { filterOf, viewOf } from '../../../src/console/state/orders/blotter-view.ts';
 import { rowOfUpdate } from '../../../src/console/state/orders/order-row.ts';
-import {
-  canonicalSymbol as inTheBrowser,
-  symbolLetters as lettersInTheBrowser,
-} from '../../../src/console/state/symbol-text.ts';
-import { canonicalSymbol, symbolLetters } from '../../../src/domain/symbol.ts';
 import type { Instrument } from '../../../types/records.d.ts';
 import { updateOf } from '../../support/rest/console-rig.ts';
 
@@ -48,27 +42,5 @@ describe('the filter of the blotter finds an order by each spelling of its symbo
   ])('and not by %s', (typed, instrument) => {
     expect(isShown('symbol', typed, instrument)).toBe(false);
     expect(isShown('text', typed, instrument)).toBe(false);
-  });
-
-  it('by the rule of the service', () => {
-    const piece = fc.constantFrom(
-      'AAPL',
-      'brk.b',
-      ' ',
-      '  ',
-      'O:',
-      '261218C00200000',
-      '261218p00200000',
-      '1',
-      'GOOGL1',
-      'é',
-    );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 4 }), (pieces) => {
-        expect(inTheBrowser(pieces.join(''))).toBe(canonicalSymbol(pieces.join('')));
-        expect(lettersInTheBrowser(pieces.join(''))).toBe(symbolLetters(pieces.join('')));
-      }),
-      { numRuns: 2_000 },
-    );
   });
 });

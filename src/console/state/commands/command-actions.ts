@@ -1,4 +1,5 @@
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
+import { isTerminal } from '../../../domain/order.ts';
 import type { Scope } from '../session.ts';
 
 /** The outcomes a person may give to a command, each with its meaning. */
@@ -25,8 +26,6 @@ interface CommandActions {
   readonly cancel: boolean;
 }
 
-const overStatuses = ['filled', 'canceled', 'rejected', 'expired', 'replaced'];
-
 /**
  * `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all.
  */
@@ -34,7 +33,7 @@ export function actionsOf(
   { state, orderId, orderStatus, kind }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind'>,
   { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },
 ): CommandActions {
-  const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !overStatuses.includes(orderStatus);
+  const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !isTerminal(orderStatus);
   // The platform is not asked about a place once its order is there: the stream brings the rest.
   const isAskedAbout = state === 'unknown' || (state === 'accepted' && !(kind === 'place' && orderId !== undefined));
   return {

@@ -1,4 +1,5 @@
 import type { NormalisedOrder, OrderUpdate, Stream } from '../../../../types/records.d.ts';
+import { isTerminal } from '../../../domain/order.ts';
 
 /**
  * One order in its newest state, as the blotter has it. A row is
@@ -88,9 +89,7 @@ export function priceText({
   return words.length === 0 ? orderType.replaceAll('_', ' ') : words.join(' ');
 }
 
-const over = new Set(['filled', 'replaced', 'canceled', 'expired', 'rejected']);
-
 /** Whether it may still change without a correction. */
 export function isOpen({ status }: NormalisedOrder): boolean {
-  return !over.has(status);
+  return !isTerminal(status);
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { commandAnswer } from '../../contract/rest-answers.ts';
-import { plural } from '../../runtime/plural.ts';
+import { termsText } from '../../domain/terms-text.ts';
 import { ageOf } from '../io/format-text.ts';
 import { understood } from '../rest/rest-client.ts';
 
@@ -9,52 +9,6 @@ export type RestCommand = z.infer<typeof commandAnswer>;
 
 export function parseCommand(body: unknown): RestCommand {
   return understood('a command', commandAnswer, body);
-}
-
-/**
- * A command's terms in the words of the trade: "buy 10 AAPL limit at 187.5, day". A field without a
- * place in this sentence follows it by name.
- */
-export function describeTerms(kind: string, terms: Readonly<Record<string, unknown>>): string {
-  if (kind === 'cancel') return 'cancel the order';
-  const {
-    symbol,
-    outcome,
-    side,
-    type,
-    orderType,
-    qty,
-    quantity,
-    price,
-    stopPrice,
-    stopPx,
-    timeInForce,
-    legs,
-    ...others
-  } = terms;
-  const total = qty ?? quantity;
-  const stop = stopPrice ?? stopPx;
-  const instrument =
-    symbol === undefined ? undefined : `${text(symbol)}${outcome === undefined ? '' : `/${text(outcome)}`}`;
-  const words = [
-    kind === 'replace' ? 'to' : undefined,
-    side === undefined ? undefined : text(side).toLowerCase(),
-    total === undefined ? undefined : text(total),
-    instrument,
-    type === undefined && orderType === undefined ? undefined : text(type ?? orderType).toLowerCase(),
-    price === undefined ? undefined : `at ${text(price)}`,
-    stop === undefined ? undefined : `stop ${text(stop)}`,
-  ].filter((word) => word !== undefined);
-  const rest = [
-    ...(timeInForce === undefined ? [] : [text(timeInForce).toLowerCase()]),
-    ...(Array.isArray(legs) && legs.length > 0 ? [plural(legs.length, 'leg')] : []),
-    ...Object.entries(others).map(([name, value]) => `${name} ${text(value)}`),
-  ];
-  return [words.join(' '), ...rest].filter((part) => part !== '').join(', ');
-}
-
-function text(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /**
@@ -68,7 +22,7 @@ export function describeUnresolved(command: RestCommand & { readonly venueOrderI
   const lines = [
     `${outcome}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
     `  command   ${commandId}`,
-    `  terms     ${describeTerms(kind, command.terms ?? {})}`,
+    `  terms     ${termsText(kind, command.terms)}`,
     `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
     `  order     ${orderId ?? 'none seen'}${orderStatus === undefined ? '' : ` (${orderStatus})`}${venueOrderId === undefined ? '' : `, at the venue ${venueOrderId}`}`,
     ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
