@@ -13,13 +13,13 @@ interface AccountReadsDeps {
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
   readonly probes: ProbeBudget;
   /**
-   * Wall time of the oldest send that a read of the account is to judge: an order that was hidden
-   * for a while appears with its old time.
+   * Wall time: the account's oldest send for a read to judge. An order hidden for a while appears
+   * with its old time.
    */
   readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
 }
 
-/** How a read of an account ended. `calledAtMs`: monotonic time at which it began. */
+/** How an account read ended. `calledAtMs`: monotonic, its beginning. */
 export interface AccountRead {
   readonly stream: Stream;
   readonly accountId: string;
@@ -31,11 +31,11 @@ export interface AccountRead {
 type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
 
 /**
- * The reads that find out the outcome of a shard's commands, within the budget of all shards.
+ * The reads to find out the outcome of a shard's commands, within one budget for all shards.
  *
- * States of a read of an account: waiting for its token, in order of asking → running →
- * done. Callers that ask for the same read in the meantime share it: one read of an
- * account judges all its commands at once.
+ * An account read's states: waiting for its token, first come, first served → running → done.
+ * Callers asking for the same read in the meantime share it: one read judges all the account's
+ * commands at once.
  */
 export class AccountReads {
   private readonly flights = new Map<string, Promise<AccountRead>>();
@@ -55,8 +55,8 @@ export class AccountReads {
   }
 
   /**
-   * A complete read of the account by its one reader, shared by all callers that
-   * ask while it waits or runs. Never rejects.
+   * A complete account read by its one reader, shared by all callers asking while it waits or runs.
+   * Never rejects.
    */
   read(stream: Stream, accountId: string): Promise<AccountRead> {
     const key = `${stream}:${accountId}`;
@@ -72,7 +72,7 @@ export class AccountReads {
 
   /**
    * A read of one order or one reference, if the budget has room for it now. Undefined: there is no
-   * room, and the reads of the account have to do.
+   * room, and the account's reads have to do.
    */
   async direct(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook | undefined> {
     const { metrics, probes } = this.deps;
@@ -83,10 +83,7 @@ export class AccountReads {
     return this.run(read, stop, this.stopped.signal);
   }
 
-  /**
-   * A read that no read of the account can stand in for: it waits for its
-   * token in the line of those. Never rejects.
-   */
+  /** No account read can stand in for it: it waits for its token in their line. Never rejects. */
   async inTurn(read: BudgetedRead): Promise<AccountLook> {
     const stop = this.stopped.signal;
     return (await this.deps.probes.turn(stop)) ? this.run(read, stop) : stoppedRead;
@@ -118,9 +115,8 @@ interface ProbeDeps {
 }
 
 /**
- * One read. It ends with its deadline, with the term, or with one of `stops`,
- * and a later result is ignored. Never rejects, never hangs. A read that did not
- * end well is `failed`, which proves nothing.
+ * One read. It ends with its deadline, with the term, or with one of `stops`, and a later result is
+ * ignored. Never rejects, never hangs. If it did not end well it is `failed`, and proves nothing.
  */
 export async function runProbe(
   { clock }: ProbeDeps,

@@ -1,10 +1,10 @@
 /**
- * Runs the work of one account in turn, and of different accounts side by side. The checks and the
- * journaling of a command must not interleave with those of another command of the same account:
- * otherwise two equal places would both find nothing unresolved before them.
+ * Runs one account's work in turn, and different accounts side by side. A command's checks and its
+ * journaling must not interleave with another command in the same account: otherwise two equal
+ * places would both find nothing unresolved before them.
  *
- * Invariant: at most one piece of work of an account runs, and at most `maxWaiting` wait. Nothing
- * is kept for an account that has no work.
+ * Invariant: for each account at most one piece runs, and at most `maxWaiting` wait. Nothing is
+ * kept for an account without work.
  */
 export class AccountTurns {
   private readonly lines = new Map<string, { tail: Promise<void>; length: number }>();

@@ -5,13 +5,13 @@ import type { Random } from '../../runtime/random.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 
 /**
- * Lines that wait for the database: an hour of what people do, or a minute and a
- * half of commands at their greatest rate.
+ * Lines waiting for the database: an hour with people's acts, or a minute and a half with commands
+ * at their greatest rate.
  */
 const maxPending = 10_000;
 /** Lines of one statement. */
 const maxAtOnce = 1_000;
-/** The least time from one write with lines of commands to the next of such lines alone. */
+/** The least time between two writes with command lines alone. */
 const gatherMs = 100;
 const againAfter = { firstMs: 250, maxMs: 5_000 };
 const ofCommands: ReadonlySet<string> = new Set(['place', 'replace', 'cancel']);
@@ -24,20 +24,19 @@ interface AuditTrailDeps {
 }
 
 /**
- * Records each act and its principal. It is written beside the work and never delays it:
- * the act of an operator is also on the halt or the command itself, with name and
- * reason, in the transaction that does it. Lines that could not be written are kept, in
- * their order, and written when the database is back; a process that ends meanwhile, or
- * has no room left, puts each line into its log.
+ * Records each act and its principal. It is written beside the work and never delays it: an
+ * operator's act is also on the halt or the command itself, with name and reason, in its own
+ * transaction. Lines the database refused are kept, in their order, and written when it is back; a
+ * process without time or room for them puts each line into its log.
  *
- * Invariant: one write at a time, of everything recorded since the last one began. Lines of
- * commands are written at most ten times a second, since at a hundred commands a second a commit
- * for each would cost as much as a step; any other line is written at once, with those that wait.
+ * Invariant: one write at a time, with everything recorded since the last one began. Command lines
+ * are written at most ten times a second: at a hundred commands a second, a commit for each would
+ * cost as much as a step. Any other line is written at once, with those waiting.
  */
 export class AuditTrail {
   private pending: AuditTrailEntry[] = [];
   private writing: Promise<void> | undefined;
-  /** When the last write began that had a line of a command. */
+  /** When the last write with a command line began. */
   private beganMs = Number.NEGATIVE_INFINITY;
   /** Ends the wait for more lines. */
   private hurry = new AbortController();

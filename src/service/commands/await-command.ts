@@ -14,7 +14,7 @@ interface AwaitDeps {
  * process does not follow, because it stands by.
  */
 const pollMs = 500;
-/** The same for a command that it does follow: its term may end while a caller waits. */
+/** The same for a command it does follow: its term may end while a caller waits. */
 const followedPollMs = 5_000;
 
 /** Nothing more comes by itself: the command is final, or a person has to settle it. */

@@ -27,23 +27,20 @@ export type CheckResult =
       readonly kind: 'passed';
       readonly orderId?: string;
       readonly baseline?: Baseline;
-      /** The order that a replace or cancel names, where it is known. */
+      /** The order named by a replace or cancel, if it is known. */
       readonly order?: Order;
       readonly tookToken: boolean;
     }
-  /**
-   * A cancel of an order that was never seen: the platform has to
-   * be asked which account it belongs to.
-   */
+  /** A cancel for an order never seen: the platform has to be asked for its account. */
   | { readonly kind: 'unseen' }
   | Declined;
 
 /**
- * All checks that decline a command before anything is journaled (docs/settling.md, "Outcome of a
- * write"). A cancel is checked only for whether its account may be traded: whether its order is
- * still open is for the platform to say. Called in the account's turn: no command of the account is
- * opened between these checks and the opening. Rejects when the order could not be read. `isPaced`:
- * a cancel of a cancel-all; the length of its list is limit enough.
+ * All checks to decline a command before anything is journaled (docs/settling.md, "Outcome of a
+ * write"). A cancel is checked only for whether its account may be traded: the platform has to say
+ * whether its order is still open. Called in the account's turn: no other command is opened between
+ * these checks and the opening. Rejects when the order could not be read. `isPaced`: a cancel from
+ * a cancel-all; its list's length is limit enough.
  */
 export async function checkSubmission(
   deps: CheckDeps,
@@ -64,17 +61,16 @@ export async function checkSubmission(
   }
   const priors = priorsOf(deps, request.accountId);
   const held = await deps.journal.readOrder(request.stream, request.orderId);
-  // An order of another account is treated like one that was never seen: neither the answer nor its
-  // timing shows which of the two it is.
+  // Another account's order is treated like one never seen: neither the answer nor its timing tells
+  // them apart.
   if (held === undefined || held.order.accountId !== request.accountId)
     return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
   return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
 }
 
 /**
- * All that declines a place before its budget and the journal are asked, in the
- * order in which it is asked: `checkSubmission` takes the first. One at a time,
- * so that a place pays for no further one.
+ * All objections to a place before its budget and the journal are asked, in this order:
+ * `checkSubmission` takes the first. One at a time, so a place pays for no further one.
  */
 export function* placeObjections(
   deps: Omit<CheckDeps, 'journal' | 'budgets'>,
@@ -93,8 +89,8 @@ function priorsOf({ book }: Pick<CheckDeps, 'book'>, accountId: string): readonl
 }
 
 /**
- * Ids that are known here came from the platform; any other id is as its caller wrote it. With a
- * revision to match, it must be an order that the caller has seen here.
+ * Ids known here came from the platform; any other is as its caller wrote it. With a revision to
+ * match, the caller must have seen the order here.
  */
 function mayExistUnseen({ request, ifRevision }: Submission): boolean {
   return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
@@ -207,7 +203,7 @@ function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate, 
   return isPaced ? { kind: 'passed', ...named, tookToken: false } : takeToken(deps, request, named);
 }
 
-/** The last of the checks, so that a command declined for another reason costs no token. */
+/** The checks' last, so a command declined for another reason costs no token. */
 function takeToken(
   { budgets }: CheckDeps,
   request: Submission['request'],
@@ -256,7 +252,7 @@ export const notEnrolled = declined(
   'the platform shows no prediction orders of this account to its login: it is not enrolled, or the login has lost it (asked again every hour)',
 );
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
-/** Why this process sends nothing just now; a caller that asks again may reach one that does. */
+/** Why this process sends nothing just now; asked again, a caller may reach one able to. */
 export const anotherLeads = declined(
   'NOT_LEADER',
   'another process holds the shard of the account, or its commands are being taken over',

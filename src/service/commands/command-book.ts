@@ -13,34 +13,34 @@ type OnChange = (watched: Watched, before: Command) => void;
 
 const maxRecent = 10_000;
 
-/** What the book needs of the books of all terms (`CommandBooks`). */
+/** What the book needs from all terms' books (`CommandBooks`). */
 interface AllBooks {
   readonly count: number;
-  /** Commands that are watched, in all of them. */
+  /** Watched commands, in all books. */
   watched: number;
   add(book: CommandBook): void;
   remove(book: CommandBook): void;
-  /** Calls those that wait for news of the command. */
+  /** Calls those that wait for the command's news. */
   notify(command: Command): void;
 }
 
 /**
- * The commands of one term that are not over, in memory, for the checks, the reconciler and
- * waiting callers. The journal is the truth; a higher version wins.
+ * One term's commands, unless they are over, in memory, for the checks, the reconciler and waiting
+ * callers. The journal is the truth; a higher version wins.
  *
- * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its
- * command is final and no attempt of it is in hand. `complete` is true only while every command of
- * the shard that is not final is here: only then can the book answer "nothing unresolved before
- * it". All books together have room for `maxWatched` commands; each has room for its part of that
- * even if the others are full, or their commands could keep its own waiting for ever.
+ * Invariant: an entry's `command` never goes back to a lower version; an entry leaves when its
+ * command is final and no attempt is in hand. `complete` is true only while every command in the
+ * shard is here until it is final: only then can the book answer "nothing unresolved before it".
+ * All books together have room for `maxWatched` commands. Each keeps its part even if the others
+ * are full, or their commands could keep its own waiting for ever.
  */
 export class CommandBook {
   private readonly watched = new Map<string, Watched>();
   private readonly byOrder = new Map<string, Set<Watched>>();
   private readonly byAccount = new Map<string, Set<Watched>>();
   /**
-   * Places that are not watched and that news of an order would change. The value: until when
-   * (monotonic) such news is looked up in the journal.
+   * Places nothing watches, though order news would change them. The value: until when (monotonic)
+   * such news is looked up in the journal.
    */
   private readonly recent = new Map<string, number>();
   private overflowed = false;
@@ -50,12 +50,12 @@ export class CommandBook {
   private readonly clock: Clock;
   private readonly options: BookOptions;
   private readonly books: AllBooks;
-  /** Set once by the follower of the entries. */
+  /** Set once by the entries' follower. */
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
   /**
-   * `has`: the cancel has a rival, another cancel of its order that may be in flight at the same
-   * time. Otherwise the last of its rivals is known never to have been pending.
+   * `has`: the cancel has a rival, another cancel for its order, perhaps in flight at the same
+   * time. Otherwise its last rival is known to have never been pending.
    */
   onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
@@ -85,8 +85,8 @@ export class CommandBook {
   }
 
   /**
-   * `sentAtMs`: see `Watched`. A command that is watched already is only adopted. In a book that is
-   * closed nothing is kept: the entry is its caller's alone.
+   * `sentAtMs`: see `Watched`. A command already watched is only adopted. A closed book keeps
+   * nothing: the entry is its caller's alone.
    */
   watch(command: Command, sentAtMs: number): Watched {
     const known = this.watched.get(command.commandId);
@@ -128,9 +128,7 @@ export class CommandBook {
     return this.byOrder.has(key);
   }
 
-  /**
-   * Two cancels of one order: while one is pending, the order does not show which of the two it is.
-   */
+  /** Two cancels for one order: while one is pending, the order does not show which. */
   addRival(entry: Watched, rivalId: string): void {
     if (entry.rivals.has(rivalId)) return;
     entry.rivals.add(rivalId);
@@ -160,8 +158,8 @@ export class CommandBook {
   }
 
   /**
-   * Takes a version that was committed. One older than ours changes nothing. For a command that is
-   * not watched, only its waiters are called.
+   * Takes a committed version. An older one than ours changes nothing. Without a watch, only the
+   * command's waiters are called.
    */
   adopt(command: Command): void {
     const entry = this.watched.get(command.commandId);
@@ -180,10 +178,10 @@ export class CommandBook {
   }
 
   /**
-   * Used when there are more commands than fit: the command that has been followed longest, and for
-   * at least `turnMs`, gives its place to another one, and gets it back in its turn. False: none
-   * can yet. Meanwhile news of its order, or a decision upon it, goes to `OrphanOrders`; the
-   * changes of its order are in the log.
+   * Used when more commands exist than fit: the command followed longest, and for at least
+   * `turnMs`, gives its place to another one, and gets it back in its turn. False: none can yet.
+   * Meanwhile its order's news, or a decision upon it, goes to `OrphanOrders`; its order's changes
+   * are in the log.
    */
   yieldPlace(turnMs: number): boolean {
     const nowMs = this.clock.monotonicMs();
@@ -207,7 +205,7 @@ export class CommandBook {
     this.leaveIfOver(entry);
   }
 
-  /** Places that are not watched, whose order may still appear, or show something new. */
+  /** Unwatched places whose order may still appear, or show something new. */
   recentIds(): string[] {
     const nowMs = this.clock.monotonicMs();
     for (const [commandId, untilMs] of this.recent) {
@@ -279,8 +277,8 @@ function sendings({ attempts }: Command): number {
 }
 
 /**
- * A place that is final but not `applied`: an order of it may land late. Or one that awaits the
- * venue and found no room: its order settles it.
+ * A place final but not `applied`: its order may land late. Or one waiting for the venue without
+ * room: its order settles it.
  */
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;

@@ -8,13 +8,13 @@ import type { Watched } from './watched.ts';
 /** The commands that were sent and are unresolved. */
 export interface SentAndUnresolved {
   readonly unresolved: number;
-  /** Wall time of the last possible send of the oldest of them. */
+  /** Wall time: the oldest one's last possible send. */
   readonly oldestUnresolvedMs: number | undefined;
 }
 
 /**
- * The books of all terms of the process, as one. It outlives them: a caller that waits for a
- * command is called whichever term follows it.
+ * The books from all terms in the process, as one. It outlives them: a caller waiting for a command
+ * is called whichever term follows it.
  */
 export class CommandBooks {
   private readonly books = new Set<CommandBook>();

@@ -13,8 +13,8 @@ const kinds = ['place', 'replace', 'cancel'] as const;
 const everyMs = 5_000;
 
 /**
- * The metrics of commands, over all shards of the process. The
- * gauges are shown while one of them has a term.
+ * The metrics of commands, over all the process's shards. The gauges are shown while one of them
+ * has a term.
  */
 export class CommandGauges {
   private timer: Timer | undefined;

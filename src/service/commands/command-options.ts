@@ -23,12 +23,12 @@ export interface CommandOptions {
   /** Places and replaces of one account. */
   readonly rate: BucketOptions;
   /**
-   * Cancels of one account, except those of a cancel-all: a limit for a loop
-   * that runs away, which no person reaches.
+   * One account's cancels, except a cancel-all's: a limit for a loop out of control, and beyond any
+   * person.
    */
   readonly cancelRate: BucketOptions;
   readonly breaker: BreakerOptions;
-  /** The number of unresolved commands that halts the account, or the service. */
+  /** So many unresolved commands halt the account, or the service. */
   readonly haltAt: { readonly account: number; readonly service: number };
   /** Reads spent on finding out the outcome of commands. */
   readonly probes: BucketOptions;
@@ -39,7 +39,7 @@ export interface CommandOptions {
   readonly leaseExpireMs: number;
   /**
    * How long the answer to a halt waits for the other processes. More than `writeWithinMs`: by then
-   * none of them writes anything that it marked before the halt, whether it has read it or not.
+   * none of them writes anything it marked before the halt, whether it has read it or not.
    */
   readonly haltAnswerMs: number;
   /**
@@ -49,19 +49,16 @@ export interface CommandOptions {
   readonly recordPatienceMs: number;
   /** Between attempts of one command. */
   readonly attemptBackoff: BackoffOptions;
-  /** Between tries of a write of the journal that failed. */
+  /** Between two tries for a failed journal write. */
   readonly journalBackoff: BackoffOptions;
   /**
    * Commands kept in memory and followed, of all shards. The rest is taken from the journal as
    * there is room, and nothing is placed until then.
    */
   readonly maxWatched: number;
-  /** Commands of one account that may wait for their checks. */
+  /** One account's commands waiting for their checks, at most. */
   readonly maxWaitingPerAccount: number;
-  /**
-   * First attempts of one cancel-all that are under way at the
-   * same time, for each account and stream.
-   */
+  /** One cancel-all's first attempts under way at the same time, for each account and stream. */
   readonly cancelAllWindow: number;
   /** How long a cancel-all may read its accounts before its first cancel. */
   readonly cancelAllReadMs: number;
@@ -71,8 +68,8 @@ export interface CommandOptions {
   readonly warnAfterMs: number;
   readonly alarmAfterMs: number;
   /**
-   * With more unresolved commands than fit: how long each is followed before it gives its place to
-   * one that waits. More than the longest time between two of its probes.
+   * With more unresolved commands than fit: how long each is followed before another one gets its
+   * place. More than the longest time between two probes.
    */
   readonly turnMs: number;
   /**

@@ -56,11 +56,11 @@ interface CommandServiceDeps {
   readonly entry: OrderEntry;
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
-  /** The shard of an account. */
+  /** An account's shard. */
   readonly shardOf: (accountId: string) => number;
   /**
-   * How much of the shards this process holds now, from 0 to 1: its part of the budgets that are
-   * not an account's. Left out: all.
+   * How much this process holds now, from 0 to 1: its part in the budgets shared by all accounts.
+   * Left out: all.
    */
   readonly part?: () => number;
   readonly lease: Lease;
@@ -78,27 +78,23 @@ interface CommandServiceDeps {
 /** The command side at a glance, for `/status`. */
 interface CommandsStatus extends SentAndUnresolved {
   readonly enabled: boolean;
-  /**
-   * This process holds a shard. Of those that it does not hold, it
-   * does not know which commands are unresolved.
-   */
+  /** This process holds a shard. In the others it does not know the unresolved commands. */
   readonly leading: boolean;
 }
 
-/** Reads of accounts that all cancel-alls make side by side, before their first cancel. */
+/** Account reads all cancel-alls make side by side, before their first cancel. */
 const listReadsAtOnce = 32;
 
 /**
- * The command side of the process: all that there is once, and a term for each shard that is held
- * (`ShardTerm`). A request is carried out under the term of its account's shard, and waits while
- * that is being taken over (`Takeovers`). Without one it is declined before anything happens, or
- * answered with the command of a key that is known.
+ * The process's command side: all there is once, and a term for each held shard (`ShardTerm`). A
+ * request is carried out under its account's shard's term, and waits while the shard is being taken
+ * over (`Takeovers`). Without one it is declined before anything happens, or answered with its
+ * key's command, if known.
  *
- * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). What an attempt in hand
- * needs (its turn, the line of the cancels of its order) outlives its term: a shard that comes back
- * finds it.
- * Invariant: the accounts of two terms are never the same, so whatever is counted for an account is
- * counted in one term; whatever is counted for the service is counted here, over all of them.
+ * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). An attempt in hand needs its
+ * turn, and its order's line for cancels: these outlive its term, and a shard coming back finds
+ * them. Invariant: two terms never have an account in common. So an account's counts are made in
+ * one term, and the service's here, over all terms.
  */
 export class CommandService implements Commands, Service {
   readonly name = 'commands';
@@ -197,9 +193,9 @@ export class CommandService implements Commands, Service {
   }
 
   /**
-   * The shard is about to be given away: new commands of its accounts are declined
-   * from now on, with `NOT_LEADER`. Resolves when no attempt of it is in hand any
-   * more, or the signal aborts; `end` has to follow.
+   * The shard is about to be given away: from now on its accounts' new commands are declined, with
+   * `NOT_LEADER`. Resolves when no attempt is in hand any more, or the signal aborts; `end` has to
+   * follow.
    */
   async quiesce(shard: number, signal: AbortSignal): Promise<void> {
     this.takeovers.end(shard);
@@ -275,7 +271,7 @@ export class CommandService implements Commands, Service {
     return awaitCommand({ ...this.deps, books: this.books }, commandId, waitMs);
   }
 
-  /** Its figures are those of the accounts of the scope alone. */
+  /** Its figures are for the scope's accounts alone. */
   status(scope: AccountScope = { kind: 'all' }): CommandsStatus {
     return { enabled: this.options.enabled, leading: this.held.length > 0, ...this.books.sentAndUnresolved(scope) };
   }
@@ -291,8 +287,8 @@ export class CommandService implements Commands, Service {
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     if (scope.kind === 'account') return this.cancelAllOf(this.deps.shardOf(scope.accountId), scope, word);
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
-    // Held shards without accounts, too: each remembers the key, which must not cover the orders of
-    // accounts that come later.
+    // Held shards without accounts, too: each remembers the key, and must not cover accounts coming
+    // later.
     for (const shard of this.ours) if (!parts.has(shard)) parts.set(shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
       return { accountIds, result: await this.cancelAllOf(shard, { ...scope, accountIds }, word) };
@@ -371,16 +367,16 @@ export class CommandService implements Commands, Service {
   private follow(row: LogRow): void {
     const { accountId, commandId, bound } = row;
     if (commandId === undefined && this.books.watched === 0) return;
-    // An order with the reference of a command of another account concerns the term of that
-    // command, which the row does not name.
+    // An order with a reference from another account's command concerns the command's own term, and
+    // the row does not name it.
     if (accountId === undefined || bound?.matches === false)
       for (const { reconciler } of this.held) reconciler.follow(row);
     else this.heldTerm(this.deps.shardOf(accountId))?.reconciler.follow(row);
   }
 
   /**
-   * That of the account's shard, where it is held; otherwise any: a halt is the journal's, and its
-   * holder gets it within seconds.
+   * The term for the account's shard, if it is held; otherwise any: a halt is the journal's, and
+   * its holder gets it within seconds.
    */
   private termFor(scope: Halt['scope']): Term | undefined {
     const own = scope.kind === 'account' ? this.heldTerm(this.deps.shardOf(scope.accountId)) : undefined;

@@ -23,7 +23,7 @@ interface CommandStepsDeps {
   readonly log: Logger;
   readonly onStep: (made: MadeStep) => void;
   /**
-   * Begins a generation where the database lacks this step, which it had acknowledged. Rejects when
+   * Begins a generation if the database lacks this step, after it had acknowledged it. Rejects when
    * it can't be asked. Left out: nothing begins.
    */
   readonly noticeLost?: (seen: Pick<Witnessed, 'command'>) => Promise<void>;
@@ -49,21 +49,20 @@ type CommitResult =
   | { readonly kind: 'over' };
 
 /**
- * Each time the journal says that another writer stepped first, one step has been made: more than
- * this many in a row is a bug of ours.
+ * Each time the journal says another writer stepped first, one step has been made: more than this
+ * many in a row is a bug of ours.
  */
 const maxTries = 50;
 
 /**
- * The only way in which a command changes: decide on the newest version known, write by
- * compare-and-set, and decide again if another step came first.
+ * The only way to change a command: decide on the newest version known, write by compare-and-set,
+ * and decide again if another step came first.
  *
- * Invariant: a change counts only once the journal has committed it, and a halt
- * that a step calls for is durable before the step is: a crash between the two
- * leaves a halt too many, never one too few.
+ * Invariant: a change counts only once the journal has committed it, and a step's halt is durable
+ * before the step: a crash between the two leaves a halt too many, never one too few.
  */
 export class CommandSteps {
-  /** The last step asked for, of each command that has one in hand. */
+  /** Each command's last step asked for, if one is in hand. */
   private readonly lastOf = new Map<string, Promise<unknown>>();
   private readonly deps: CommandStepsDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff'>;
@@ -74,13 +73,13 @@ export class CommandSteps {
   }
 
   /**
-   * Rejects when the journal can't be reached, or the outcome of its commit is not known. Asking
-   * again is safe, since a step that was written is then found.
+   * Rejects when the journal can't be reached, or its commit's outcome is not known. Asking again
+   * is safe, since a written step is then found.
    */
   async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const { commandId } = command;
-    // One at a time for each command: otherwise an answer and an update that come together would
-    // decide on the same version, and one of the writes would fail.
+    // One at a time for each command: otherwise an answer and an update coming together would
+    // decide on the same version, and one write would fail.
     const before = this.lastOf.get(commandId);
     const step = (before?.catch(() => undefined) ?? Promise.resolve()).then(() => this.steps(command, decide, term));
     this.lastOf.set(commandId, step);
@@ -130,8 +129,8 @@ export class CommandSteps {
         this.deps.onStep({ before: newest, after: result.command, decision, startedMs });
         return { kind: 'stepped', command: result.command, decision };
       }
-      // The version that we know was acknowledged, so it is lost, and the next step would be given
-      // its number again: with other content, which consumers of outcomes would pass over.
+      // The version we know was acknowledged, so it is lost. The next step would be given its
+      // number again, with other content, and outcome consumers would pass over it.
       if (result.command.version < version) await noticeLost?.({ command: { commandId, version } });
       newest = result.command;
       book.adopt(newest);

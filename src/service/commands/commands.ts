@@ -10,12 +10,12 @@ import type { QuoteRead } from './order-entry.ts';
 
 export interface Submission {
   readonly principal: string;
-  /** Of the token of the database that it was asked for with. */
+  /** Its database token's number, if it was asked for with one. */
   readonly tokenNumber?: number;
   readonly idempotencyKey: string;
   /**
-   * Already of the right shape (`contract/command-bodies.ts`); the checks that depend on the
-   * order's state are made here.
+   * Already in the right shape (`contract/command-bodies.ts`); checks against the order's state are
+   * made here.
    */
   readonly request: CommandRequest;
   readonly callerRef?: string;
@@ -45,9 +45,9 @@ export type PreviewResult =
       readonly kind: 'previewed';
       readonly measure: Measure;
       readonly quotes: readonly QuoteRead[];
-      /** Every limit that applies, in the order in which they are judged. */
+      /** Every limit for it, in judging order. */
       readonly limits: readonly LimitReading[];
-      /** All that would decline it; the first is the answer that a place would get. */
+      /** All objections; a place would get the first as its answer. */
       readonly refusals: readonly Extract<SubmitResult, { kind: 'declined' }>[];
     }
   | Extract<SubmitResult, { kind: 'declined' }>;
@@ -87,7 +87,7 @@ export type SubmitResult =
       readonly code: DeclineCode;
       readonly message: string;
       readonly retryAfterMs?: number;
-      /** The limit that it breaks. */
+      /** The limit it breaks. */
       readonly breach?: LimitBreach;
     };
 
@@ -128,7 +128,7 @@ export type SettleResult =
 /** `halts`: all that are in force afterwards, of every scope. */
 export type HaltResult =
   | Requested
-  /** `unconfirmed`, of a halt: the live processes that have not said in time that they hold it. */
+  /** `unconfirmed`, for a halt: live processes late to say they hold it. */
   | { readonly kind: 'done'; readonly halts: readonly Halt[]; readonly unconfirmed?: readonly string[] }
   | {
       readonly kind: 'declined';
@@ -220,21 +220,20 @@ export type CancelAllResult =
        * is cancelled, unless the caller asked to leave it.
        */
       readonly inForce: boolean;
-      /** An order of the scope may be open that no cancel is in hand for. */
+      /** An order in the scope may be open without a cancel in hand. */
       readonly open: boolean;
       /**
-       * The same of the accounts of this process alone: `NOT_LEADER`
-       * does not count. Left out: it is `open`.
+       * The same for this process's accounts alone: `NOT_LEADER` does not count. Left out: it is
+       * `open`.
        */
       readonly openHere?: boolean;
       readonly orders: readonly CancelAllEntry[];
       readonly places: readonly CancelAllPlace[];
-      /** Accounts that may have had open orders that were not known. */
+      /** Accounts with perhaps unknown open orders. */
       readonly unread: readonly UnreadAccount[];
       /**
-       * With the scope of the whole service: accounts in which nothing was
-       * cancelled, and why. `NOT_LEADER`: another process holds their shard, and has
-       * to be asked for them under the same key.
+       * For the whole service: accounts without any cancel, and why. `NOT_LEADER`: another process
+       * holds their shard, and has to be asked for them under the same key.
        */
       readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
     }
@@ -246,7 +245,7 @@ export type CancelAfterResult =
       readonly kind: 'done';
       /** The accounts whose timers are as asked. */
       readonly accountIds: readonly string[];
-      /** Wall time at which the first of them runs out; absent where they were disarmed. */
+      /** Wall time: when the first runs out; absent if they were disarmed. */
       readonly firesAtMs?: number;
       /**
        * The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds
@@ -258,7 +257,7 @@ export type CancelAfterResult =
     }
   | Extract<SubmitResult, { kind: 'declined' }>;
 
-/** The acts of an operator on the command side. No call rejects. */
+/** An operator's acts on the command side. No call rejects. */
 export interface OperatorActs {
   settle(
     commandId: string,
@@ -314,9 +313,9 @@ export interface Commands {
   /** Undefined: the platform is not asked about it, or another process does that. */
   nextProbe(commandId: string): NextProbe | undefined;
   /**
-   * Cancels every open order that the scope selects, with one command for each, and
-   * stays in force until the unresolved places are settled. The same key again covers
-   * the same orders, and none that came later.
+   * Cancels every open order the scope selects, with one command for each, and stays in force until
+   * the unresolved places are settled. The same key again covers the same orders, and no later
+   * ones.
    */
   cancelAll(
     scope: CancelAllScope,

@@ -14,8 +14,8 @@ import type { WriteResult } from '../../venue/platform/write-result.ts';
 import type { OperatorWord } from './commands.ts';
 
 /**
- * The evidence that settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`,
- * `correction`: the cause of the update that did. `log`: bindings read back.
+ * The evidence for it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: its
+ * update's cause. `log`: bindings read back.
  */
 type SettlingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction' | 'log' | 'answer' | 'person';
 
@@ -52,9 +52,9 @@ export interface Answer {
 const longestMessage = 500;
 
 /**
- * The step that an answer causes. Once the answer is recorded there is nothing left to decide, so
- * asking again after a commit whose outcome was lost is safe. A command that the stream has settled
- * in the meantime keeps its state: the answer moves its attempt, and is evidence.
+ * The step after an answer. Once the answer is recorded nothing is left to decide, so asking again
+ * after a lost commit is safe. If the stream has settled the command in the meantime, it keeps its
+ * state: the answer moves its attempt, and is evidence.
  */
 export function decideAnswer(answer: Answer): Decide {
   return (command) => {
@@ -85,9 +85,7 @@ export function decideAnswer(answer: Answer): Decide {
   };
 }
 
-/**
- * The answer as a fact, for a former holder of the shard, which may still add facts but no verdict.
- */
+/** The answer as a fact, for a former shard holder: it may still add facts but no verdict. */
 export function answerEvidence({ attemptId, result, abandoned, atMs }: Answer): NewEvidence {
   const detail = {
     ...('answer' in result && result.answer),
@@ -134,7 +132,7 @@ function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decisi
   const transition = commandTransition(kind, standingOf(command), verdict.event);
   if (typeof transition === 'string') return undefined;
   const { to, alarm } = transition;
-  // An answer that denies an order we have bound already is reported by the step of that answer.
+  // An answer may deny an order we have bound already: its step reports it.
   if (to === command.state && command.orderId === verdict.orderId) return undefined;
   const { orderId, reason, differs } = verdict;
   const isLanding = kind === 'place' && to !== 'conflict';
@@ -171,9 +169,8 @@ export interface MissedBy {
 }
 
 /**
- * A complete read that did not show an unknown place, as a fact; undefined where
- * the read says nothing about the place. Misses of a command that is labelled
- * absent are not counted: they could add nothing.
+ * A complete read did not show an unknown place: this, as a fact; undefined if the read says
+ * nothing about it. After the label absent, misses are not counted: they could add nothing.
  */
 export function missOf(command: Command, { read, by, atMs }: MissedBy): NewEvidence | undefined {
   if (!mayBeAbsent(command) || command.presumedAbsent || !isMiss(command, read)) return undefined;
@@ -210,8 +207,8 @@ export function decideAbsence(command: Command, missed: MissedBy): Decision | un
 export type PersonsOutcome = 'applied' | 'rejected' | 'not_sent' | 'moot';
 
 /**
- * The step that an operator's word causes, on a command that is unknown, accepted or in conflict.
- * Undefined elsewhere: there a person may not settle it.
+ * The step after an operator's word, on an unknown, accepted or conflicting command. Undefined
+ * elsewhere: there a person may not settle it.
  */
 export function decidePerson(
   command: Command,

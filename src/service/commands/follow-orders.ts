@@ -6,15 +6,15 @@ import type { Watched } from './watched.ts';
 /** A page of the log. */
 const pageSize = 200;
 /**
- * The most updates that a slow cancel of a busy order keeps. Verdicts were read from the older ones
+ * The most updates kept for a slow cancel on a busy order. Verdicts were read from the older ones
  * when they came, and "seen pending" is durable.
  */
 const maxUpdates = 1_000;
 const idsPerQuery = 500;
 
 /**
- * The orders from which a verdict on the command is read: the one that a replace or a cancel names,
- * or those that are bound to a place.
+ * The orders to read a verdict from: the one named by a replace or a cancel, or those bound to a
+ * place.
  */
 function ordersOf({ command, bound }: Watched): readonly string[] {
   const { request, orderId } = command;
@@ -22,16 +22,15 @@ function ordersOf({ command, bound }: Watched): readonly string[] {
   return orderId === undefined ? [] : [orderId];
 }
 
-/** The newest revision that the entry has of an order, or the baseline that it began above. */
+/** The entry's newest revision for an order, or the baseline it began above. */
 function lastRevision({ command, updates }: Watched, orderId: string): number {
   return updates.findLast(({ order }) => order.orderId === orderId)?.revision ?? command.baseline?.revision ?? 0;
 }
 
 /**
- * Takes an update of one of the entry's orders. True: it is news. A revision that does not
- * follow the last one leaves the entry `behind`: revisions are without gaps, so a gap
- * means that a hand-over was missed, or that the order was bound to its place after its
- * first revision. The log has the missing ones.
+ * Takes an update for one of the entry's orders. True: it is news. A revision out of line leaves
+ * the entry `behind`: revisions have no gaps, so a hand-over was missed, or the order was bound to
+ * its place after its first revision. The log has the missing ones.
  */
 export function takeUpdate(entry: Watched, update: SettlingUpdate): boolean {
   const { orderId } = update.order;
@@ -47,8 +46,8 @@ function append(entry: Watched, update: SettlingUpdate): void {
 }
 
 /**
- * An order carries one of the command's attempt ids. True: it is news. An id that belongs to none
- * of its attempts binds nothing, from any source.
+ * An order carries one of the command's attempt ids. True: it is news. Another attempt id binds
+ * nothing, from any source.
  */
 export function takeBound(entry: Watched, bound: BoundOrder): boolean {
   if (!entry.command.attempts.some(({ attemptId }) => attemptId === bound.attemptId)) return false;
@@ -58,10 +57,10 @@ export function takeBound(entry: Watched, bound: BoundOrder): boolean {
 }
 
 /**
- * Reads the news that these entries may have missed from the journal: the bindings of places, a few
- * hundred in one query, and the log of each order named. All of it is committed, so afterwards the
- * entries have everything that was committed before the call began. Rejects when the journal can't
- * be read; the entries stay behind.
+ * Reads from the journal all news these entries may have missed: the places' bindings, a few
+ * hundred in one query, and each named order's log. All is committed, so afterwards the entries
+ * have everything committed before the call began. Rejects when the journal can't be read; the
+ * entries stay behind.
  */
 export async function catchUp(journal: CommandJournal, book: CommandBook, entries: readonly Watched[]): Promise<void> {
   for (const entry of entries) entry.behind = false;
@@ -104,8 +103,8 @@ async function catchUpOrder(journal: CommandJournal, entry: Watched, orderId: st
     for (const update of page) takeLogged(entry, update);
     if (page.length < pageSize) break;
   }
-  // The whole log of the order may be past its retention. A verdict on a named order is never read
-  // from its state alone: the changes that led there decide.
+  // The order's whole log may be past its retention. A verdict on a named order is never read from
+  // its state alone: the changes that led there decide.
   if (request.kind !== 'place' || lastRevision(entry, orderId) > 0) return;
   const stored = await journal.readOrder(request.stream, orderId);
   if (stored !== undefined) takeLogged(entry, stored);

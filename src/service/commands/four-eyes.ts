@@ -22,12 +22,12 @@ const unreachable = {
 } as const;
 
 /**
- * Acts that need a second principal, where that is configured: each is written down as it was asked
- * for, and done once another principal has approved it.
+ * Acts for two principals, if so configured: each is written down as it was asked for, and done
+ * once another principal has approved it.
  *
- * States of a request: waiting → approved, once, by another principal than the one that asked; or
- * it expires. It is approved before it is done: if the process dies between the two, the act is not
- * done, the approval is used up, and the act has to be asked for again.
+ * A request's states: waiting → approved, once, by another principal than its own; or it expires.
+ * It is approved before it is done: if the process dies between the two, the act is not done, the
+ * approval is used up, and the act has to be asked for again.
  */
 export class FourEyes {
   private readonly deps: FourEyesDeps;
@@ -39,8 +39,8 @@ export class FourEyes {
   }
 
   /**
-   * Undefined: no second principal is needed. The same principal that asks for the same act again
-   * gets the request that waits: it holds the lines of the list once, and ends an hour after it was
+   * Undefined: no second principal is needed. If the same principal asks for the same act again,
+   * the answer is the waiting request: it has one line in the list, and ends an hour after it was
    * first asked for. Never rejects.
    */
   async request(
@@ -91,7 +91,7 @@ export class FourEyes {
     }
   }
 
-  /** `run` carries out the act, in the words of the principal that asked for it. Never rejects. */
+  /** `run` carries out the act, in the asking principal's words. Never rejects. */
   async approve(
     approvalId: string,
     word: OperatorWord,

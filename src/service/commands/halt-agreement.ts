@@ -19,10 +19,10 @@ interface HaltAgreementDeps {
 }
 
 /**
- * How often the journal is asked for the halts, and gets those that it lacks. A process that holds
- * nothing shows them; the others keep to those of all. The answer to a halt waits for it; the table
- * is small and the statement takes some 0.1 ms. Not by NOTIFY: each process would need one more
- * session, which poolers take away, and a look beside it.
+ * How often the journal is asked for halts, and gets those it lacks. A process without a shard
+ * shows them; the others keep to all. The answer to a halt waits for it; the table is small and the
+ * statement takes some 0.1 ms. Not by NOTIFY: each process would need one more session, poolers
+ * take it away, and it needs a look beside it.
  */
 const lookAtHaltsEveryMs = 500;
 /** One small statement each, for as long as a caller waits for the answer to a halt. */
@@ -50,8 +50,8 @@ export class HaltAgreement {
   }
 
   /**
-   * Reads the halts of all and says which are held here, until `signal` aborts. Halts that the
-   * journal lacks are written, under the term that `termFor` gives for their scope.
+   * Reads everyone's halts and says which are held here, until `signal` aborts. Halts missing in
+   * the journal are written, under `termFor` their scope.
    */
   async keepUp(termFor: (scope: Halt['scope']) => Term | undefined, signal: AbortSignal): Promise<void> {
     const { halts, clock, random } = this.deps;
@@ -75,9 +75,8 @@ export class HaltAgreement {
   }
 
   /**
-   * Resolves when every live process has said that it holds the halt, after
-   * `haltAnswerMs` at the latest: with the names of those that have not. Rejects when
-   * the database did not say which these are.
+   * Resolves when every live process has said it holds the halt, after `haltAnswerMs` at the
+   * latest: with the names still missing. Rejects when the database did not say which.
    */
   async awaitHeld(haltId: string): Promise<readonly string[]> {
     const { clock, journal, log } = this.deps;

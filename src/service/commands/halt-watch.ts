@@ -19,17 +19,17 @@ function isDoubtful(state: CommandState): boolean {
 }
 
 /**
- * Raises the halts that the outcome of commands calls for: when too many are doubtful at once,
- * counted over all shards of the process, and when an order landed late.
+ * Raises halts after command outcomes: when too many are doubtful at once, counted over all the
+ * process's shards, and when an order landed late.
  *
- * It acts when a command *becomes* doubtful, never on the number of those that already are: when a
- * person lets an account place again while three commands are unknown, a restart does not undo
- * that, but a fourth unknown command does.
+ * It acts when a command *becomes* doubtful, never on a number already there. A person may let an
+ * account place again while three commands are unknown: a restart does not undo it, but a fourth
+ * unknown command does.
  */
 export class HaltWatch {
   /**
-   * Commands whose step to doubtful is being written now: steps that are
-   * written side by side must see each other.
+   * Commands whose step to doubtful is being written now: steps written side by side must see each
+   * other.
    */
   private readonly becomingDoubtful = new Map<string, string>();
   private readonly deps: HaltWatchDeps;
@@ -66,7 +66,7 @@ export class HaltWatch {
     this.becomingDoubtful.delete(command.commandId);
   }
 
-  /** After a takeover: looks at the commands that it made doubtful. */
+  /** After a takeover: looks at the commands it made doubtful. */
   async afterTakeOver(commands: readonly Command[], term: Term): Promise<boolean> {
     const accounts = new Set(commands.filter(({ state }) => isDoubtful(state)).map(({ request }) => request.accountId));
     // Side by side: each halt is in memory before anything is awaited.

@@ -10,8 +10,8 @@ import type { Term } from '../../store/commands/term.ts';
 import type { OperatorWord } from './commands.ts';
 
 /**
- * `operator`: raised by a person whose token is for every account; `account_operator`: by one whose
- * token names some accounts.
+ * `operator`: raised by a person with a token for every account; `account_operator`: with one for
+ * some accounts.
  */
 type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
 
@@ -22,7 +22,7 @@ interface HaltsDeps {
   readonly log: Logger;
   readonly metrics: Pick<Metrics['commands'], 'placingHalted'>;
   /**
-   * Begins a generation where the database lacks this halt, which it had acknowledged. Rejects when
+   * Begins a generation if the database lacks this halt, after it had acknowledged it. Rejects when
    * it can't be asked. Left out: only the halt is put back.
    */
   readonly noticeLost?: (stop: Pick<WitnessedStops, 'haltId'>) => Promise<void>;
@@ -67,22 +67,21 @@ interface Held {
 }
 
 /**
- * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here;
+ * The one table for halts: what may not be placed or replaced, and why. Cancels never ask here;
  * every other write asks immediately before its first byte (`WritePermit`).
  *
- * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so
- * that a slow or lost database lets nothing through. A halt ends only by a `clear` that was asked
- * for after it was raised, which takes a person and a reason. The writes of one scope go to the
- * journal one after the other, in the order in which they were asked for, so that the journal ends
- * in the same state as memory. Memory has the halts of the journal and those that the journal does
- * not have yet. The latter outlive the term that raised them: `keepDurable` writes them, whether
- * this process leads or stands by.
+ * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so a
+ * slow or lost database lets nothing through. A halt ends only by a later `clear`, and it takes a
+ * person and a reason. One scope's writes go to the journal one after the other, as they were asked
+ * for, so the journal ends in the same state as memory. Memory has the journal's halts and those
+ * still on their way. The latter outlive their term: `keepDurable` writes them, whether this
+ * process leads or stands by.
  */
 export class Halts {
   private active: readonly Held[] = [];
-  /** The last write of each scope that has not ended. */
+  /** Each scope's last write, until it has ended. */
   private readonly turns = new Map<string, Promise<void>>();
-  /** Of each read that is under way: the scopes that were written to meanwhile. */
+  /** For each read under way: the scopes written to meanwhile. */
   private readonly reads = new Set<Set<string>>();
   /** Rises with each read by which a term began. */
   private loads = 0;
@@ -102,8 +101,8 @@ export class Halts {
   }
 
   /**
-   * Reads the halts of the journal, and keeps those that it does not have yet. Rejects when it
-   * can't be read: nothing may be placed without knowing the halts.
+   * Reads the journal's halts, and keeps those it does not have yet. Rejects when it can't be read:
+   * nothing may be placed without knowing the halts.
    */
   async load(): Promise<void> {
     const before = this.durable();
@@ -113,12 +112,12 @@ export class Halts {
   }
 
   /**
-   * Reads the journal for halts of other processes, which cover all accounts or were asked of the
-   * wrong holder. Halts that were raised here and that the journal lacks are on their way there.
-   * For a scope with a write of ours meanwhile the answer may be out of date, and says nothing; nor
-   * does one that a later read has overtaken. A halt that the journal had, and has no row of any
-   * more, was lost with the database's newest commits: it holds, and `keepDurable` puts it back.
-   * Rejects when the journal can't be read.
+   * Reads the journal for other processes' halts: they cover all accounts or were asked from the
+   * wrong holder. Halts raised here and missing in the journal are on their way there. If we wrote
+   * to a scope meanwhile, the answer may be out of date, and says nothing about it; nor does an
+   * answer overtaken by a later read. If the journal had a halt, and has no row any more, it was
+   * lost with the database's newest commits: it holds, and `keepDurable` puts it back. Rejects when
+   * the journal can't be read.
    */
   async refresh(): Promise<void> {
     const { loads } = this;
@@ -137,9 +136,9 @@ export class Halts {
   }
 
   /**
-   * Writes the halts that the journal lacks, because its database was away when they were raised.
-   * `termFor`: without a term it writes as a process that stands by, so that the holder gets them.
-   * Rejects when the journal could not be written; until then they hold in memory.
+   * Writes the halts missing in the journal: its database was away when they were raised.
+   * `termFor`: without a term it writes as a process standing by, so the holder gets them. Rejects
+   * when the journal could not be written; until then they hold in memory.
    */
   async keepDurable(termFor: (scope: Halt['scope']) => Term | undefined): Promise<void> {
     const lacking = this.active.filter(({ durable, clears }) => !durable && clears === 0);
@@ -153,7 +152,7 @@ export class Halts {
 
   /**
    * Halts at once, and durably once it resolves. Undefined: the term is over; without a term it is
-   * written in any case, as the word of a person is. Rejects when the journal could not be written.
+   * written in any case, as a person's word is. Rejects when the journal could not be written.
    * Either way the halt holds in memory, and `keepDurable`, or asking again for the same scope and
    * cause, makes it durable.
    */
@@ -189,8 +188,8 @@ export class Halts {
       if (durable === 'fenced') return undefined;
       held.halt = durable;
       held.durable = true;
-      // The journal already had a halt of that scope and cause: it may be here as well, if a
-      // `clear` of it failed. One that was cleared is here no more.
+      // The journal already had a halt with this scope and cause: it may be here as well, if its
+      // `clear` failed. A cleared one is here no more.
       const stays = durable.clearedAtMs === undefined;
       this.keep(this.active.filter((each) => (each === held ? stays : each.halt.haltId !== durable.haltId)));
       return durable;
@@ -198,9 +197,9 @@ export class Halts {
   }
 
   /**
-   * Clears every halt of the scope, first in the journal. `over`: the term is over. `kept`: all of
-   * them stay, since one is of an operator for every account, and the token of `word` names only
-   * some accounts. Rejects when the journal could not be written; the halts stay.
+   * Clears every halt in the scope, first in the journal. `over`: the term is over. `kept`: all
+   * stay, since an operator raised one for every account, and this token names only some. Rejects
+   * when the journal could not be written; the halts stay.
    */
   async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<'cleared' | 'kept' | 'over'> {
     const { journal, clock, log } = this.deps;
@@ -222,8 +221,8 @@ export class Halts {
   }
 
   /**
-   * The halt of that scope and cause, in memory from now on. One that the journal has is not taken
-   * for it: another process may have cleared that one since we read it. If it stands, the journal
+   * The halt with this scope and cause, in memory from now on. It is a new one even if the journal
+   * has one: another process may have cleared it since we read it. If it stands, the journal
    * answers with it, and it is here once.
    */
   private hold(scope: Halt['scope'], cause: HaltCause, word: Pick<OperatorWord, 'by' | 'reason'>): Held {
@@ -239,7 +238,7 @@ export class Halts {
     return held;
   }
 
-  /** Runs `write` after all earlier writes of the scope. Each has the deadlines of the database. */
+  /** Runs `write` after all earlier writes of the scope. Each has the database's deadlines. */
   private inTurn<T>(scope: Halt['scope'], write: () => Promise<T>): Promise<T> {
     const name = nameOf(scope);
     for (const read of this.reads) read.add(name);
@@ -258,9 +257,9 @@ export class Halts {
   }
 
   /**
-   * `before`: the halts that were durable when the journal was asked. It may not have known the
-   * rest. The journal keeps a row of each halt for good: of these, it tells which were cleared, and
-   * has lost those that it does not tell of.
+   * `before`: the halts durable when the journal was asked. It may not have known the rest. The
+   * journal keeps each halt's row for good: so it tells which were cleared, and has lost those it
+   * does not name.
    */
   private merge(halts: readonly Halt[], before: ReadonlySet<Held>): void {
     const known = new Map(this.active.map((held) => [held.halt.haltId, held]));

@@ -24,25 +24,25 @@ interface JournalSweepDeps {
 
 /**
  * A transaction of ours whose answer was lost commits within this time or never, because the
- * deadlines of the database are shorter.
+ * database's deadlines are shorter.
  */
 const sweepForMs = 60_000;
 /**
- * Commands of one read, and reads of one sweep: a few sweeps
- * pass through a hundred thousand commands.
+ * Commands in one read, and reads in one sweep: a few sweeps pass through a hundred thousand
+ * commands.
  */
 const pageSize = 1_000;
 const pagesAtOnce = 20;
 
 /**
- * Asks the journal for commands of the shard that are not in memory: those that did not fit, and
- * those whose opening may have committed although its answer was lost.
+ * Asks the journal for the shard's commands missing in memory: those without room, and those whose
+ * opening may have committed although its answer was lost.
  *
- * It goes round: where there is no room, the command that was followed longest makes some, so that
- * none waits forever behind commands that get no news.
+ * It goes round: without room, the command followed longest makes some, so none waits forever
+ * behind commands without news.
  *
- * An open command that is in no hands here was never sent (its attempt is PREPARED), or was sent by
- * a process that may not send any more: it is given up, as in a takeover.
+ * An open command in no hands here was never sent (its attempt is PREPARED), or its sender may not
+ * send any more: it is given up, as in a takeover.
  */
 export class JournalSweep {
   private timer: Timer | undefined;
@@ -156,17 +156,17 @@ interface LandingSweepDeps {
   readonly log: Logger;
 }
 
-/** Commands that one query looks at: some 10 ms of the server. */
+/** Commands in one query: some 10 ms on the server. */
 const landingPageSize = 2_000;
 
 /**
- * Checks all final places, however old, except those `applied` with an order, for orders
- * that carry their reference after all: when the shard is taken, and at intervals. The
- * process that bound the order may have ended before it reported it, and commands that were
- * settled long ago are in no process's memory.
+ * Checks all final places, however old, except those `applied` with an order, for orders carrying
+ * their reference after all: when the shard is taken, and at intervals. The process may have ended
+ * after it bound the order and before it said so, and commands settled long ago are in no process's
+ * memory.
  *
- * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that
- * failed continues where it stopped.
+ * Invariant: one pass at a time, in pages, each order judged before the next one; a failed pass
+ * continues from its stop.
  */
 export class LandingSweep {
   private readonly deps: LandingSweepDeps;

@@ -35,7 +35,7 @@ export function judgedOf(
 
 function limitedBy(accounts: FollowedAccounts, request: CommandRequest, measure: Measure | undefined) {
   if (request.kind === 'cancel') return {};
-  // An account that is not known to be simulated counts as real: that permits less.
+  // An account not known to be simulated counts as real: this permits less.
   const isSim = accounts.account(request.stream, request.accountId)?.isSim === true;
   return { ...(measure !== undefined && { measure }), ...(!isSim && { limitsRequired: true as const }) };
 }
@@ -46,8 +46,8 @@ export function measureOf(request: CommandRequest, order?: Order, quotes?: reado
 }
 
 /**
- * Asks for the quote of every instrument that the command would trade;
- * none where it has no quote. Never rejects.
+ * Asks for a quote for every instrument the command would trade; none where the platform has no
+ * quote. Never rejects.
  */
 export function readQuotes(quotes: Quotes, request: CommandRequest): Promise<readonly QuoteRead[]> {
   return Promise.all(

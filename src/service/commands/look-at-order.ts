@@ -26,9 +26,9 @@ interface LookDeps {
 const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
 
 /**
- * The platform refused a cancel by 404 or 409: one read of the order, which may have
- * ended by other means (docs/settling.md, "Settling unknown", cancel). Its result
- * says nothing about the place. Never rejects.
+ * The platform refused a cancel by 404 or 409: one read, since the order may have ended by other
+ * means (docs/settling.md, "Settling unknown", cancel). Its result says nothing about the place.
+ * Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
   const { accounts, reads } = deps;
@@ -47,8 +47,8 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
 }
 
 /**
- * A second order carries the reference of a place. The first may have been replaced by it, and the
- * news of that be on its way: one read of the first, before a person is called. Never rejects.
+ * A second order carries a place's reference. It may have replaced the first, and the news may be
+ * on its way: one read for the first, before a person is called. Never rejects.
  */
 export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: Watched): Promise<void> {
   const { request, orderId } = entry.command;
@@ -61,9 +61,9 @@ export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: 
 }
 
 /**
- * The order of a replace has ended: before the replace is called `moot`, a complete read has to
- * show that no other order took the place of the first. One look at a time; a look that was not
- * complete is repeated with the next probe. Never rejects.
+ * A replace's order has ended: before the replace is called `moot`, a complete read has to show no
+ * other order in its place. One look at a time; an incomplete look is repeated with the next probe.
+ * Never rejects.
  */
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
   const { accounts, reads, book, clock, journal, log } = deps;
@@ -97,14 +97,13 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
 }
 
 /**
- * A cancel names an order that this process has never seen: asks the platform which account it
- * belongs to. A caller may name any id, so an order that the account does not show is not cancelled
+ * A cancel names an order this process has never seen: asks the platform for its account. A caller
+ * may name any id, so the order is not cancelled unless the account shows it
  * (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
  *
- * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of
- * their own for all shards, as large as that for probes, so that random ids take nothing
- * from the commands that are in doubt. An order that a read has shown is committed when
- * the read is done, so that the checks see it.
+ * Invariant: no more reads than the bucket gives tokens. These reads have their own bucket for all
+ * shards, as large as the probes' one, so random ids take nothing from commands in doubt. An order
+ * shown by a read is committed when the read is done, so the checks see it.
  */
 export class UnseenOrders {
   private readonly bucket: TokenBucket;

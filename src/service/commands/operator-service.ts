@@ -40,14 +40,14 @@ interface ChangeLimitsDeps {
   readonly log: Logger;
 }
 
-/** Tries of a change, in case several people change the same row at the same moment. */
+/** A change's tries, in case several people change the same row at the same moment. */
 const mostTries = 5;
 
 /**
- * Changes the bounds of one scope that `change` names and leaves the others. They hold for each
- * command that is journaled after this has answered, in every process: none keeps a copy.
- * `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the
- * call, and nothing is changed. Never rejects.
+ * Changes one scope's bounds as `change` names them, and leaves the others. They hold for each
+ * command journaled after this has answered, in every process: none keeps a copy. `secondOf` is
+ * asked if the change lets more through: its answer, if any, is the call's answer, and nothing is
+ * changed. Never rejects.
  */
 async function changeLimits(
   deps: ChangeLimitsDeps,
@@ -79,8 +79,8 @@ async function changeLimits(
 }
 
 /**
- * Only an account that is known to be simulated, on every stream that has it, is not: so it is
- * judged where its limits are required (`SubmitCommand`), too.
+ * False only if every stream with the account calls it simulated: so an unknown one is judged where
+ * its limits are required (`SubmitCommand`), too.
  */
 function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
   if (accountId === undefined) return true;
@@ -105,8 +105,8 @@ interface SettleByPersonDeps {
 }
 
 /**
- * An operator gives the outcome of a command. It is recorded as evidence and as the command's
- * reason; a command that is settled already is not changed. Never rejects.
+ * An operator gives a command's outcome. It is recorded as evidence and as the command's reason; a
+ * settled command is not changed. Never rejects.
  */
 async function settleByPerson(
   { journal, holdingOf, nowMs }: SettleByPersonDeps,
@@ -156,20 +156,18 @@ interface OperatorServiceDeps {
   readonly halts: Halts;
   readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
   readonly breaker: Pick<RateBreaker, 'reset'>;
-  /**
-   * The term under which the halts of this scope are cleared. Undefined: this process stands by.
-   */
+  /** The term to clear this scope's halts under. Undefined: this process stands by. */
   readonly termFor: (scope: Halt['scope']) => Promise<Term | undefined>;
-  /** The present term of a shard, and its steps. Undefined: it is not held here. */
+  /** A shard's present term, and its steps. Undefined: it is not held here. */
   readonly holdingOf: (shard: number) => Promise<{ readonly term: Term; readonly steps: CommandSteps } | undefined>;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
 /**
- * The operator's acts: halt and resume, settle, change limits, and approve the request of another
- * principal. An act that needs a second principal is written down first (`FourEyes`); every act
- * that is done is in the audit trail. Acts are accepted while the process drains too: a halt must
- * not wait for a takeover.
+ * The operator's acts: halt and resume, settle, change limits, and approve another principal's
+ * request. If an act needs a second principal, it is written down first (`FourEyes`); every act
+ * done is in the audit trail. Acts are accepted while the process drains too: a halt must not wait
+ * for a takeover.
  */
 export class OperatorService implements OperatorActs {
   readonly halts: Pick<Halts, 'list'>;
@@ -239,7 +237,7 @@ export class OperatorService implements OperatorActs {
 
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
     return this.approvals.approve(approvalId, word, (action, asked) => {
-      // It lifts what both may lift: the right of one must not become that of the other.
+      // It lifts only what both may lift: neither gets the other's right.
       const ofSomeAccounts = word.ofSomeAccounts ?? (action.kind === 'resume' ? action.ofSomeAccounts : undefined);
       const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
       if (action.kind === 'resume') return this.resumeNow(action.scope, both);

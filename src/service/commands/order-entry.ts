@@ -9,15 +9,13 @@ import type { WriteResult } from '../../venue/platform/write-result.ts';
  */
 export interface OrderEntry {
   /**
-   * Sends with the token that reaches the command's account; `not_sent` with
-   * code `NO_CREDENTIAL` where there is none.
+   * Sends with the token for the command's account; `not_sent` with code `NO_CREDENTIAL` if there
+   * is none.
    */
   send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult>;
 }
 
-/**
- * An instrument that the command would trade, with its quote where the platform gave one in time.
- */
+/** An instrument the command would trade, with its quote if the platform gave one in time. */
 export interface QuoteRead extends Quoted {
   readonly quote?: Quote;
 }
@@ -28,8 +26,8 @@ export interface QuoteRead extends Quoted {
  */
 export interface Quotes {
   /**
-   * With the tokens of the credential that follows the account. Undefined:
-   * there was none within 2 s. Never rejects.
+   * With the tokens from the account's credential. Undefined: there was none within 2 s. Never
+   * rejects.
    */
   lastQuote(accountId: string, of: Quoted): Promise<Quote | undefined>;
 }

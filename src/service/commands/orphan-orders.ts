@@ -25,13 +25,13 @@ const maxQueued = 1_000;
 const idsPerQuery = 500;
 
 /**
- * Commands that are not watched and whose order has news: they were settled long ago, or there are
- * too many for memory. Most news is harmless (the order of a place that was answered as rejected);
- * otherwise the order has landed late. A command of another shard is left to the term of that.
+ * Commands with order news and without a watch: they were settled long ago, or memory has no room.
+ * Most news is harmless (a rejected place's order); otherwise the order has landed late. Another
+ * shard's command is left to its own term.
  *
- * Invariant: each is judged, by the journal's knowledge of it, or the term is over. When more than
- * 1,000 wait, all recent commands are looked up in the journal instead. A command that turns out
- * not to be over stays in memory, if there is room.
+ * Invariant: each is judged, by the journal's knowledge, or the term is over. When more than 1,000
+ * wait, all recent commands are looked up in the journal instead. If a command turns out not to be
+ * over, it stays in memory, if there is room.
  */
 export class OrphanOrders {
   private readonly queue = new Set<string>();

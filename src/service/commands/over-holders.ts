@@ -1,8 +1,8 @@
 import { anotherLeads, type Declined } from './check-submission.ts';
 import type { CancelAfterResult, CancelAllResult, ReconcileReport } from './commands.ts';
 
-// One request for the accounts of several holders, which are shards of this process or other
-// processes: the answers of all are made one.
+// One request for several holders' accounts: shards in this process, or other processes. All
+// answers are made one.
 
 interface CancelAllBody {
   readonly open: boolean;
@@ -14,15 +14,15 @@ interface CancelAllBody {
 }
 
 interface HolderAnswer<Body> {
-  /** The accounts that it was asked for; left out: all. */
+  /** The accounts it was asked for; left out: all. */
   readonly accountIds?: readonly string[];
   /** Its `open` does not count accounts that other holders have. */
   readonly body: Body;
 }
 
 /**
- * Each order, place and account once: a holder that knows the key shows the record of others, too.
- * `openHere`: the same as `open` without the accounts that no holder here has.
+ * Each order, place and account once: a holder with the key shows the others' record, too.
+ * `openHere`: the same as `open` without accounts no holder here has.
  */
 export function mergeCancelAlls<Body extends CancelAllBody>(
   answers: readonly HolderAnswer<Body>[],
@@ -33,7 +33,7 @@ export function mergeCancelAlls<Body extends CancelAllBody>(
     asked: accountIds && new Set(accountIds),
     leftOut: new Set(body.declined.filter(isLeftOut).map(({ accountId }) => accountId)),
   }));
-  // Of an account that one holder took, the others need say nothing.
+  // If one holder took an account, the others need say nothing.
   const isTaken = (accountId: string) =>
     sets.some(({ asked, leftOut }) => asked?.has(accountId) !== false && !leftOut.has(accountId));
   const declined = firstOf(
@@ -48,7 +48,7 @@ export function mergeCancelAlls<Body extends CancelAllBody>(
     orders: firstOf(
       bodies.flatMap((body): Body['orders'][number][] => [...body.orders]),
       ({ stream, orderId }) => `${stream} ${orderId}`,
-      // One whose outcome is known goes before the same that is under way.
+      // A known outcome goes before the same one under way.
       (order) => !isUnderWay(order),
     ),
     places: firstOf(
@@ -68,7 +68,7 @@ function isLeftOut({ code }: { readonly code: string }): boolean {
   return code === 'NOT_LEADER' || code === 'DRAINING';
 }
 
-/** The first with each key; of those, the first that is `better`. */
+/** For each key the first `better` one, or the first. */
 function firstOf<T>(all: readonly T[], keyOf: (each: T) => string, better: (each: T) => boolean = () => true): T[] {
   return [...Map.groupBy(all, keyOf).values()].flatMap((alike) => alike.find(better) ?? alike.slice(0, 1));
 }
@@ -82,7 +82,7 @@ export function mergeReports(reports: readonly ReconcileReport[]) {
   };
 }
 
-/** The answer of one shard of this process, for its accounts among those that were asked for. */
+/** One shard's answer in this process, for its accounts among those asked for. */
 interface ShardAnswer<Result> {
   readonly accountIds: readonly string[];
   readonly result: Result;
@@ -123,8 +123,8 @@ export function cancelAfterOfShards(answers: readonly ShardAnswer<CancelAfterRes
 }
 
 /**
- * Undefined: one has done its part. A reason that concerns the request goes before `NOT_LEADER`,
- * which another process would not repeat.
+ * Undefined: one has done its part. A reason about the request goes before `NOT_LEADER`: another
+ * process would not repeat it.
  */
 function refusalOf(answers: readonly ShardAnswer<{ readonly kind: 'done' } | Declined>[]): Declined | undefined {
   const refusals = answers.flatMap(({ result }) => (result.kind === 'declined' ? [result] : []));

@@ -25,10 +25,10 @@ interface PreviewDeps {
 }
 
 /**
- * What a place would come to just now: its value, the quotes, the limits, and all that would
- * decline it, in the order in which a place meets them. So the first refusal is the answer that the
- * place would get, and without one it would be journaled. Takes no turn, no token of the budget of
- * places, no key and no lock; writes nothing. Never rejects.
+ * What a place would come to just now: its value, the quotes, the limits, and all objections, in
+ * the order a place meets them. So the place would get the first refusal as its answer, and without
+ * one it would be journaled. Takes no turn, no place token, no key and no lock; writes nothing.
+ * Never rejects.
  */
 export async function previewPlace(
   deps: PreviewDeps,
@@ -44,7 +44,7 @@ export async function previewPlace(
   // There is nothing to measure it against.
   if (first?.code === 'ACCOUNT_NOT_FOUND') return first;
   const quotes = await readQuotes(deps.quotes, request);
-  // The account may have left meanwhile: what is said of it is of the moment at which it is judged.
+  // The account may have left meanwhile: it is described as it is when it is judged.
   const before = [...placeObjections(deps, options, asked)];
   if (before[0]?.code === 'ACCOUNT_NOT_FOUND') return before[0];
   const found = allQuotes(quotes);

@@ -3,13 +3,12 @@ import type { ReadBudget } from '../../venue/platform/order-reads.ts';
 import { type BucketOptions, TokenBucket } from './rate-budget.ts';
 
 /**
- * The budget of the reads that find out the outcome of commands, for all terms of the process, and
- * the line of those that wait for it.
+ * The read budget for finding out command outcomes, for all terms in the process, and the line
+ * waiting for it.
  *
- * Invariant: no more reads begin, and no more requests are repeated, than the bucket
- * gives tokens, in the order of asking. The further requests of a read are charged to the
- * tokens that come back later. Direct reads leave half of the bucket to reads of
- * accounts, and let any of those that waits go first.
+ * Invariant: no more reads begin, and no more requests are repeated, than the bucket gives tokens,
+ * first come, first served. A read's further requests are charged to later tokens. Direct reads
+ * leave half the bucket to account reads, and let any waiting one go first.
  */
 export class ProbeBudget {
   private readonly waiting = new Set<() => void>();
@@ -50,7 +49,7 @@ export class ProbeBudget {
   }
 
   /**
-   * The budget of a read whose token was taken, so its first request is paid. A repeat takes a
+   * The budget for a read whose token was taken, so its first request is paid. A repeat takes a
    * token, if the budget has room for it now. Any other request is owed: the next read waits.
    */
   ofOneRead(): ReadBudget {

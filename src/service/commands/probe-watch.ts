@@ -43,11 +43,11 @@ interface Wait {
 }
 
 /**
- * Probes commands of which there is no news, on a schedule that depends on their age, and warns
- * people when a command stays unresolved for long.
+ * Probes commands without news, on a schedule by their age, and warns people when a command stays
+ * unresolved for long.
  *
- * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and
- * a read that ends later does not judge it.
+ * Invariant: a settled command has no timer and no read: `forget` ends both, and a read ending
+ * later does not judge it.
  */
 export class ProbeWatch {
   private readonly waits = new Map<Watched, Wait>();
@@ -162,8 +162,8 @@ export class ProbeWatch {
   }
 
   /**
-   * This read was its probe: the next one counts from now. A probe of its own that is still under
-   * way arms it when it ends: two at once would lose one `stop`.
+   * This read was its probe: the next one counts from now. Its own probe, if still under way, arms
+   * it when it ends: two at once would lose one `stop`.
    */
   private rearm(entry: Watched): void {
     const wait = this.waits.get(entry);
@@ -198,12 +198,12 @@ export class ProbeWatch {
 }
 
 /**
- * Probes by reference, or of the one order: cheap, and an order that landed shows within a second
- * or two (docs/settling.md, "Settling unknown").
+ * Probes by reference, or for the one order: cheap, and a landed order shows within a second or two
+ * (docs/settling.md, "Settling unknown").
  */
 const directMs = [250, 500, 1_000, 2_000] as const;
 /**
- * Probes by the account's one reader, which judge all unresolved commands of the account at once.
+ * Probes by the account's one reader: each judges all the account's unresolved commands at once.
  */
 const accountMs = [4_000, 8_000, 15_000, 30_000, 60_000, 120_000] as const;
 const minute = 60_000;
@@ -217,9 +217,9 @@ interface ProbePlan {
 }
 
 /**
- * The first probe due after `ageMs`. It depends on the age only, so that a restart or a skipped
- * probe keeps the same schedule. After two minutes, a tenth of the age passes between probes, at
- * least one minute, at most thirty.
+ * The first probe due after `ageMs`. It depends on the age only, so a restart or a skipped probe
+ * keeps the same schedule. After two minutes, a tenth of the age passes between probes, at least
+ * one minute, at most thirty.
  */
 export function nextProbe(ageMs: number): ProbePlan {
   const direct = directMs.find((at) => at > ageMs);

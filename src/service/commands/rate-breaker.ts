@@ -8,8 +8,8 @@ export interface BreakerOptions {
 }
 
 /**
- * One account's count: a ring of slices of the window, so that a thousand
- * orders a second cost no more memory than one.
+ * One account's count: a ring with slices for the window, so a thousand orders a second cost no
+ * more memory than one.
  */
 interface Window {
   readonly slices: number[];
@@ -21,13 +21,13 @@ interface Window {
 const sliceCount = 20;
 
 /**
- * Detects that more is asked for on an account than a loop under control asks for. Commands
- * that the rate budget turns away count, too: the budget only paces, and at its own rate
- * the breaker never trips (a rule of the configuration). It only reports: the caller raises
- * the halt, and only a person clears that.
+ * Detects a loop out of control: an account is asked for more than any sane loop asks. Commands the
+ * rate budget turns away count, too: the budget only paces, and at its own rate the breaker never
+ * trips (a configuration rule). It only reports: the caller raises the halt, and only a person
+ * clears it.
  *
- * Invariant: `count` of them within `windowMs` less one twentieth always trip it; fewer within
- * `windowMs` plus one twentieth never do.
+ * Invariant: `count` within `windowMs` less one twentieth always trip it; fewer within `windowMs`
+ * plus one twentieth never do.
  */
 export class RateBreaker {
   private readonly windows = new Map<string, Window>();

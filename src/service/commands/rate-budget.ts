@@ -5,25 +5,24 @@ import type { Allowance } from './commands.ts';
 export interface BucketOptions {
   /** Tokens that come back each second. */
   readonly perSecond: number;
-  /** The most that it holds. */
+  /** The most it holds. */
   readonly burst: number;
 }
 
 const longestDebtSeconds = 60;
 /**
- * A part is never smaller, so that a process with one shard of very
- * many waits at most five seconds for a token.
+ * A part is never smaller, so a process with one shard of very many waits at most five seconds for
+ * a token.
  */
 const leastPart: BucketOptions = { perSecond: 0.2, burst: 2 };
 
 /**
- * A token bucket on the monotonic clock: a step of the wall clock gives nothing and
- * takes nothing. `part`: how much of the options it has now, from 0 to 1. It is asked at
- * each use, so the bucket follows at once.
+ * A token bucket on the monotonic clock: a step on the wall clock gives nothing and takes nothing.
+ * `part`: how much it has now from the options, from 0 to 1. It is asked at each use, so the bucket
+ * follows at once.
  *
- * Invariant: within any interval of t seconds in which the part stays the same, at most `burst +
- * perSecond · t` tokens of that part are taken. Tokens that `owe` took beyond that are paid back
- * before the next one is taken.
+ * Invariant: within t seconds with the same part, at most that part times `burst + perSecond · t`
+ * tokens are taken. Tokens `owe` took beyond it are paid back before the next one is taken.
  */
 export class TokenBucket {
   private tokens: number;
@@ -40,7 +39,7 @@ export class TokenBucket {
     this.filledAtMs = clock.monotonicMs();
   }
 
-  /** The most that it holds now. */
+  /** The most it holds now. */
   get burst(): number {
     return this.partOf('burst');
   }
@@ -104,10 +103,7 @@ export class TokenBucket {
  */
 const sweepAbove = 1_000;
 
-/**
- * The budgets of accounts. Cancels have one of their own, far
- * wider, so that places never delay a cancel.
- */
+/** The accounts' budgets. Cancels have their own, far wider, so places never delay a cancel. */
 export interface Budgets {
   readonly places: RateBudget;
   readonly cancels: RateBudget;

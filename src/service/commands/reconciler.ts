@@ -42,13 +42,13 @@ const judgedAtOnce = 8;
 const longestAgeMs = 365 * 86_400_000;
 
 /**
- * Finds out the outcome of commands: first from the batches that ingest commits; where none bring
- * news, by reads of its own, on a schedule. It never sends anything.
+ * Finds out command outcomes: first from the batches ingest commits; without news there, by reads
+ * on a schedule. It never sends anything.
  *
- * It works for one term, from `begin` on until that is over.
- * Invariant: every command of the shard that is not final is followed here, or counted as not
- * fitting and taken up as there is room. Verdicts are pure functions of the domain over committed
- * data, and written under the fence; a read that failed or was cut short changes nothing.
+ * It works for one term, from `begin` until the term is over. Invariant: every command in the shard
+ * is followed here until it is final, or counted as not fitting and taken up when there is room.
+ * Verdicts are pure domain functions over committed data, and written under the fence; a failed or
+ * short read changes nothing.
  */
 export class Reconciler {
   private readonly settling: SettleWatched;
@@ -114,8 +114,8 @@ export class Reconciler {
   }
 
   /**
-   * A row that was just committed. Never waits, never fails. Where it concerns no command of ours,
-   * only the key is looked at.
+   * A row just committed. Never waits, never fails. If it concerns no command here, only the key is
+   * looked at.
    */
   follow(row: LogRow): void {
     const { book } = this.deps;
@@ -228,10 +228,7 @@ export class Reconciler {
     await inParallel(entries, judgedAtOnce, (entry) => this.settle(entry));
   }
 
-  /**
-   * All that a complete read has shown is committed by now: a
-   * command that is still unknown was missed by it.
-   */
+  /** All shown by a complete read is committed by now: it missed any command still unknown. */
   private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
     const { term } = this;
     if (term.over.aborted) return;

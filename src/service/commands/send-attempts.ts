@@ -54,17 +54,16 @@ export interface Sending {
 }
 
 /**
- * Sends the attempts of one command, one after the other, each
- * at most once, and records their outcomes.
+ * Sends one command's attempts, one after the other, each at most once, and records their outcomes.
  *
  * Invariant: an attempt is written only after PREPARED → SENDING is committed for it
- * (`WritePermit`). Another one is prepared only in the step that records that the attempt before it
- * was not sent (or was refused for an old token, once). There is no other loop around the socket.
- * Further attempts take from the account's budget, and wait for as long as the platform asks. For
- * each order, at most one cancel is in flight at a time.
+ * (`WritePermit`). Another one is prepared only in the step which records the attempt before as not
+ * sent (or refused for an old token, once). There is no other loop around the socket. Further
+ * attempts take from the account's budget, and wait for as long as the platform asks. For each
+ * order, at most one cancel is in flight at a time.
  */
 export class SendAttempts {
-  /** The last cancel of each order that has one in flight or waiting. */
+  /** Each order's last cancel in flight or waiting. */
   private readonly cancels = new Map<string, Promise<void>>();
   private readonly deps: SendAttemptsDeps;
   private readonly options: CommandOptions;
@@ -138,8 +137,8 @@ export class SendAttempts {
   }
 
   /**
-   * A cancel waits for the earlier cancel of its order, until its own deadline. It waits for no
-   * replace: a caller that wants out must get out.
+   * A cancel waits for its order's earlier cancel, until its own deadline. It waits for no replace:
+   * a caller who wants out must get out.
    */
   private async writeInTurn(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { request, deadlineMs, under } = sending;

@@ -6,7 +6,7 @@ import type { CommandSteps } from './command-steps.ts';
 /** One term of sending, under which a submission is made. */
 export interface SendingTerm {
   readonly term: Term;
-  /** The commands that it knows, and the way in which they change. */
+  /** The commands it knows, and the way in which they change. */
   readonly book: CommandBook;
   readonly steps: CommandSteps;
   /**

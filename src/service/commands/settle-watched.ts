@@ -22,13 +22,11 @@ interface SettleWatchedDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /**
-   * The order of a replace has ended: the caller has to look whether another order took its place.
-   */
+  /** A replace's order has ended: the caller has to look whether another order took its place. */
   readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
   /**
-   * A second order carries the reference of a place: the caller reads the first, which may have
-   * been replaced by it, and has the place judged again.
+   * A second order carries a place's reference: the caller reads the first, which may have been
+   * replaced by it, and has the place judged again.
    */
   readonly onSecondOrder: (entry: Watched) => void;
 }
@@ -39,12 +37,11 @@ interface Run {
 }
 
 /**
- * Judges watched commands by the updates that have gone through ingest,
- * one judgement of each command at a time.
+ * Judges watched commands by all updates through ingest, one judgement at a time for each command.
  *
- * Invariant: once `settle` resolves, everything that came in before the call is judged, or the term
- * is over. Nothing is concluded from memory that may have a gap: an entry that is `behind` is first
- * caught up from the journal, which is tried until it can be read.
+ * Invariant: once `settle` resolves, everything from before the call is judged, or the term is
+ * over. Nothing is concluded from memory with a gap: an entry `behind` is first caught up from the
+ * journal, and the read is tried until it works.
  */
 export class SettleWatched {
   private readonly runs = new Map<Watched, Run>();
@@ -96,8 +93,8 @@ export class SettleWatched {
       return decideFinding(command, finding, clock.nowMs());
     };
     const result = await steps.commit(entry.command, decide, term);
-    // The step may allow more: an answered command may conclude more than an open one, and one that
-    // was seen pending more than one that was not.
+    // The step may allow more: an answered command may conclude more than an open one, and one seen
+    // pending more than another.
     if (result.kind === 'stepped') run.again = true;
     if (result.kind === 'nothing') this.logFinding(entry, finding);
   }
@@ -127,7 +124,7 @@ export class SettleWatched {
   }
 }
 
-/** The finding from everything that is known of the entry by now. */
+/** The finding from all we know about the entry by now. */
 export function findingOf({ updates, bound, successor, rivals, stillEnded }: Watched, command: Command): Finding {
   const known = { command, updates, bound, rivals: rivals.size > 0, stillEnded };
   return settleCommand({ ...known, ...(successor !== undefined && { successor }) });
@@ -141,9 +138,9 @@ interface CountMissDeps {
 }
 
 /**
- * A complete read did not show the command, and everything that it showed has been judged: counts
- * this durably, as a fact beside the command's steps. It leads to a step only where it sets the
- * label. Rejects when the journal can't be written.
+ * A complete read did not show the command, and everything it showed has been judged: counts this
+ * durably, as a fact beside the command's steps. It leads to a step only where it sets the label.
+ * Rejects when the journal can't be written.
  */
 export async function countMiss(deps: CountMissDeps, entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
   const { journal, steps, book, clock } = deps;

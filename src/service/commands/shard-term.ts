@@ -14,7 +14,7 @@ import type { Halts } from './halts.ts';
 import { Reconciler } from './reconciler.ts';
 import type { SendingTerm } from './sending-term.ts';
 
-/** The ports of its parts, and all that the terms of one process share. */
+/** The ports for its parts, and all the terms in one process share. */
 type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' | 'onStep'> &
   Omit<ConstructorParameters<typeof Reconciler>[0], 'book' | 'steps'> &
   Omit<ConstructorParameters<typeof CancelTimers>[0], 'maySend' | 'cancelAll'> & {
@@ -34,18 +34,18 @@ type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' 
   };
 
 /**
- * How far back a takeover returns commands that are final: one that was not `applied` may have
- * landed while the shard had no holder.
+ * How far back a takeover returns final commands: if not `applied`, one may have landed while the
+ * shard had no holder.
  */
 const takeOverRecentMs = 120_000;
 
 /**
- * The commands of one shard, for as long as this process holds it under one epoch: it knows those
- * that are not settled, and follows them until they are (docs/settling.md).
+ * One shard's commands, for as long as this process holds it under one epoch: it knows the
+ * unsettled ones, and follows them until they are settled (docs/settling.md).
  *
- * States: taking over → leading → closing, where the shard is given away → over. Invariant: every
- * write and every send belongs to the term under which it began, and none is begun once the term is
- * over. With the term goes all that this process knew of the shard's commands.
+ * States: taking over → leading → closing, when the shard is given away → over. Invariant: every
+ * write and every send belongs to the term it began under, and none is begun once the term is over.
+ * With the term goes all this process knew about the shard's commands.
  */
 export class ShardTerm implements SendingTerm {
   readonly term: Term;

@@ -72,18 +72,18 @@ type Opened =
   | { readonly kind: 'unseen' };
 
 /**
- * When to look for a command whose opening lost its answer, before the caller
- * gets the answer that it was not journaled.
+ * When to look for a command whose opening lost its answer, before the caller gets the answer it
+ * was not journaled.
  */
 const confirmDelaysMs = [0, 100, 400] as const;
 
 /**
  * Takes a command from the caller's request to its answer (docs/settling.md, "Outcome of a write").
  *
- * Invariant: declined means that this call has sent nothing and will send nothing; a known key is
- * answered even where a new command would be declined. The checks and the opening of one account's
- * places and replaces never interleave, nor do those of its cancels. A command that was opened is
- * answered with a state that is committed.
+ * Invariant: declined means this call has sent nothing and will send nothing; a known key is
+ * answered even if a new command would be declined. In one account, checking and opening places and
+ * replaces never interleave, nor do its cancels. An opened command is answered with a committed
+ * state.
  */
 export class SubmitCommand {
   private readonly turns: AccountTurns;
@@ -121,7 +121,7 @@ export class SubmitCommand {
     const { request } = submission;
     const calledAtMs = clock.monotonicMs();
     let opened = await this.open(submission, under, pacing);
-    // Outside the turn, so that other cancels of the account do not wait for it.
+    // Outside the turn, so other cancels of the account do not wait for it.
     if (opened.kind === 'unseen' && request.kind === 'cancel')
       opened = (await unseen.objection(request, under.term.over)) ?? (await this.open(submission, under, pacing));
     return this.answer(opened, submission, calledAtMs);
@@ -147,7 +147,7 @@ export class SubmitCommand {
       ({ command } = opened.watched);
     } else ({ command } = opened);
     const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
-    // A replay of a command that is in hand waits only if the caller asked it to.
+    // A replay waits for a command in hand only if the caller asked it to.
     if (leftMs > 0) {
       const newest = await awaitCommand(this.deps, command.commandId, leftMs);
       if (newest !== undefined && newest.version >= command.version) command = newest;
@@ -169,8 +169,9 @@ export class SubmitCommand {
     try {
       const checked = await checkSubmission({ ...this.deps, book }, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
-        // From here on it is in flight, which a term that closes waits for: it must not begin after
-        // that. An account that left while its order was read would be judged as a real one.
+        // From here on it is in flight, and a closing term waits for it: it must not begin after
+        // the term has closed. An account leaving while its order was read would be judged as a
+        // real one.
         const late = under.stopped() ?? untradedObjection(this.deps, this.options, request);
         if (late !== undefined) {
           if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
@@ -191,9 +192,7 @@ export class SubmitCommand {
     }
   }
 
-  /**
-   * The answer where nothing new is sent: the command of the known key, or `reason`. Never rejects.
-   */
+  /** The answer if nothing new is sent: the known key's command, or `reason`. Never rejects. */
   private async recall(submission: Submission, reason: Declined | { readonly kind: 'unseen' }): Promise<Opened> {
     try {
       const known = await this.deps.journal.findByKey(submission.principal, submission.idempotencyKey);
@@ -204,8 +203,8 @@ export class SubmitCommand {
   }
 
   /**
-   * Its key may be that of a command at work: a caller that gets "not sent" must not read that as
-   * the outcome of that command.
+   * Its key may belong to a command at work: a caller must not read "not sent" as the command's
+   * outcome.
    */
   private uncheckable(err: unknown, { requestId }: Submission): Declined {
     this.deps.log.warn({ err, requestId }, 'a command could not be checked against the journal');
@@ -276,8 +275,8 @@ export class SubmitCommand {
   }
 
   /**
-   * Counts commands that the budget does not let through, too: the budget paces a loop that runs
-   * away, and would hide it.
+   * Counts commands the budget turns away, too: the budget paces a loop out of control, and would
+   * hide it.
    */
   private countAsked({ kind, accountId }: Submission['request'], term: Term): void {
     if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId, term);
@@ -324,8 +323,7 @@ export class SubmitCommand {
   }
 
   /**
-   * The outcome of the commit was lost, and 4xx and 5xx mean that nothing was journaled. Never
-   * rejects.
+   * The outcome of the commit was lost, and 4xx and 5xx mean nothing was journaled. Never rejects.
    */
   private async lookForLost(command: NewCommand, term: Term, err: unknown): Promise<OpenResult | Declined> {
     const { journal, clock, log, sweepSoon } = this.deps;

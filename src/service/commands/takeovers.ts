@@ -1,15 +1,15 @@
 import type { Clock } from '../../runtime/clock.ts';
 
 /**
- * The part of `leaseExpireMs` for which a request waits. A process that forwarded the request gives
- * its answer up after 0.8 of that time (`rest-parts.ts`): the rest is left for the request itself.
+ * A request waits for this part in `leaseExpireMs`. A process forwarding the request gives up after
+ * 0.8 (`rest-parts.ts`): the rest is left for the request itself.
  */
 const waitPart = 0.6;
 
 /**
- * The shards that are this process's, and whose commands it has not taken over yet. Their accounts
- * are shown as live by then, so a caller may be there before us: its request waits instead of being
- * declined. No more requests wait than REST has connections.
+ * This process's shards, as long as it has not taken their commands over. Their accounts are shown
+ * as live by then, so a caller may be there before us: its request waits instead of being declined.
+ * No more requests wait than REST has connections.
  */
 export class Takeovers {
   private readonly underWay = new Map<number, AbortController>();

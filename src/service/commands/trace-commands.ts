@@ -14,9 +14,9 @@ interface TracedPorts {
 }
 
 /**
- * All spans of commands (docs/tracing.md). They are made around the ports of the command side and
- * around `SubmitCommand`: the classes between them know nothing of traces. What a submission causes
- * finds its span in the asynchronous context, as long as it runs.
+ * All command spans (docs/tracing.md). They are made around the command side's ports and around
+ * `SubmitCommand`: the classes between them know nothing about traces. A submission's effects find
+ * its span in the asynchronous context, as long as it runs.
  */
 export class CommandTraces {
   private readonly span = new AsyncLocalStorage<SpanContext>();
@@ -39,7 +39,7 @@ export class CommandTraces {
     };
   }
 
-  /** Each command in a span of its own, which continues that of its caller. */
+  /** Each command in its own span, within its caller's. */
   aroundSubmit(submitter: SubmitCommand): SubmitCommand {
     const submit: SubmitCommand['submit'] = async (submission, under, pacing) => {
       const { kind, stream, accountId } = submission.request;
@@ -106,8 +106,7 @@ export class CommandTraces {
   }
 
   /**
-   * A span of its own also for a verdict that comes minutes after the answer: no span of the
-   * command is open until then.
+   * Its own span also for a verdict minutes after the answer: no command span is open until then.
    */
   private stepped({ before, after, decision, startedMs: sinceMs }: MadeStep): void {
     const { commandId, state, orderId } = after;

@@ -9,17 +9,17 @@ import type { BoundOrder, Settling, SettlingUpdate } from '../../domain/settling
 export interface Watched {
   /** The version committed last, as far as we know. */
   command: Command;
-  /** Monotonic time of its submission; of a command that was taken over, the same as `sentAtMs`. */
+  /** Monotonic: when it was submitted; after a takeover, the same as `sentAtMs`. */
   readonly openedAtMs: number;
   /**
-   * Monotonic time of the last possible send: its age counts from here. A
-   * step of the wall clock makes nothing older.
+   * Monotonic: the last possible send, and its age counts from here. A wall clock step makes
+   * nothing older.
    */
   sentAtMs: number;
   /**
-   * Monotonic time since which this process follows it. For a command that was taken over,
-   * `sentAtMs` comes from the wall clocks of two processes, and either may be wrong by an hour: a
-   * presumption that takes ten minutes must take ten minutes of one clock.
+   * Monotonic: since when this process follows it. After a takeover, `sentAtMs` comes from two
+   * processes' wall clocks, and either may be wrong by an hour: if a presumption takes ten minutes,
+   * they must be one clock's ten minutes.
    */
   readonly watchedSinceMs: number;
   /** Above 0: an attempt of it is in hand, and may be so even when its state is final. */
@@ -31,16 +31,13 @@ export interface Watched {
    * Oldest first, without a gap.
    */
   updates: readonly SettlingUpdate[];
-  /** Replace: the result of the look for an order that took the place of its order. */
+  /** Replace: the look's result for an order in its order's place. */
   successor: Settling['successor'];
-  /**
-   * Cancel of an order that had ended before: a complete read that
-   * began later has shown nothing new of it.
-   */
+  /** A cancel for an order ended before: a later complete read has shown nothing new. */
   stillEnded: boolean;
   /**
-   * Cancel: command ids of other cancels of the order that may have been in flight at the same
-   * time, so that "seen pending" may have been one of those.
+   * A cancel's rivals, by command id: other cancels for the order, perhaps in flight at the same
+   * time, so "seen pending" may have been one of them.
    */
   readonly rivals: Set<string>;
   /**
@@ -51,7 +48,7 @@ export interface Watched {
   /** The journal has to be asked for updates and bindings: some may have been missed. */
   behind: boolean;
   /**
-   * The warnings given to people already, so that each is given once a term: `warned`, `alarmed`,
+   * The warnings given to people already, so each is given once a term: `warned`, `alarmed`,
    * `source_epoch_changed` …
    */
   readonly warnings: Set<string>;
@@ -80,8 +77,8 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
 const listLagMs = 10_000;
 
 /**
- * A complete, certain read that began at `calledAtMs` has been judged: it says that an order which
- * had ended before its cancel has not changed since.
+ * A complete, certain read begun at `calledAtMs` has been judged: an order ended before its cancel
+ * has not changed since.
  */
 export function noteStillEnded(
   entry: Watched,
@@ -95,8 +92,8 @@ export function noteStillEnded(
 }
 
 /**
- * The platform is asked about the command until its effect was observed. Once the order of a place
- * is there, it is no longer asked about: its order is an open one like any other, which the stream
+ * The platform is asked about the command until its effect was observed. Once a place's order is
+ * there, it is no longer asked about: its order is an open one like any other, which the stream
  * reports and each audit reads.
  */
 export function isFollowed(command: Command): boolean {

@@ -24,17 +24,16 @@ interface PermitScope {
 }
 
 /**
- * The one permission to write one attempt: PREPARED → SENDING is committed under the fence of the
- * term, and the write must follow at once.
+ * The one permission to write one attempt: PREPARED → SENDING is committed under the term's fence,
+ * and the write must follow at once.
  *
  * States: not asked → granted → still granted when the write asks, or refused with its reason.
  * Asked a second time, it is refused. Invariant: `granted` is true only after `markSending` has
- * answered true, less than `writeWithinMs` after it was asked, with a lease that may still act.
- * A commit whose outcome is not known grants nothing. `markSending` refuses what a halt (or
- * another stop) that was committed before forbids, and the write follows within
- * `writeWithinMs`: so that long after the commit of a halt, no process writes anything but
- * cancels. A process that has read the halt writes nothing from then on, since `askAgain` looks
- * into its memory synchronously with the write.
+ * answered true, less than `writeWithinMs` after it was asked, with a lease still able to act. A
+ * commit without a known outcome grants nothing. `markSending` refuses what an earlier committed
+ * halt (or another stop) forbids, and the write follows within `writeWithinMs`: so long after a
+ * halt's commit, no process writes anything but cancels. A process with the halt in memory writes
+ * nothing from then on: `askAgain` looks there synchronously with the write.
  */
 export class WritePermit {
   granted = false;

@@ -2,8 +2,8 @@ import type { Config } from '../../config/config.ts';
 import { httpAddress, isLoopbackHost } from '../../runtime/url-host.ts';
 
 /**
- * Where the other processes of the fleet reach REST of this one. Undefined: REST
- * is not bound, and nothing is configured.
+ * How other processes in the fleet reach this one's REST. Undefined: REST is not bound, and nothing
+ * is configured.
  */
 export function advertisedUrl(
   { advertisedUrl: configured, httpHost }: Pick<Config, 'advertisedUrl' | 'httpHost'>,

@@ -6,22 +6,20 @@ import type { Waiting } from './pipeline-reading.ts';
 
 interface FleetStanding {
   readonly others: number;
-  /**
-   * Shards of accounts that have no process; `oldestMs`: since when the first of them has had none.
-   */
+  /** Shards with accounts and without a process; `oldestMs`: since when the first has had none. */
   readonly unheld: Waiting;
   /** Whether any process follows an account; undefined: there was no look yet. */
   readonly anyFollows: boolean | undefined;
   /** Account streams that ought to be followed and are not, in all processes. */
   readonly unfollowed: number;
-  /** Logins that a process can't use, of the process that has most of them. */
+  /** Unusable logins, at the process with most. */
   readonly unusableLogins: number;
   /** Why this process has given its shards away: an operator drained it, or it is unfit. */
   readonly drained: boolean;
   readonly unfit: Trouble | undefined;
 }
 
-/** The other processes of the fleet, as the last look at its rows showed them. */
+/** The fleet's other processes, as the last look at its rows showed them. */
 export class FleetDirectory implements OtherInstances {
   private readonly deps: {
     readonly fleet: () => Fleet | undefined;

@@ -4,11 +4,10 @@ import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 
 /**
- * The shards that this process works on, and the guard of its ingest: once a shard
- * was dropped here, nothing about its accounts is committed by this process any
- * more. Its next holder reads everything again.
+ * This process's shards at work, and its ingest's guard: once a shard was dropped here, this
+ * process commits nothing more about its accounts. Its next holder reads everything again.
  *
- * States of a shard: elsewhere → held → leaving (its accounts are not followed any more; their last
+ * A shard's states: elsewhere → held → leaving (its accounts are not followed any more; their last
  * marks still pass) → elsewhere.
  */
 export class HeldShards {
@@ -75,8 +74,8 @@ export class HeldShards {
   }
 
   /**
-   * Everything about orders comes through here: a read that ends late must not bring in an order
-   * that another process holds by now.
+   * Everything about orders comes through here: a read ending late must not bring in an order
+   * another process holds by now.
    */
   guard(sink: ObservationSink): ObservationSink {
     const passes = (item: IngestItem) => this.passes(item);
@@ -93,8 +92,8 @@ export class HeldShards {
   }
 
   /**
-   * Heartbeats name the accounts that are followed when they are made; a message that names no
-   * account belongs to the connection.
+   * Heartbeats name the accounts followed when they are made; a message without an account belongs
+   * to the connection.
    */
   private passes(item: IngestItem): boolean {
     const accountId = accountOf(item);

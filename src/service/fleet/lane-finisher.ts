@@ -40,8 +40,8 @@ interface LaneFinisherOptions {
   readonly renewEveryMs: number;
   readonly expireAfterMs: number;
   /**
-   * A lane whose rest is not published by then is given back: a process that can't reach Kafka must
-   * not keep it from one that can.
+   * If a lane's rest is not published by then, it is given back: a process without Kafka must not
+   * keep it from one with it.
    */
   readonly publishWithinMs: number;
 }
@@ -54,8 +54,8 @@ const takeWithinMs = 3_000;
  * Ends a lane that has no process: takes its row, which fences the former holder; publishes the
  * rest of its log and of its states; frees its shards; and gives the lane back. So the next holder
  * of a shard commits only after the last one's updates are on Kafka. Before it publishes it asks
- * Kafka: a database that came back without the freeing of the shards has old rows as the rest of
- * the lane, and another process may have published newer states since.
+ * Kafka: a database that came back without the shards' freeing has old rows as the rest of the
+ * lane, and another process may have published newer states since.
  *
  * It resolves without doing anything when another process holds the lane. It rejects when a signal
  * aborts, the lane was lost on the way, Kafka can't be asked or has updates that the database
@@ -117,8 +117,7 @@ export class LaneFinisher {
       const isTaken = await Promise.race([taken.promise, clock.sleep(takeWithinMs, waited.signal, ...signals)]);
       waited.abort();
       if (isTaken !== true) return;
-      // The lane counts as held before Kafka has answered: only the
-      // answer says that its shards may go.
+      // The lane counts as held before Kafka has answered: only the answer says its shards may go.
       await unlessAborted(begun.promise, within.signal);
       await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {
@@ -127,7 +126,7 @@ export class LaneFinisher {
     }
   }
 
-  /** The parts that publish the rest of the lane, and the end of their publishers. */
+  /** The parts to publish the lane's rest, and their publishers' end. */
   private writersOf(lease: Lease, metrics: Metrics) {
     const { updates: log, publishers, clock, random, log: logger } = this.deps;
     const { updates, states, witness: witnesses } = publishers(lease.lane);

@@ -24,9 +24,7 @@ interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly work: LaneWork;
-  /**
-   * The lane to ask for now: a free one, or one without a live holder. Left out: that of the lease.
-   */
+  /** The lane to ask for now: a free one, or one without a live holder. Left out: the lease's. */
   readonly pickLane?: () => Promise<number>;
   /**
    * Rejects while the work could not begin at all: a free lane is then left to others. Asked
@@ -51,12 +49,12 @@ interface LaneKeeperOptions {
 type TermEnd = LossReason | 'renewal_refused' | 'change' | 'not_begun';
 
 /**
- * Holds the lane, or stands by for it. `lane-states.ts` has its states, its events, the table of
- * them and what holds in it; `go` is the one line that changes the state. Apart from it is that the
- * process drains: the loop ends, whatever the state is.
+ * Holds the lane, or stands by for it. `lane-states.ts` has its states and events, their table and
+ * its invariants; `go` is the only line to change the state. Apart from it is the process's drain:
+ * the loop ends, whatever the state is.
  *
- * Renewals and reclaims never overlap (`inTurn`): a renewal under an epoch that our own reclaim has
- * just raised would look like a loss.
+ * Renewals and reclaims never overlap (`inTurn`): after our own reclaim has raised the epoch, a
+ * renewal under the one before would look like a loss.
  */
 export class LaneKeeper implements Service, LaneControl {
   readonly name = 'lane-keeper';
@@ -80,7 +78,7 @@ export class LaneKeeper implements Service, LaneControl {
     return shownAs[this.current.name];
   }
 
-  /** The holder of the lane at our last look, while standing by. */
+  /** The lane's holder at our last look, while standing by. */
   get otherHolder(): string | undefined {
     return this.state === 'standby' ? this.record.view.holder : undefined;
   }
@@ -138,8 +136,8 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   /**
-   * The journal refused a write of a former term of ours. The keeper
-   * finds out the state of the lane by itself.
+   * The journal refused a write from a former term. The keeper finds out the lane's state by
+   * itself.
    */
   reportFenced(): void {
     this.record.refused('journal');
@@ -202,9 +200,9 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   /**
-   * The work reads from database and platform before it has begun, which may take longer than a
-   * lane is left to a holder that does not renew: two processes, each slow to begin, would take it
-   * from each other for ever.
+   * Before it has begun, the work reads from database and platform, perhaps for longer than a lane
+   * is left to a holder without renewals: two processes, each slow to begin, would take it from
+   * each other for ever.
    */
   private async beginWork(hold: LaneHold): Promise<void> {
     const begun = new AbortController();
@@ -273,8 +271,8 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   /**
-   * No write of ours may come when the row is free: the work ends first, and only then is it
-   * known under which epoch the row is ours.
+   * No write from us may come when the row is free: the work ends first, and only then is our epoch
+   * in the row known.
    */
   private async giveBack(): Promise<void> {
     await this.stopWork();
@@ -288,8 +286,8 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   /**
-   * If the database lost commits while this process drained, this may be the last process that
-   * knows of them: the generation begins before the lane is free.
+   * If the database lost commits while this process drained, it may be the last to know them: the
+   * generation begins before the lane is free.
    */
   private async lookOnceMore(): Promise<void> {
     const { store, lease } = this.deps;

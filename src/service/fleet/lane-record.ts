@@ -19,7 +19,7 @@ export interface LaneView {
    * or we have not looked since we lost it.
    */
   readonly holder: string | undefined;
-  /** The fencing number of that holder. */
+  /** Its holder's fencing number. */
   readonly epoch: bigint;
   /** Wall time since when that process is known to hold it. */
   readonly sinceMs: number | undefined;
@@ -32,8 +32,8 @@ export interface LaneView {
 }
 
 /**
- * Keeps the facts about the lane that `/status` and the metrics show, so that the keeper only keeps
- * the lane. Nothing is decided by them.
+ * Keeps the facts about the lane that `/status` and the metrics show, so the keeper only keeps the
+ * lane. Nothing is decided by them.
  */
 export class LaneRecord {
   private known: LaneView = {

@@ -32,7 +32,7 @@ export const shownAs: Readonly<Record<LaneState, 'standby' | 'held' | 'stopped'>
  * - `lost`: the row has another epoch, or the database lacks commits of the term. Reported by a
  *   renewal, a batch or the check against Kafka, at any time.
  * - `change`: another lane is wanted. It is asked for again with each look at the fleet.
- * - `ends`: the work has to end. `ended`: it has. `stopped`: by the drain of the process.
+ * - `ends`: the work has to end. `ended`: it has. `stopped`: by the process's drain.
  */
 export const laneEvents = ['taken', 'begun', 'not_begun', 'lost', 'change', 'ends', 'ended', 'stopped'] as const;
 export type LaneEvent = (typeof laneEvents)[number];
@@ -67,7 +67,7 @@ const table: Readonly<Record<LaneEvent, Readonly<Record<LaneState, Cell>>>> = {
   stopped:   { standby: 'stopped',   beginning: '!',             begun_in_vain: '!',             held: '!',      over: '!',      ending: '!',       stopped: '·' },
 };
 
-/** The state to which an event takes the keeper of a lane. No other code decides this. */
+/** The state to which an event takes a lane's keeper. No other code decides this. */
 export function laneTransition(state: LaneState, event: LaneEvent): LaneTransition {
   const cell = table[event][state];
   if (cell === '·') return 'ignored';

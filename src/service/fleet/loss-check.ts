@@ -5,8 +5,8 @@ import { toPublishError } from '../log/publish-sends.ts';
 
 export interface LossCheckDeps {
   /**
-   * Compares the newest records on Kafka with the database, and begins a generation where it lacks
-   * one of them. Rejects when either can't be asked.
+   * Compares Kafka's newest records with the database, and begins a generation if it lacks one.
+   * Rejects when either can't be asked.
    */
   readonly look: () => Promise<FoundLoss | undefined>;
   /** The new generation has begun, and every holder is fenced. */
@@ -32,14 +32,14 @@ export function isRefused(err: unknown): boolean {
 }
 
 /**
- * Checks at the start of each term whether the database came back without commits that were
- * published. A process that was started since then knows none of them (`CommitWitness`), but Kafka
- * has the newest witness of each lane, whichever process wrote last on the other topics
- * (`WitnessWriter`), and the newest updates, states and marks of each partition.
+ * Checks at each term's start whether the database came back without published commits. A process
+ * started since then knows none (`CommitWitness`). But Kafka has each lane's newest witness,
+ * whichever process wrote last on the other topics (`WitnessWriter`), and each partition's newest
+ * updates, states and marks.
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane
  * doesn't wait for Kafka then: the check is repeated until it succeeds, and nothing is published
- * before (`mayPublish`). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
+ * before (`mayPublish`). A shard taken meanwhile does wait for a while (`ShardKeeper`).
  */
 export class LossCheck {
   private over = new AbortController();
@@ -61,9 +61,9 @@ export class LossCheck {
   }
 
   /**
-   * False: Kafka has not answered in this term, so what it has of the lane is not known, and
-   * nothing may be published: it might repeat revisions with other content. Kafka that refuses is
-   * no reason to wait, since that does not pass by itself.
+   * False: Kafka has not answered in this term, so its part in the lane is not known, and nothing
+   * may be published: it might repeat revisions with other content. A refusal from Kafka is no
+   * reason to wait, since it does not pass by itself.
    */
   get mayPublish(): boolean {
     return this.asked || this.refused;

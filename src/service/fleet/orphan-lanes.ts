@@ -8,8 +8,8 @@ import type { Fleet } from '../../store/fleet/shard-store.ts';
 export interface OrphanLanesDeps {
   readonly lease: Pick<Lease, 'lane'>;
   /**
-   * Publishes the rest of a lane that has no process, and frees its shards. Resolves also when
-   * another process does it. Rejects when it could not, or one of the signals aborts.
+   * Publishes the rest for a lane without a process, and frees its shards. Resolves also when
+   * another process does it. Rejects when it could not, or a signal aborts.
    */
   readonly finish: (lane: number, ...signals: AbortSignal[]) => Promise<void>;
   /** Gives the lane back and takes another: one without a process comes first. */
@@ -24,19 +24,19 @@ interface OwnState {
   readonly isTroubled: boolean;
 }
 
-/** Some looks of the other processes: this one may be the only one that can't reach Kafka. */
+/** Some looks at the other processes: this one alone may be unable to reach Kafka. */
 const restMs = 2_000;
 /** A lane that can't be finished takes 20 s for a try. The others go on beside it. */
 const atOnce = 3;
 
 /**
- * The part of this process in what lanes without a process left behind
- * (docs/decisions/036-a-fleet-of-lanes-and-shards.md). Up to `atOnce` lanes are
- * finished side by side. While it shows a trouble and another process is well, it
- * finishes none, and leaves those that it has begun.
+ * This process's part in lanes left without a process
+ * (docs/decisions/036-a-fleet-of-lanes-and-shards.md). Up to `atOnce` are finished side by side.
+ * While it shows a trouble and another process is well, it finishes none, and leaves those it has
+ * begun.
  *
- * Invariant: a lane that can't be finished delays no other: after a failed try it rests, and comes
- * behind all lanes whose last try is longer ago.
+ * Invariant: no lane delays another: after a failed try it rests, and comes behind all lanes with
+ * an older last try.
  */
 export class OrphanLanes {
   private readonly finishing = new Map<number, Promise<void>>();
@@ -66,9 +66,9 @@ export class OrphanLanes {
     const taker = members.find(
       ({ lane, draining, drained, unwell }) => !draining && !drained && unwell?.unfit !== true && !holdsShards(lane),
     );
-    // A process without shards takes the lane whole, which does not need Kafka: only one of them,
-    // since it has no lane for a moment, and counts as none that takes shards. The others, and one
-    // that shall have none, can only finish it.
+    // A process without shards takes the lane whole, without need for Kafka: only one does, since
+    // it has no lane for a moment, and does not count among those taking shards. The others, and
+    // one meant to have none, can only finish it.
     if (!holds && taker?.lane === lease.lane && orphans.some(({ lane }) => holdsShards(lane))) {
       changeLane();
       return;

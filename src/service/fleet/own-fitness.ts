@@ -92,7 +92,7 @@ export class OwnFitness {
     return shown && { trouble: shown, unfit: unfit !== undefined };
   }
 
-  /** What works here, as proof for the others that a trouble of theirs is not everybody's. */
+  /** What works here: proof for the others, so they know their trouble is not everybody's. */
   get works(): readonly Proof[] {
     const { sources, clock } = this.deps;
     const kafka = clock.monotonicMs() - this.kafkaWorkedMs < this.rules.proofForMs;

@@ -3,7 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { sumOfBuckets, sumOfSeries } from '../../observability/read-metric.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
-/** Rows that wait, and since when: wall time of the oldest, left out when none waits. */
+/** Waiting rows, and since when: the oldest one's wall time, left out when none waits. */
 export interface Waiting {
   readonly rows: number;
   readonly oldestMs?: number;
@@ -11,7 +11,7 @@ export interface Waiting {
   readonly why?: string;
 }
 
-/** The way of the data at one moment: of the whole service, so it names no account. */
+/** The data's way at one moment: the whole service's, so it names no account. */
 export interface PipelineReading {
   /** Wall time. */
   readonly atMs: number;

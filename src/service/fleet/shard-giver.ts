@@ -29,8 +29,8 @@ const publishesWithinMs = 3_000;
 const releaseWithinMs = 500;
 
 /**
- * Frees shards of this lane. Invariant: a shard is freed only after nothing of it can be committed
- * here any more, and everything that was committed is on Kafka.
+ * Frees this lane's shards. Invariant: a shard is freed only after nothing can be committed for it
+ * here any more, and everything committed is on Kafka.
  */
 export class ShardGiver {
   private readonly deps: ShardGiverDeps;
@@ -45,8 +45,8 @@ export class ShardGiver {
   }
 
   /**
-   * True: the shard is free. Never rejects. The last act frees it: where something before that
-   * fails, the next look finds the shard to be ours, and takes it up again.
+   * True: the shard is free. Never rejects. The last act frees it: if something before fails, the
+   * next look finds the shard to be ours, and takes it up again.
    */
   async give(shard: number, over: AbortSignal): Promise<boolean> {
     const { store, lease, held, ingest, published, clock, metrics, log } = this.deps;
@@ -73,7 +73,7 @@ export class ShardGiver {
   }
 
   /**
-   * The process ends, and its sources, ingest and publishers are drained: frees its shards, so that
+   * The process ends, and its sources, ingest and publishers are drained: frees its shards, so
    * others need not wait. What could not be published keeps the shards with the lane, for the
    * process that takes it. Never rejects.
    */

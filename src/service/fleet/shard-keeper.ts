@@ -34,8 +34,8 @@ interface ShardKeeperOptions {
   /** The same while a shard is on its way or soon will be, in a small fleet. */
   readonly lookSoonMs: number;
   /**
-   * At most one shard of 16 is given in this time; one of 32 in half of it: accounts move equally
-   * fast with any number of shards.
+   * At most one shard in 16 is given in this time; one in 32 in half the time: accounts move
+   * equally fast with any number.
    */
   readonly giveEveryMs: number;
   /** A shard that can't be given within this time is kept: Kafka or the database is away. */
@@ -70,12 +70,12 @@ export const shardKeeperDefaults = {
 const smallFleet = 4;
 
 /**
- * Takes, keeps and gives the shards of this process while it holds its lane
+ * Takes, keeps and gives this process's shards while it holds its lane
  * (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
  *
  * States: idle (no lane) → resumed (the lane's own shards are held again, nothing works on them
- * yet) → working: one round after the other looks at the fleet and does its part of the plan →
- * idle. The row of the shard decides; the plan is only a wish.
+ * yet) → working: one round after the other looks at the fleet and does its part in the plan →
+ * idle. The shard's row decides; the plan is only a wish.
  */
 export class ShardKeeper {
   private over: AbortController | undefined;
@@ -123,9 +123,9 @@ export class ShardKeeper {
   }
 
   /**
-   * The sources have begun: commands of the held shards are taken, and the fleet is looked at from
-   * now on. Only now the others learn that this process takes shards: before, a free one would wait
-   * for it. Rejects when journal or database can't be read, or the lane was lost again.
+   * The sources have begun: held shards' commands are taken, and the fleet is looked at from now
+   * on. Only now the others learn to expect it as a taker: before, a free shard would wait for it.
+   * Rejects when journal or database can't be read, or the lane was lost again.
    */
   async begin(): Promise<void> {
     const { store, lease } = this.deps;
@@ -178,8 +178,8 @@ export class ShardKeeper {
   }
 
   /**
-   * The process ends, and its sources, ingest and publishers are drained: frees the shards that it
-   * still has. Never rejects.
+   * The process ends, and its sources, ingest and publishers are drained: frees the shards it still
+   * has. Never rejects.
    */
   async release(signal: AbortSignal): Promise<void> {
     if (this.fleet !== undefined) await this.giver.release(signal);
@@ -277,8 +277,8 @@ export class ShardKeeper {
       ({ shard, lane, epoch }) => held.has(shard) && (lane !== lease.lane || held.get(shard)?.epoch !== epoch),
     );
     for (const { shard } of lost) void this.work.lose(shard);
-    // Under a new epoch: commands that were journaled under the last one, and whose answer was
-    // lost, are swept as in a takeover.
+    // Under a new epoch: commands journaled under the last one, without an answer, are swept as in
+    // a takeover.
     if (ours.length > 0) await this.take(ours, over);
   }
 

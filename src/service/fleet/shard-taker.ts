@@ -13,9 +13,9 @@ export interface ShardTakerDeps {
   readonly commands?: Pick<ShardCommands, 'expect' | 'end'>;
   readonly lossCheck: {
     /**
-     * Rejects when Kafka has updates that the database lacks: the database came back without the
-     * newest commits, perhaps those of a shard's last holder, which only that one could know of.
-     * Resolves also when Kafka can't be asked.
+     * Rejects when Kafka has updates the database lacks: it came back without its newest commits,
+     * perhaps a shard's last holder's, and only the holder could know them. Resolves also when
+     * Kafka can't be asked.
      */
     begin(): Promise<void>;
     /** For how long it could not be asked; undefined: it could. */
@@ -38,10 +38,9 @@ export class ShardTaker {
   }
 
   /**
-   * While Kafka can't be asked a shard may be free only because the database came
-   * back without its taking, and without what that holder published. If that one
-   * lives, it notices, and begins a generation, within the time in which it would
-   * lose its lane. Until then no free shard is worked on.
+   * While Kafka can't be asked, a shard may be free only because the database came back without its
+   * taking, and without its holder's publications. If the holder lives, it notices, and begins a
+   * generation before it would lose its lane. Until then no free shard is worked on.
    */
   get mustWait(): boolean {
     const { failingForMs } = this.deps.lossCheck;
@@ -49,8 +48,8 @@ export class ShardTaker {
   }
 
   /**
-   * Gives those of the shards that are ours now, to work on. Rejects when the database can't be
-   * reached, or has lost commits.
+   * Gives back those now ours, to work on. Rejects when the database can't be reached, or has lost
+   * commits.
    */
   async take(seen: Fleet['assignments'], over: AbortSignal): Promise<readonly HeldShard[]> {
     const { store, lease, held, commands } = this.deps;
@@ -74,9 +73,9 @@ export class ShardTaker {
     over: AbortSignal,
   ): Promise<readonly HeldShard[]> {
     const { store, lease, ingest, lossCheck } = this.deps;
-    // A database that comes back without the taking may have given them to another process. Where
-    // that was before the batch of the fence, the look shows it. Where it is after it, this batch
-    // is lost as well, and no later one is taken from us.
+    // A database without the taking may have given them to another process. If it was before the
+    // fence's batch, the look shows it. If it was after, this batch is lost as well, and no later
+    // one is taken from us.
     await Promise.all([lossCheck.begin(), unlessAborted(ingest.fence(), over)]);
     if (this.mustWait) {
       await this.putBack(seen, taken);
@@ -92,9 +91,9 @@ export class ShardTaker {
   }
 
   /**
-   * Frees what was free before, for a process that can ask Kafka. The rest stays in this lane's
-   * row, and is taken up when the wait is over: this lane may have commits of it that are not on
-   * Kafka, or an operator wants it to stay.
+   * Frees what was free before, for a process able to ask Kafka. The rest stays in this lane's row,
+   * and is taken up when the wait is over: this lane may have commits missing on Kafka, or an
+   * operator wants it to stay.
    */
   private async putBack(seen: Fleet['assignments'], taken: readonly HeldShard[]): Promise<void> {
     const { store, lease } = this.deps;

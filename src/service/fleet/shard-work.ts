@@ -9,11 +9,11 @@ export interface ShardWorkDeps {
   /** Follows the accounts of the held shards, and no others, from the next `review` on. */
   readonly sources: { review(): void };
   readonly ingest: Pick<Ingest, 'forgetOrders'>;
-  /** The part that takes commands for a shard. Left out where only the data path runs. */
+  /** Takes a shard's commands. Left out if only the data path runs. */
   readonly commands?: ShardCommands;
   /**
-   * Begins a generation where the database lacks something that this process has seen. Rejects when
-   * it can't be asked. Left out: nothing begins.
+   * Begins a generation if the database lacks something this process has seen. Rejects when it
+   * can't be asked. Left out: nothing begins.
    */
   readonly noticeLost?: () => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardMoves'>;
@@ -26,8 +26,8 @@ export interface ShardCommands {
   /** Rejects when the journal can't be read. */
   begin(shard: HeldShard): Promise<void>;
   /**
-   * From now on commands of the shard are declined. Resolves when none of it
-   * is in hand any more, or the signal aborts.
+   * From now on the shard's commands are declined. Resolves when none of it is in hand any more, or
+   * the signal aborts.
    */
   quiesce(shard: number, signal: AbortSignal): Promise<void>;
   end(shard: number): void | Promise<void>;
@@ -37,7 +37,7 @@ export interface ShardCommands {
 export class ShardWork {
   /** Held shards that take no commands yet: their journal could not be read. */
   private readonly waiting = new Map<number, HeldShard>();
-  /** Those of them that had been taken over under their epoch: the database lost that. */
+  /** Those taken over under their epoch: the database lost it. */
   private readonly lost = new Set<HeldShard>();
   private readonly deps: ShardWorkDeps;
 
@@ -71,8 +71,8 @@ export class ShardWork {
   }
 
   /**
-   * One shard after the other. Rejects where the journal of one can't be read. Mostly the database
-   * is away, so the others are not tried then; next time they come before it.
+   * One shard after the other. Rejects when one journal can't be read. Mostly the database is away,
+   * so the others are not tried then; next time they come before it.
    */
   async beginDesks(): Promise<void> {
     for (const shard of [...this.waiting.values()]) {
@@ -106,11 +106,11 @@ export class ShardWork {
   }
 
   /**
-   * The journal does not know this epoch of a shard. Where the shard is still ours at the next
-   * look, only the takeover of its commands is gone: the database came back without it, and with
-   * everything that is older. The command side begins again by then, under the same epoch; without
-   * that it would decline every command for good. A step that the takeover had made of a command
-   * may be on Kafka, so before it is made again the process compares what it has seen.
+   * The journal does not know this shard's epoch. If the shard is still ours at the next look, only
+   * its commands' takeover is gone: the database came back without it, and with everything older.
+   * The command side begins again by then, under the same epoch; otherwise it would decline every
+   * command for good. A takeover's step on a command may be on Kafka, so the process compares what
+   * it has seen before it makes the step again.
    */
   doubt({ shard, epoch }: HeldShard): void {
     const { held, commands, log } = this.deps;

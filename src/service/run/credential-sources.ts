@@ -209,7 +209,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     if (added.length > 0)
       this.deps.log.error(
         { credentials: added },
-        `linked logins are stored, and nobody follows their accounts here: ${why}`,
+        `linked logins are stored, and this process follows none of their accounts: ${why}`,
       );
     this.unusable = names;
   }

@@ -7,9 +7,8 @@ import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 
 /**
- * Orders of an account that we hold open and for which the platform answers 404.
- * `store_lost`: the order is of a store that the platform has lost since. `forgotten`:
- * still unknown after a quarter of an hour.
+ * Why the platform answers 404 for an order we hold open. `store_lost`: it was in a store the
+ * platform has lost since. `forgotten`: it is still unknown after a quarter hour.
  */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 type AbsenceCause = (typeof absenceCauses)[number];
@@ -35,10 +34,10 @@ const named = 20;
 const none: readonly Absence[] = Object.freeze([]);
 
 /**
- * Orders that we hold open and that the platform says it does not know. The answer proves nothing
- * and changes nothing; but each is asked for at growing intervals instead of with every read, and
- * shown. It is removed here as soon as any row of it comes, from any source. Orders for which there
- * is no room are asked for by every audit.
+ * Orders we hold open and the platform does not know. Its answer proves nothing and changes
+ * nothing. Each is asked for at growing intervals instead of with every read, and shown. It is
+ * removed here as soon as any row names it, from any source. Without room for an order, every audit
+ * asks for it.
  */
 export class AbsentOrders {
   private readonly orders = new Map<string, Absent>();
@@ -71,8 +70,7 @@ export class AbsentOrders {
   }
 
   /**
-   * The platform answered that it does not know these orders.
-   * False: there was no room for some of them.
+   * The platform answered it does not know these orders. False: there was no room for some of them.
    */
   note(absent: readonly Pick<OpenOrder, 'orderId' | 'sourceEpoch'>[]): boolean {
     const before = this.shownCount;

@@ -4,10 +4,9 @@ import type { ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 
 /**
- * A look at an account that came to its end: every order that it showed was offered as a probe and
- * is committed, and an order that it did not show was not there at `startedAtMs` (wall time), as
- * far as the platform knew. `certain`: every row of it, and everything known of the account, is
- * `certain`. `shown`: ids of orders.
+ * A look at an account, at its end. Every order it showed was offered as a probe and is committed.
+ * An order it did not show was not there at `startedAtMs` (wall time), as far as the platform knew.
+ * `certain`: all its rows are `certain`, and all we know about the account. `shown`: order ids.
  */
 export interface CompleteLook extends CompleteRead {
   readonly complete: true;
@@ -18,9 +17,8 @@ export interface CompleteLook extends CompleteRead {
 export type AccountLook = CompleteLook | { readonly complete: false; readonly error: PlatformError };
 
 /**
- * The looks that other rooms may ask of an account that we follow, on one
- * stream. They do not wait for the account's lists, write nothing, and never
- * reject. Each of their requests takes from `budget`.
+ * Looks for other rooms at an account we follow, on one stream. They do not wait for the account's
+ * lists, write nothing, and never reject. Each request takes from `budget`.
  */
 export interface AccountAccess {
   readonly live: boolean;
@@ -32,33 +30,33 @@ export interface AccountAccess {
   /** The platform takes no prediction orders of it; asked again every hour. */
   readonly notEnrolled: boolean;
   /**
-   * The list filtered by our reference, over orders of any age. `shown`: orders that carry it: a
-   * platform may ignore the filter.
+   * The list filtered by our reference, over orders at any age. `shown`: only those with it, since
+   * a platform may ignore the filter.
    */
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * All orders that changed since the last complete read, or since `sinceMs` (wall time) where that
-   * is earlier, and every order that we hold open. An order that a list hid for a while appears
-   * with its old time: a look that is to judge commands begins at the oldest of their sends.
+   * All orders changed since the last complete read, or since an earlier `sinceMs` (wall time), and
+   * every order we hold open. A list may hide an order for a while, and then show it with its old
+   * time. So a look for commands begins at their oldest send.
    */
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * The platform's own list of open orders, whole. `shown`: the orders that it calls open, also
-   * those that we believe ended.
+   * The platform's own list of open orders, whole. `shown`: the orders it calls open, also those we
+   * believe ended.
    */
   lookAtOpen(signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** One order; `shown` is empty where there is none. */
   lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * Called before a write leaves. Returns a function that takes the order shown by its answer,
-   * unless the platform's store was lost in between. `row`: undefined where the answer shows none.
-   * `unnamed`: the order that the answer names by its id alone, without the reference that the
-   * write gave it; it is read at once where the answer does not show it.
+   * Called before a write leaves. Returns a function for the order in its answer; it takes none
+   * once the platform's store was lost in between. `row`: undefined if the answer shows none.
+   * `unnamed`: the answer names this order by its id alone, without the write's reference. It is
+   * read at once if the answer does not show it.
    */
   expectReply(): (row: unknown, unnamed?: UnnamedOrder) => void;
 }
 
-/** An order whose reference is known from the write that placed it, and from no row. */
+/** An order whose reference we know from its write, and from no row. */
 export interface UnnamedOrder {
   readonly orderId: string;
   readonly reference: string;
@@ -74,7 +72,7 @@ export interface AccountStanding {
   readonly unlistedSinceMs?: number;
 }
 
-/** The accounts that we follow. */
+/** The accounts we follow. */
 export interface FollowedAccounts {
   /**
    * Every credential has listed its accounts since the lane is ours: before, an

@@ -1,8 +1,8 @@
 /**
- * Decides which credential follows an account where several may see it. Two of them on one account
- * would double its load, and each would open an epoch of its own when the platform lost its store.
+ * Decides which credential follows an account, when several may see it. Two followers would double
+ * its load, and each would open an epoch when the platform lost its store.
  *
- * States of an account: free → tentative (known from an earlier run, not listed yet) → firm
+ * An account's states: free → tentative (known from an earlier run, not listed yet) → firm
  * (listed), and back to free. Invariant: at most one owner; a tentative owner gives way to
  * another's firm claim, and its `onEvicted` is called.
  */

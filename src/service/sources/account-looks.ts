@@ -28,7 +28,7 @@ interface AccountLooksOptions {
   readonly standing: () => Pick<AccountAccess, 'live' | 'certain' | 'isSim' | 'notEnrolled'>;
 }
 
-/** What to list, and which of the rows are meant. */
+/** What to list, and how to tell the rows we mean. */
 type ListLook = [
   request: Pick<ListRequest, 'state' | 'reference'>,
   shows: (view: OrderView) => boolean,
@@ -37,10 +37,10 @@ type ListLook = [
 ];
 
 /**
- * Looks at one account for other rooms, through its one reader and its one way into ingest, so that
- * the checks on the rows of audits apply to them too: foreign accounts, lost stores, rows that
- * cannot be read. While the platform's store is lost every look fails: neither the orders that it
- * shows nor those that it lacks mean anything.
+ * Looks at one account for other rooms, through its one reader and its one way into ingest, so the
+ * checks on the rows of audits apply to them too: foreign accounts, lost stores, rows that cannot
+ * be read. While the platform's store is lost every look fails: neither the orders it shows nor
+ * those it lacks mean anything.
  */
 export class AccountLooks implements AccountAccess {
   private readonly deps: AccountLooksDeps;
@@ -122,8 +122,8 @@ export class AccountLooks implements AccountAccess {
   }
 
   /**
-   * The list under a filter. A platform that does not know the filter brings the whole account:
-   * orders that do not fit it are taken, and not shown.
+   * The filtered list. A platform without the filter brings the whole account: other orders are
+   * taken, and not shown.
    */
   private async listed(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
     const { reads, intake, sink, clock } = this.deps;
@@ -148,8 +148,7 @@ export class AccountLooks implements AccountAccess {
       return failed(notCommitted(error));
     }
     const views = items.flatMap((item) => (item.kind === 'order' ? [item.view] : []));
-    // A row that could not be read, was of another account, or was
-    // withheld may be the one that is looked for.
+    // A row we could not read, did not own, or withheld may be the one we look for.
     if (views.length < items.length) return failed(unclear);
     const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
     const shown = views.filter(shows).map(({ orderId }) => orderId);
@@ -161,10 +160,7 @@ function referenceOf(view: OrderView): string | undefined {
   return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
 }
 
-/**
- * An answer may take long, like that of a whole account. A
- * caller that gives up gets its answer at once.
- */
+/** An answer may take as long as a whole account. A caller who gives up gets its answer at once. */
 function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
   return unlessAborted(work, signal).catch((error: unknown) => {
     if (signal.aborted) return failed(givenUp);

@@ -27,13 +27,13 @@ export interface AccountPartsDeps {
   readonly metrics: Metrics['source'];
   readonly log: Logger;
   /**
-   * Shared by all accounts of the login, as are the next two: for reads that make accounts live,
-   * for repeats of failed ones, for looks at doubted orders.
+   * Shared by all the login's accounts, as are the next two: for reads that make accounts live, for
+   * repeats of failed ones, for looks at doubted orders.
    */
   readonly gate: Window;
   readonly troubledGate: Window;
   readonly doubtPace: Pace;
-  /** Shared by all accounts of the process, as is the room for notes. */
+  /** Shared by all the process's accounts, as is the room for notes. */
   readonly auditGate: Window;
   readonly budget: ByteBudget;
 }
@@ -54,10 +54,9 @@ interface AccountPartsOptions {
 const gapRestMs = 30_000;
 
 /**
- * The parts that bring the orders of one account on one stream, joined: one way into ingest, one
- * reader of its lists, looks at single orders, and the parts that ask for them. A row of the stream
- * goes through them here, also for what it says of the stream: a row that can't be read, a gap, a
- * lost store.
+ * The parts for one account's orders on one stream, joined: one way into ingest, one list reader,
+ * looks at single orders, and the parts asking for them. A stream row goes through them here, also
+ * for its news about the stream: an unreadable row, a gap, a lost store.
  */
 export class AccountParts {
   readonly intake: RowIntake;
@@ -68,9 +67,9 @@ export class AccountParts {
   readonly reader: AccountReader;
   readonly audit: Audit;
   readonly storeLost: StoreLost;
-  /** Wall time of the newest row of the stream. */
+  /** Wall time of the stream's newest row. */
   lastEventMs: number | undefined;
-  /** Monotonic time of the newest row that reported a gap, and of the last read for one. */
+  /** Monotonic: the newest row to report a gap, and the last read for one. */
   private gapShownMs = Number.NEGATIVE_INFINITY;
   private gapReadMs = Number.NEGATIVE_INFINITY;
   private readonly deps: Pick<AccountPartsDeps, 'clock' | 'log'>;

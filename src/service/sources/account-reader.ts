@@ -35,8 +35,8 @@ interface AccountReaderDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * For the reads that make accounts live, of all accounts. Accounts whose last read failed have
-   * places of their own, so that they delay only each other.
+   * For all reads to make an account live. Accounts with a failed last read have places to
+   * themselves, so they delay only each other.
    */
   readonly gate: Window;
   readonly troubledGate: Window;
@@ -45,13 +45,13 @@ interface AccountReaderDeps {
 interface AccountReaderOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
-  /** Called with the outcome of each row of an audit, to find losses and corrections. */
+  /** Called with each audit row's outcome, to find losses and corrections. */
   readonly onAudited: (observation: Observation, outcome: Outcome) => void;
 }
 
-/** What distinguishes one kind of read from the others: all of it is in `kinds`. */
+/** How a read differs from the others: all is in `kinds`. */
 interface Kind {
-  /** It waits for a place among the reads of all accounts that make one live. */
+  /** It makes an account live, so it waits for a place among all such reads. */
   readonly makesLive: boolean;
   /** It asks for what changed since this mark, less the overlap. Undefined: for everything. */
   readonly since:
@@ -59,7 +59,7 @@ interface Kind {
     | undefined;
   /** It finds what any earlier read missed, so it moves `auditedUpTo` as well. */
   readonly looksFar: boolean;
-  /** It takes little of the process, and seldom asks for the orders that its list did not show. */
+  /** It takes little from the process, and seldom asks for orders missing in its list. */
   readonly isSlow: boolean;
   /** A caller judges by what it lacks: it names its orders, and every row must be readable. */
   readonly showsAbsence: boolean;
@@ -75,41 +75,37 @@ const kinds: Readonly<Record<ReadKind, Kind>> = {
 
 /**
  * An audit is slow on purpose. Its pages are small, each goes through ingest before it rests nine
- * times as long as that took, and one account is audited at a time: a tenth of the process's
- * capacity at the most. Pages of 500, a rest by the time of decoding alone and all accounts at once
- * left little of the process to the stream: unpaced throughput fell from 17.7k to 11k updates a
- * second once audits had begun.
+ * times as long as it took, and one account is audited at a time: a tenth of the process's capacity
+ * at most. Pages with 500 rows, a rest by decoding time alone and all accounts at once left the
+ * stream little: unpaced throughput fell from 17.7k to 11k updates a second once audits had begun.
  */
 const auditPageRows = 100;
 const auditRest = 9;
 const auditRestMaxMs = 2_000;
 
 /**
- * The one reader of an account's lists: it asks the platform for pages of orders, gives each row to
- * ingest, and knows afterwards up to when the account was read. `kinds` has the four kinds of read.
- * They run at the same time, so that none waits for a longer one: a backfill of hours delays
- * neither the read of a command, which has 30 s, nor the one that makes the account live. Each kind
- * runs once at a time; its callers see to that.
+ * The one reader for an account's lists: it asks the platform for pages, gives each row to ingest,
+ * and knows afterwards up to when the account was read. `kinds` has four kinds. They run at the
+ * same time, so none waits for a longer one: a backfill may take hours, a command's read has 30 s,
+ * and an account waits to be live. Each kind runs once at a time; its callers see to it.
  *
- * States of a read, in the order of `readNow`: waiting for a place (only those that make the
- * account live) → listing, page by page → asking for orders that we hold open and no page showed
- * (`askAfterSilent`, which also waits until every row is committed) → judged → remembered →
- * complete. From each it may become incomplete: then nothing is remembered, and the rows that it
- * brought stay, since they are true.
+ * A read's states, as in `readNow`: waiting for a place (only to make the account live) → listing,
+ * page by page → asking for orders we hold open and no page showed (`askAfterSilent`, after every
+ * row is committed) → judged → remembered → complete. From each it may become incomplete: then
+ * nothing is remembered, and its rows stay, since they are true.
  *
  * Invariants, and what enforces each:
- * - `record.readUpTo` is the highest updatedAt that a complete read showed, after every row that it
- *   showed was committed; the stream never moves it (`remember`, after `askAfterSilent`). So a read
- *   that makes the account live begins a little before it, and its length does not grow with the
- *   account's rate over minutes.
- * - `record.auditedUpTo` is the same of reads that look far, and an audit begins `overlapMs` before
- *   that one: it misses nothing that any earlier read missed (`kinds`).
- * - A read during which the platform's store was lost is not complete, and changes no mark
+ * - `record.readUpTo` is the highest updatedAt shown by a complete read, after all its rows were
+ *   committed; the stream never moves it (`remember`, after `askAfterSilent`). So the next read
+ *   begins a little before it, and does not grow with the account's rate over minutes.
+ * - `record.auditedUpTo` is the same for reads far back, and an audit begins `overlapMs` before it:
+ *   it misses nothing an earlier read missed (`kinds`).
+ * - If the platform's store is lost during a read, the read is not complete, and changes no mark
  *   (`storeMark`, compared in `readNow` and again in `remember`).
  */
 export class AccountReader {
   private current: AccountRecord;
-  /** Monotonic time at which the newest complete read began that asked for every order. */
+  /** Monotonic: when the newest complete read began, if it asked for every order. */
   completeSinceMs: number | undefined;
   /** The last read that should make the account live failed. */
   private inTrouble = false;
@@ -132,9 +128,9 @@ export class AccountReader {
   }
 
   /**
-   * Reads the orders of `kind`, through ingest to the commit. Never rejects. `sinceMs`, for a
-   * probe: wall time of the oldest change that it has to show; the read reaches back to before it
-   * if the mark of the last complete read is later.
+   * Reads the orders by `kind`, through ingest to the commit. Never rejects. `sinceMs`, for a
+   * probe: wall time; it has to show all changes since then, and reaches back further than the last
+   * complete read's mark if it must.
    */
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notCommitted(error)));
@@ -162,8 +158,8 @@ export class AccountReader {
       const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    // Not from what follows: a list of the open orders shows newer changes than the lists before
-    // it, and no order that ended in between.
+    // Not from what follows: a list with the open orders shows newer changes than the lists before,
+    // and no order ended in between.
     const { highest } = progress;
     // Asking.
     if (kinds[kind].isSlow && progress.asksSilent) silencePace.asked(beganMs);
@@ -194,7 +190,7 @@ export class AccountReader {
     const { makesLive, isSlow, showsAbsence } = kinds[kind];
     return {
       kind,
-      // A loss that is still open is closed only by a read that asks for every order.
+      // Only a read for every order closes an open loss.
       asksSilent: !isSlow || silencePace.isDue || unrecovered.count > 0,
       onOutcome: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
       cause: showsAbsence ? 'probe' : 'snapshot',
@@ -286,7 +282,7 @@ export class AccountReader {
     });
   }
   /**
-   * Changes the stored record of the account, durably, one change after the other. Rejects when the
+   * Changes the account's stored record, durably, one change after the other. Rejects when the
    * database can't be reached.
    */
   save(change: (record: AccountRecord) => AccountRecord): Promise<void> {

@@ -7,9 +7,8 @@ import type { ConnectionEnd } from './socket.ts';
 import type { AccountReading, AccountStatus } from './source-status.ts';
 
 /**
- * The accounts on one stream, and the account to which an event belongs. Invariant: an event goes
- * to the session of the account that it names, or is counted as foreign; late events of an account
- * that we left are neither.
+ * The accounts on one stream, and the way from an event to its account. Invariant: an event goes to
+ * the session it names, or is counted as foreign. Late events for an account we left are neither.
  */
 export class AccountRoster {
   private readonly sessions = new Map<string, AccountSession>();
@@ -91,8 +90,8 @@ export class AccountRoster {
   /** Wall time up to which each live account is complete. */
   completeUpToMs(): Map<string, number> {
     const upToMs = new Map<string, number>();
-    // One look at the clocks for all, so that accounts with the
-    // same moment get the same time, and one mark.
+    // One look at the clocks for all, so accounts with the same moment get the same time, and one
+    // mark.
     const now = momentOf(this.deps.clock);
     for (const [accountId, session] of this.sessions) {
       const { completeUpTo } = session;

@@ -44,7 +44,7 @@ interface WholeRead {
   readonly rows: number;
 }
 
-/** The state of a session, with what belongs to it. */
+/** A session's state, with what belongs to it. */
 interface Situation {
   readonly name: SessionState;
   /** In the covered states, and only there. */
@@ -63,9 +63,9 @@ interface Circumstances extends Omit<Situation, 'name'> {
 
 /**
  * One account on one stream: from the subscription to live, and back when its connection ends.
- * `session-states.ts` has its states, its events, the table of them and what holds in it; `go` is
- * the one line that changes the state. `AccountParts` takes its rows, and `SessionShown` is for
- * people. Apart from the state are the subscriptions that are asked for.
+ * `session-states.ts` has its states and events, their table and its invariants; `go` is the only
+ * line to change the state. `AccountParts` takes its rows, and `SessionShown` is for people. Apart
+ * from the state are its unanswered subscriptions.
  */
 export class AccountSession {
   readonly accountId: string;
@@ -96,7 +96,7 @@ export class AccountSession {
     this.isSim = record.isSim;
     this.timers = new TimerSet(deps.clock);
     const nowMs = deps.clock.nowMs();
-    // By the platform's clock, which may be ahead of ours.
+    // By the platform's clock, perhaps ahead of ours.
     const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
     const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, nowMs);
     const { signal } = this.life;
@@ -162,8 +162,8 @@ export class AccountSession {
   }
 
   /**
-   * It is asked again for as long as the connection lives; the other
-   * accounts of the connection are not affected.
+   * It is asked again for as long as the connection lives; the connection's other accounts are not
+   * affected.
    */
   private notAnswered(connection: Connection): void {
     if (this.state.name === 'stopped' || !connection.isOpen) return;
@@ -193,7 +193,7 @@ export class AccountSession {
     this.parts.takeRow(row, text, receivedMs, upTo);
   }
 
-  /** A frame came that cannot be read, and that may be of this account. */
+  /** An unreadable frame came, perhaps for this account. */
   frameLost(upTo: Moment): void {
     this.parts.unrecovered.loseAnything(upTo);
   }
@@ -237,8 +237,7 @@ export class AccountSession {
     const backoff = new Backoff(random, { firstMs: 500, maxMs: 30_000 });
     const startedMs = clock.monotonicMs();
     while (!signal.aborted) {
-      // All frames of one burst come before the read, so that each of
-      // them is not a reason for another read.
+      // All frames in one burst come before the read, so none is a reason for another read.
       await clock.turn();
       if (signal.aborted) return;
       const { mark } = this.parts.unrecovered;
@@ -329,8 +328,8 @@ export class AccountSession {
   private storeLost(waitMs: number): void {
     if (!this.go('store_lost', { gap: 'store_lost', error: 'the platform lost its store' })) return;
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
-    // Not from within the frame that reported it: closing the connection while it delivers would
-    // reorder the frames that follow.
+    // Not from within its frame: closing the connection while it delivers would reorder the frames
+    // behind it.
     this.timers.later(waitMs, () => this.options.onStoreLost(this));
   }
 
@@ -357,8 +356,8 @@ export class AccountSession {
   }
 
   /**
-   * Changes the state, and does what every change asks for: see the invariants of the table. False:
-   * the event changes nothing.
+   * Changes the state, and does what every change asks for: see the table's invariants. False: the
+   * event changes nothing.
    */
   private go(event: SessionEvent, { cover, read, gap = event, error }: Circumstances = {}): boolean {
     const { name: from, cover: before } = this.state;

@@ -38,8 +38,8 @@ export interface AccountsFollowerOptions {
   /** Shared with the followers of other credentials. Left out: there are none. */
   readonly claims?: AccountClaims;
   /**
-   * Whether there is no other credential now, so that every account of the
-   * registry was ours. Left out: there is none.
+   * Whether there is no other credential now, so every account of the registry was ours. Left out:
+   * there is none.
    */
   readonly isSole?: () => boolean;
 }
@@ -47,16 +47,15 @@ export interface AccountsFollowerOptions {
 type CompleteList = Extract<AccountsResult, { complete: true }>;
 
 /**
- * Keeps the sources on the accounts that the platform lists, of every status: new ones
- * are followed without a restart, and those that leave the list are followed on, marked
- * so. A status decides what may be placed, never what is followed: an account that is
- * restricted or closed may have open orders.
+ * Keeps the sources on all accounts the platform lists, with any status. New ones are followed
+ * without a restart, and those leaving the list are followed on, marked so. A status decides what
+ * may be placed, never what is followed: a restricted or closed account may have open orders.
  *
- * States: starting (until the list was read once, or the registry instead of it) → following.
- * Invariant: an account that the list has shown to this credential is left only when another
- * process or credential takes it; a list that failed, or that has items that can't be read, is no
- * word on what it does not show. An account is in the registry before a source follows it. Each
- * source counts by itself: if one follows an account, the other need not.
+ * States: starting (until the list was read once, or the registry instead) → following. Invariant:
+ * once the list has shown an account to this credential, it is left only for another process or
+ * credential. A list that failed, or has unreadable items, says nothing about accounts it does not
+ * show. An account is in the registry before a source follows it. Each source counts by itself: if
+ * one follows an account, the other need not.
  */
 export class AccountsFollower {
   private readonly records = new Map<string, AccountRecord>();
@@ -123,8 +122,8 @@ export class AccountsFollower {
   }
 
   /**
-   * The accounts of which `isOurs` says yes have changed: those that are no longer ours are left
-   * before this returns, new ones are followed soon.
+   * `isOurs` has changed its mind about some accounts: those no longer ours are left before this
+   * returns, new ones are followed soon.
    */
   review(): void {
     for (const accountId of [...this.followed.keys()]) {
@@ -139,9 +138,8 @@ export class AccountsFollower {
   }
 
   /**
-   * A review needs no new list, so it works while the platform is away. Each turn
-   * sleeps: where no list was ever read, a review that waited for one made this a loop
-   * that never let the process do anything else.
+   * A review needs no new list, so it works while the platform is away. Each turn sleeps. Before, a
+   * review waiting for the first list was a loop, and nothing else ran.
    */
   private async rest(forMs: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
@@ -156,7 +154,7 @@ export class AccountsFollower {
     }
   }
 
-  /** By the last complete list; by the accounts of the registry where none was ever read. */
+  /** By the last complete list; by the registry's accounts if none was ever read. */
   private async reviewNow(signal: AbortSignal): Promise<void> {
     this.reviewed = false;
     try {
@@ -209,14 +207,13 @@ export class AccountsFollower {
       return true;
     }
     this.complain(list.error.message);
-    // It is better to follow the accounts of yesterday than none: each of
-    // them is checked by its own subscription.
+    // Yesterday's accounts are better than none: each is checked by its own subscription.
     if (this.followed.size === 0) this.followKnown();
     return false;
   }
 
   /**
-   * `isWhole`: an account that it does not show is not listed any more. `isNews`: the list was not
+   * `isWhole`: an account it does not show is not listed any more. `isNews`: the list was not
    * applied before.
    */
   private async apply(
@@ -265,7 +262,7 @@ export class AccountsFollower {
   }
 
   /**
-   * What was only remembered from an earlier run may be of another credential, where there is one.
+   * If there is another credential, an account only remembered from an earlier run may be its own.
    */
   private keeps(accountId: string): boolean {
     const isUnlisted = this.standings.get(accountId)?.unlistedSinceMs !== undefined;

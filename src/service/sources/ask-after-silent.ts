@@ -19,9 +19,7 @@ interface AskDeps {
   readonly silencePace: SilencePace;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
-  /**
-   * Called with the result of each single order, as the read itself is for the rows of its pages.
-   */
+  /** Called with each single order's result, as the read itself is for its pages. */
   readonly taken: (item: TakenRow) => void;
 }
 
@@ -30,19 +28,18 @@ type SilentOrder = Pick<OpenOrder, 'orderId' | 'sourceEpoch'>;
 const pageSize = 500;
 const atOnce = 4;
 /**
- * With more silent orders than this, one list of the open ones is quicker, and fewer
- * requests: it answers for 500 of them, and only those that it does not show are left. Fifty
- * looks, four at once, took 1.2 s of the 2.3 s for which an account was dark at 500 changes a
- * second on two cores; the list takes 0.1 s.
+ * With more silent orders than this, one list with all open ones is quicker, and fewer requests: it
+ * answers for 500, and leaves only those it does not show. Fifty looks, four at once, took 1.2 s
+ * while an account was dark for 2.3 s, at 500 changes a second on two cores; the list takes 0.1 s.
  */
 const listAbove = 8;
 
 /**
- * Waits until the rows of the read are committed, and asks for the orders that we hold open, that
- * were not written since the read began and that it did not show, so that a lost terminal frame is
- * found. The answer "no such order" proves nothing and changes nothing; orders that had it lately
- * are left out. Most audits ask only for those that had it some time ago (`SilencePace`). Returns
- * the error that left the read incomplete, if any. Rejects when the rows can't be committed.
+ * Waits until the read's rows are committed. Then it asks for silent orders: we hold them open,
+ * nothing wrote them since the read began, and it did not show them. So a lost terminal frame is
+ * found. The answer "no such order" proves nothing and changes nothing; orders with a recent one
+ * are left out. Most audits ask only for those whose answer is older (`SilencePace`). Returns the
+ * error if the read stays incomplete. Rejects when the rows can't be committed.
  */
 export async function askAfterSilent(
   deps: AskDeps,
@@ -51,8 +48,8 @@ export async function askAfterSilent(
   progress: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
-  // Before the rows are committed, so that those of both lists wait together. Orders that the
-  // first list showed as ended still count: that is one list too many at worst.
+  // Before the rows are committed, so both lists wait together. An order shown as ended by the
+  // first list still counts: one list too many at worst.
   if (progress.asksSilent && progress.kind !== 'complete' && (await silentOrders(listAbove + 1)).length > listAbove) {
     const list = await deps.reads.listOrders(
       { stream, accountId, state: 'open' },

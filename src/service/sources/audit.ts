@@ -20,14 +20,13 @@ interface Noted {
 }
 
 /**
- * Distinguishes a silent loss from a race: a change that an audit found first counts as lost only
- * when the stream has not delivered it 5 s later.
+ * Tells a silent loss from a race: an audit found a change first, and only if the stream has not
+ * delivered it 5 s later, it is lost.
  *
- * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only
- * while watching are stream rows noted, so that the hot path pays for it a few seconds a
- * minute. Notes and found changes share the room of all accounts. Where there is none for one
- * of them, all are given up until the next audit: nothing can be proven without them, and
- * that audit counts as incomplete (`gaveUp`).
+ * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while
+ * watching are stream rows noted, so the hot path pays for it a few seconds a minute. Notes and
+ * found changes share one room with all accounts. Without room for one, all are given up until the
+ * next audit: nothing can be proven without them, and the audit counts as incomplete (`gaveUp`).
  */
 export class SilentLossWatch {
   private audits = 0;
@@ -134,17 +133,16 @@ interface AuditDeps {
 }
 
 /**
- * The audit of one account: heartbeats prove the transport, this proves the
- * data. Ingest takes the rows that it finds like any others; here they are
- * judged for changes that the stream lost silently.
+ * The audit of one account: heartbeats prove the transport, this proves the data. Ingest takes the
+ * rows it finds like any others; here they are judged for changes that the stream lost silently.
  */
 export class Audit {
   private readonly losses: SilentLossWatch;
   private readonly lost: RecentCount;
   private readonly deps: AuditDeps;
   /**
-   * Of the audit that began last, and of the one that ended last: the same where it is over, since
-   * a loss is known only later.
+   * For the last audit begun, and for the last one ended. They are the same once it is over: a loss
+   * is known only later.
    */
   private present = { orders: 0, changes: 0, silentLosses: 0 };
   private last = this.present;
@@ -181,8 +179,8 @@ export class Audit {
   }
 
   /**
-   * Its turn may take long. No other work of the account waits with it, and rows that the stream
-   * brings meanwhile are not noted.
+   * Its turn may take long. The account's other work does not wait for it, and stream rows
+   * meanwhile are not noted.
    */
   run(signal: AbortSignal): Promise<ReadOutcome> {
     return this.deps.auditGate.run(async () => {
@@ -204,7 +202,7 @@ export class Audit {
     this.losses.delivered(observation);
   }
 
-  /** Takes the outcome of a row of the audit. */
+  /** Takes an audit row's outcome. */
   judge(observation: Observation, outcome: Outcome): void {
     if (outcome !== 'applied') return;
     this.present.changes += 1;

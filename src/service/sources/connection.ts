@@ -56,8 +56,7 @@ interface Pending {
   readonly resolve: (outcome: SubscribeOutcome) => void;
   readonly miss: () => void;
   /**
-   * The ids of every request that the platform may still answer, oldest first: with an answer to
-   * any of them the subscription is in force.
+   * The ids the platform may still answer, oldest first: any answer puts the subscription in force.
    */
   readonly ids: string[];
   waitMs: number;
@@ -75,14 +74,14 @@ const askAgainMaxMs = 60_000;
 const maxIds = 8;
 
 /**
- * One WebSocket of one stream and credential.
+ * One WebSocket for one stream and credential.
  *
- * States: opening → open → ended; `close` from either of the first two leads through a goodbye to
- * ended, and frames still count until then. Invariant: it ends by itself within `idleMs` + 1 s when
- * the transport is dead, within `ackMs` when it answers no subscription at all, within `messageMs`
- * when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is
- * called once, and every subscription gets an outcome. If one subscription is not answered while
- * others are, only its account is affected, and it is asked again after 5, 10, 20 … 60 s.
+ * States: opening → open → ended; `close` from either leads through a goodbye to ended, and frames
+ * still count until then. Invariant: it ends by itself within `idleMs` + 1 s when the transport is
+ * dead, within `ackMs` when it answers no subscription at all, within `messageMs` when bytes come
+ * but no message; while we keep it paused none of these clocks runs. `onEnd` is called once, and
+ * every subscription gets an outcome. If one subscription is not answered while others are, only
+ * its account is affected, and it is asked again after 5, 10, 20 … 60 s.
  */
 export class Connection {
   readonly token: AccessToken;
@@ -165,7 +164,7 @@ export class Connection {
     this.socket.send(this.message('subscribe', id, pending.accountId));
   }
 
-  /** Later events are of an account that is no longer followed, and the answer has no effect. */
+  /** The account is no longer followed: its later events and this answer have no effect. */
   unsubscribe(accountId: string): void {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.subscriptions += 1;
@@ -179,7 +178,7 @@ export class Connection {
 
   resume(): void {
     this.paused = false;
-    // Bytes that the kernel held back while we were paused are not a silence of the peer.
+    // The kernel held bytes back while we were paused: no silence from the peer.
     this.byteMs = this.frameMs = this.pongMs = this.clock.monotonicMs();
     this.socket.resume();
   }

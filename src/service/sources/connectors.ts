@@ -14,10 +14,7 @@ type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
   readonly streamUrl: string;
-  /**
-   * Whole address of the stream that carries prediction orders.
-   * Absent: only account orders are followed.
-   */
+  /** The prediction orders' stream, its whole address. Absent: only account orders are followed. */
   readonly predictionStreamUrl?: string;
   readonly timings?: Partial<StreamTimings>;
   /** How much of the accounts this process follows now, from 0 to 1. Left out: all. */
@@ -29,8 +26,8 @@ export interface ConnectorsOptions extends AccountsFollowerOptions {
  */
 const readsAtOnce = 8;
 /**
- * Ten reads a second, of the whole fleet: a thousand orders whose fills were taken back, at two
- * reads each, are right within four minutes.
+ * Ten reads a second for the whole fleet: a thousand orders with fills taken back, two reads each,
+ * are right within four minutes.
  */
 const doubtEveryMs = 100;
 
@@ -52,11 +49,11 @@ interface Term {
 }
 
 /**
- * All sources of one credential: both streams, for the accounts that the platform lists to it.
+ * One credential's sources: both streams, for all accounts the platform lists to it.
  *
  * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: only the
  * registry carries anything from one term to the next, since another process may have followed the
- * same accounts in between. When `end` resolves no socket, read or timer of the term is left.
+ * same accounts in between. When `end` resolves, the term has no socket, read or timer left.
  */
 export class Connectors implements Service {
   readonly name = 'connectors';
@@ -99,8 +96,8 @@ export class Connectors implements Service {
       this.term = undefined;
       this.ending = this.finish(term);
     }
-    // The drain and the loss of the lane may both end a term, and the next term may begin as soon
-    // as one of their calls has resolved.
+    // The drain and the lane's loss may both end a term, and the next term may begin as soon as one
+    // of their calls has resolved.
     await this.ending;
   }
 
@@ -110,8 +107,8 @@ export class Connectors implements Service {
   }
 
   /**
-   * Whether the accounts were listed in this term: before that, an account that is not followed may
-   * still be followed later.
+   * Whether the accounts were listed in this term: before, one not followed yet may be followed
+   * later.
    */
   get hasListed(): boolean {
     return this.term?.follower.hasListed ?? false;
@@ -126,8 +123,8 @@ export class Connectors implements Service {
   }
 
   /**
-   * What the platform says of the account; undefined where it is not
-   * followed, or was not listed in this term.
+   * The platform's word on the account; undefined if it is not followed, or was not listed in this
+   * term.
    */
   standing(accountId: string): AccountStanding | undefined {
     return this.term?.follower.standing(accountId);

@@ -6,12 +6,11 @@ import type { ObservationSink } from './observation-sink.ts';
 import type { Extent } from './repairs.ts';
 
 /**
- * The continuity marks of one account's source, for consumers; its heartbeats are in `heartbeats`.
- * Marks go through ingest like everything else, so on Kafka each follows the rows that it is about.
+ * The continuity marks for one account's source, for consumers; its heartbeats are in `heartbeats`.
+ * Marks go through ingest like everything else, so on Kafka each follows the rows it is about.
  *
- * States: never live → live → lost → live … Invariant: `resynchronised` closes
- * exactly the interval that `lost` opened (or that the time before this process
- * opened), and comes before the `live` that ends it.
+ * States: never live → live → lost → live … Invariant: `resynchronised` closes exactly one
+ * interval, opened by `lost` or by the time before this process, and comes before the next `live`.
  */
 export class Continuity {
   private isLive = false;
@@ -32,8 +31,8 @@ export class Continuity {
   }
 
   /**
-   * `upToMs`: when the read began that made it live; later changes come by the stream. `extent`: of
-   * the reads that made it live.
+   * `upToMs`: when the read began; later changes come by the stream. `extent`: what the reads
+   * brought.
    */
   live(upToMs: number, extent: Extent): void {
     const { lostFromMs } = this;
@@ -76,12 +75,12 @@ export class Continuity {
   }
 }
 
-/** The size of a record stays far below the limit of Kafka. */
+/** A record stays far below Kafka's size limit. */
 const accountsPerMark = 500;
 
 /**
- * "Complete up to" for the accounts of a stream: one mark for all that are complete up to the same
- * time. A mark for each account was 91 % of what a system at rest wrote
+ * "Complete up to" for a stream's accounts: one mark for all that are complete up to the same time.
+ * A mark for each account was 91 % of what a system at rest wrote
  * (docs/decisions/034-one-heartbeat-for-many-accounts.md).
  */
 export function heartbeats(

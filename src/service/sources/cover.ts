@@ -2,13 +2,13 @@ import { earlierOf, laterOf, type Moment } from '../../runtime/clock.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * What covers one account: the connection that acknowledged its subscription, and those that this
- * one took over from, one after the other, each until its end. The next may be replaced before the
- * one before it has ended.
+ * What covers one account: the connection which acknowledged its subscription, and those it took
+ * over from, one after the other, each until its end. The next may be replaced before the one
+ * before it has ended.
  *
- * Invariant: `upTo` passes nothing that one of them may have lost. The goodbye of a connection
- * proves that it covered the time until its end, but only where everything before it is proven as
- * well. A connection that was half open already says none.
+ * Invariant: `upTo` passes nothing any connection may have lost. A goodbye proves the time until
+ * its connection's end, but only if everything before is proven as well. A half open connection
+ * says none.
  */
 export class Cover {
   private present: Connection;
@@ -70,8 +70,8 @@ export class Cover {
   }
 
   /**
-   * Up to here nothing is missing: what the pings of the present connection prove, or of those that
-   * have not said goodbye the one that proves least.
+   * Up to here nothing is missing: as far as the present connection's pings prove, or the least any
+   * connection without a goodbye proves.
    */
   get upTo(): Moment {
     const unproven = [...this.replaced].map(({ readUpTo }) => readUpTo);

@@ -18,15 +18,15 @@ export function describeValue(value: unknown): string {
 export type Frame =
   | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
   | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
-  /** `id` is absent where the platform could not read the request that it answers. */
+  /** `id` is absent where the platform could not read the request it answers. */
   | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
   | { readonly kind: 'heartbeat' }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
 
 /**
  * The text of a frame → its kind and content (platform specification, "Events"; the rest is the
- * assumption of wire/stream-messages.ts). Never throws. The row of an event is left to
- * `decodeOrder`, because its account has to be looked up first.
+ * assumption of wire/stream-messages.ts). Never throws. An event's row is left to `decodeOrder`,
+ * because its account has to be looked up first.
  */
 export function decodeFrame(text: string): Frame {
   let message: unknown;
@@ -57,7 +57,7 @@ function decodeEvent(payload: unknown): Frame {
   if (!isObject(payload)) return unreadable('missing_field', 'payload: expected an object');
   const stream = payload['topic'];
   const name = payload['name'] ?? '';
-  // A topic of orders alone says what its event is; a name that it has must be that of orders.
+  // An order topic alone says what its event is; if it has a name, the name must fit.
   if ((stream !== 'account' && stream !== 'prediction') || (name !== '' && name !== eventNames[stream])) {
     return unreadable('unknown_event', `topic ${describeValue(stream)}, name ${describeValue(payload['name'])}`);
   }

@@ -21,8 +21,8 @@ const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrder
 const maxLegs = 16;
 
 /**
- * PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they
- * show a request, not the status of the order.
+ * PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they show a request, not the order's
+ * status.
  */
 const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
   ['PENDING_NEW', 'pending_new'],
@@ -99,16 +99,15 @@ function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): 
 }
 
 /**
- * The word of a field that says how an order works, not what
- * became of it: `unknown` where it is left out.
+ * A field's word for how an order works, not for what became of it: `unknown` if it is left out.
  */
 function wordOf(row: RowReader, field: string): string {
   return orderWord((row.carriedText(field) ?? 'unknown').trim());
 }
 
 /**
- * The filled quantity. An order that has just begun, or was rejected, may be shown without one, and
- * one that works with the rest in place of it; what follows from neither is missing.
+ * The filled quantity. An order just begun, or rejected, may be shown without one; a working one
+ * may have the rest instead. If it follows from neither, it is missing.
  */
 function filledOf(row: RowReader, total: string, status: OrderStatus | undefined): string {
   const filled = row.optionalQuantity('cumQty');
@@ -120,7 +119,7 @@ function filledOf(row: RowReader, total: string, status: OrderStatus | undefined
   return subtractDecimals(total, leaves);
 }
 
-/** The quantity that still works: where it is left out, the rest of an order that has not ended. */
+/** The working quantity: if left out, the rest, unless the order has ended. */
 function leavesOf(row: RowReader, total: string, cumQty: string, status: OrderStatus): string {
   const leaves = row.optionalQuantity('leavesQty');
   if (leaves !== undefined || row.fault !== undefined) return leaves ?? '0';
@@ -279,10 +278,7 @@ export interface RowOrigin {
   readonly onDoubt?: Observation['onDoubt'] | undefined;
 }
 
-/**
- * The row is of another account than the one whose stream or list
- * brought it: dropped and alarmed, never stored.
- */
+/** The row is another account's than its stream or list: dropped and alarmed, never stored. */
 export interface ForeignRow {
   readonly kind: 'foreign';
   readonly accountId: string;
@@ -351,17 +347,14 @@ function textOf(raw: () => string): string {
   }
 }
 
-/** The order that a row names, if at least that can be read. */
+/** The order in a row's name, if at least the name can be read. */
 function nameOf(stream: Stream, fields: Readonly<Record<string, unknown>>): string | undefined {
   const reader = new RowReader(fields);
   const orderId = reader.id(stream === 'account' ? 'ordId' : 'orderId');
   return reader.fault === undefined ? orderId : undefined;
 }
 
-/**
- * The part that is kept of something that cannot be read: 64
- * KiB, and nothing that Postgres refuses.
- */
+/** The part kept from an unreadable thing: 64 KiB, and nothing Postgres refuses. */
 export function cutRaw(text: string): string {
   return storableText(text.length > 65_536 ? text.slice(0, 65_536) : text);
 }

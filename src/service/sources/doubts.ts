@@ -23,8 +23,7 @@ interface DoubtsDeps {
 /** The second read of a correction comes this long after the first. */
 const settleMs = 2_000;
 /**
- * Answers that decide nothing: no such order, an unreadable row,
- * an order that changes between two reads.
+ * Answers deciding nothing: no such order, an unreadable row, an order changing between two reads.
  */
 const maxUndecided = 20;
 /** Two reads and the time between them take two seconds: ten at once use the whole pace. */
@@ -37,29 +36,26 @@ interface Candidate {
   undecided: number;
   /** A read from REST has disputed our state since the present check began. */
   disputed: boolean;
-  /** The stream has, too: a read that began before then may not know of it. */
+  /** The stream has, too: an earlier read may not know. */
   stirred: boolean;
 }
 
 /**
- * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST.
- * Where that read disputes our state (fills or an end taken back, another content at the same
- * instant), a second one 2 s later has to agree; then the row is offered as a correction. Only that
- * can lower cumQty, or reopen an order that has ended (docs/settling.md).
+ * Account orders in doubt (`Reduction`): each is read once from REST. If the read disputes our
+ * state (fills or an end taken back, another content at the same instant), a second one 2 s later
+ * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
+ * an ended order (docs/settling.md).
  *
- * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or
- * waiting again where the platform did not answer or nothing was decided. Invariant: a candidate is
- * kept until it is done, and no complete read is remembered past it, so that another process meets
- * it again. The same holds for a doubt for which there was no room: the next audit meets it again.
+ * A candidate's states: waiting → checked, ten at a time, at a pace for all accounts → done, or
+ * waiting again if the platform did not answer or nothing was decided. Invariant: a candidate is
+ * kept until it is done, and no complete read is remembered past it, so another process meets it
+ * again. The same holds for a doubt without room: the next audit meets it again.
  */
 export class Doubts {
   private readonly candidates = new Map<string, Candidate>();
   private readonly waiting: Candidate[] = [];
   private checking = 0;
-  /**
-   * Doubts for which there was no room: the earliest of their instants, and how
-   * many there were up to the newest of them.
-   */
+  /** Doubts without room: their earliest instant, and the count up to the newest. */
   private refused: { updatedAt: string; newest: number } | undefined;
   private refusals = 0;
   private readonly room: ByteShare;
@@ -82,14 +78,14 @@ export class Doubts {
   }
 
   /**
-   * A complete read that began at `mark` was remembered: it has raised again
-   * every doubt that had been refused by then.
+   * A complete read begun at `mark` was remembered: it has raised every doubt refused by then
+   * again.
    */
   readComplete(mark: number): void {
     if (this.refused !== undefined && this.refused.newest <= mark) this.refused = undefined;
   }
 
-  /** The earliest `updatedAt` of a doubt that is still there, or for which there was no room. */
+  /** The earliest `updatedAt` still in doubt, with or without room. */
   get oldest(): string | undefined {
     let oldest = this.refused?.updatedAt;
     for (const { updatedAt } of this.candidates.values())
@@ -97,7 +93,7 @@ export class Doubts {
     return oldest;
   }
 
-  /** After the commit of the view. */
+  /** After the view's commit. */
   raise({ view, cause, correction }: Observation, doubt: Doubt): void {
     const { orderId, updatedAt } = view;
     const fromRest = cause !== 'stream';
@@ -162,7 +158,7 @@ export class Doubts {
 
   /**
    * Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row
-   * as a correction only where it disputes that.
+   * as a correction only if it disputes our state.
    */
   private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
     const receivedMs = this.deps.clock.monotonicMs();

@@ -14,7 +14,7 @@ interface LookRequest {
   readonly question: Question;
   /** The caller gives up with it, and is answered at once. */
   readonly signal: AbortSignal;
-  /** The cause with which the row is offered; the looks of commands are probes. */
+  /** The row is offered with this cause; command looks are probes. */
   readonly cause?: Extract<Cause, 'snapshot' | 'probe'>;
   /** The budget for the request. */
   readonly budget?: ReadBudget | undefined;
@@ -28,9 +28,9 @@ interface LookRequest {
 }
 
 /**
- * The platform's answer about one order. `found`: its row, committed. `unclear`: a row that cannot
- * be read, is of another order or account, or came from a store that was lost meanwhile.
- * `startedMs`, wall time: the answer contains everything that the platform knew by then.
+ * The platform's answer about one order. `found`: its row, committed. `unclear`: an unreadable row,
+ * another order's or account's, or one from a store lost meanwhile. `startedMs`, wall time: the
+ * answer contains all the platform knew by then.
  */
 export type OrderLook =
   | {
@@ -64,20 +64,20 @@ interface Look {
 }
 
 /**
- * Looks for commands are not counted in this: a command has a deadline of 30 s and a budget of its
- * own, and four slow answers may take as long.
+ * Command looks are not counted: a command has a 30 s deadline and a budget, and four slow answers
+ * may take as long.
  */
 const atOnce = 4;
 
 /**
- * "Look at order X", for all code that asks for a single order of one account: frames that could
- * not be read, orders that a read did not show, doubts about our state, commands.
+ * "Look at order X", for all code asking for a single order in one account: unreadable frames,
+ * orders a read did not show, doubts about our state, commands.
  *
- * States of a look: waiting (by order; the most urgent first, in order of asking among equals) →
- * begun → answered, once the row that it found is committed. Invariant: a look answers only callers
- * that asked before it began, so its row is never older than the question. At most one look waits
- * for each order. Looks do not wait for the lists of the account: one page of those may be repeated
- * for 30 s (docs/decisions/015-looks-beside-lists.md).
+ * A look's states: waiting (by order; the most urgent first, then as asked) → begun → answered,
+ * once its row is committed. Invariant: a look answers only callers who asked before it began, so
+ * its row is never older than the question. At most one look waits for each order. Looks do not
+ * wait for the account's lists: one page may be repeated for 30 s
+ * (docs/decisions/015-looks-beside-lists.md).
  */
 export class OrderLooks {
   private readonly waiting = new Map<string, Look>();
@@ -141,8 +141,8 @@ export class OrderLooks {
   }
 
   /**
-   * One look at an order after the other, but the look of a command
-   * does not wait for looks without a deadline.
+   * One look at an order after the other, but a command's look does not wait for looks without a
+   * deadline.
    */
   private isBehindAnother(look: Look): boolean {
     for (const other of this.running)

@@ -7,13 +7,13 @@ import type { Moment } from '../../runtime/clock.ts';
 const maxUnanswered = 32;
 
 /**
- * The pings of one connection, and what their pongs prove. A pong stands behind everything that the
- * peer sent before it, so once it is read, everything that the peer had sent when our ping left has
- * been read. The time at which a message is read proves nothing: older ones may wait in the kernel,
- * in a socket that we have paused, or behind a freeze of the process.
+ * One connection's pings, and what their pongs prove. A pong stands behind everything its peer sent
+ * before, so once we read it, we have read all the peer had sent when our ping left. The time we
+ * read a message proves nothing: older ones may wait in the kernel, in a paused socket, or behind a
+ * frozen process.
  *
- * Invariant: `readUpTo` never falls. A pong that answers no ping of this connection, or one that
- * was answered already, changes nothing.
+ * Invariant: `readUpTo` never falls. A pong without a ping on this connection, or for an answered
+ * one, changes nothing.
  */
 export class Pings {
   /**
@@ -30,8 +30,8 @@ export class Pings {
   }
 
   /**
-   * To be called just before the ping leaves. Returns its payload,
-   * which no other ping of this process has.
+   * To be called just before the ping leaves. Returns its payload, unlike any other in this
+   * process.
    */
   sent(moment: Moment): string {
     this.count += 1;

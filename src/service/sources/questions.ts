@@ -1,14 +1,13 @@
 /**
- * Why an order may be other than we have it, and how it is asked for then. Each reason closes in a
- * way of its own, so each has a class of its own (docs/decisions/065-five-reasons-to-ask.md). This
- * is all that they share: which of them goes first, and how long an order rests between two looks.
- *
+ * Why an order may be other than we have it, and how it is asked for then. Each reason closes in
+ * its own way, so each has its own class (docs/decisions/065-five-reasons-to-ask.md). They share
+ * only this: who goes first, and how long an order rests between two looks.
  * - `command`: a command waits for its outcome. Its budget says when it is asked.
  * - `frame`: its frame could not be read (`Unrecovered`).
  * - `silent`: we hold it open, and a list did not show it (`askAfterSilent`). Its rests are counted
  *   in audits (`SilencePace`).
  * - `absent`: we hold it open, and the platform does not know it (`AbsentOrders`).
- * - `doubt`: a row of it contradicts what we have (`Doubts`).
+ * - `doubt`: a row contradicts what we have (`Doubts`).
  */
 export type Question = 'command' | 'frame' | 'silent' | 'absent' | 'doubt';
 

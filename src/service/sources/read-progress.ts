@@ -18,8 +18,8 @@ export type ReadOutcome =
       /** Every row of it was `certain`. */
       readonly certain: boolean;
       /**
-       * The orders that it showed. Only for a probe: other reads may show a million orders, and
-       * have no use for the list.
+       * The orders it showed. Only for a probe: other reads may show a million orders, and have no
+       * use for the list.
        */
       readonly shown: readonly string[];
     }
@@ -37,11 +37,11 @@ export interface ReadProgress {
   /** The budget for its requests. Undefined: they are not counted. */
   readonly budget: ReadBudget | undefined;
   /**
-   * It asks for the open orders that its lists do not show. Other audits ask only for those whose
-   * last answer was "no such order".
+   * It asks for open orders its lists do not show. Other audits ask only for those with "no such
+   * order" as their last answer.
    */
   readonly asksSilent: boolean;
-  /** For the rows of an audit, and of a read that makes the account live. */
+  /** For an audit's rows, and for a read to make the account live. */
   readonly onOutcome: ((observation: Observation, outcome: Outcome) => void) | undefined;
   /**
    * Orders that were shown and are not terminal: an order shown as terminal goes through ingest and
@@ -51,9 +51,8 @@ export interface ReadProgress {
   readonly shown: string[];
   rows: number;
   /**
-   * Orders whose rows could not be read: any of them may be the one that is looked
-   * for. Undefined stands for rows that name no order, are of another account, or
-   * came from a store that was lost meanwhile.
+   * Orders with an unreadable row: any may be the one we look for. Undefined stands for rows
+   * without an order, from another account, or from a store lost meanwhile.
    */
   readonly unread: Set<string | undefined>;
   certain: boolean;

@@ -1,13 +1,13 @@
 import type { Observation, Outcome } from '../../domain/observation.ts';
 
-/** Kept apart by id; after an outage with more of them, one that is repaired twice counts twice. */
+/** Kept apart by id; after an outage with more, an order repaired twice counts twice. */
 const maxKept = 10_000;
-/** A record names no more of them: its size stays far below the limit of Kafka. */
+/** A record names no more: its size stays far below Kafka's limit. */
 const maxNamed = 100;
 
 /** What was read for one account after a gap, for its mark `resynchronised`. */
 export interface Extent {
-  /** Rows of orders that the last complete read showed. */
+  /** Rows in the last complete read. */
   readonly ordersRead: number;
   readonly ordersRepaired: number;
   /** The first of them. */
@@ -15,8 +15,8 @@ export interface Extent {
 }
 
 /**
- * The orders that reads have changed since the account was last live: also those of reads that
- * failed later on, since the read that follows shows them as known.
+ * The orders changed by reads since the account was last live. Failed reads count too, since the
+ * next read shows their orders as known.
  */
 export class Repairs {
   private readonly ids = new Set<string>();

@@ -48,7 +48,7 @@ interface RowIntakeDeps {
   readonly guard: (observation: Observation) => boolean;
   /** Called for rows after whose commit the order ought to be read from REST. */
   readonly onDoubt: Observation['onDoubt'];
-  /** Called with the order of every row that is offered. */
+  /** Called with every offered row's order. */
   readonly onOrder: (orderId: string) => void;
 }
 
@@ -57,11 +57,11 @@ const rememberedFaults = 1_000;
 const rememberedOwn = 1_000;
 
 /**
- * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends
- * as offered, kept in quarantine, dropped because it is of another account (alarmed), or withheld.
+ * The one way for an account's rows into ingest, from its stream and its lists. Every row ends as
+ * offered, kept in quarantine, dropped because it is another account's (alarmed), or withheld.
  *
- * Invariant: a row that was asked for before the platform's store was lost, or before the next
- * source epoch was opened, is never given the later epoch.
+ * Invariant: if a row was asked for before the platform's store was lost, or before the next source
+ * epoch was opened, it is never given the later epoch.
  */
 export class RowIntake {
   /** The source epoch that rows are given from now on. */
@@ -69,11 +69,11 @@ export class RowIntake {
   private isSuspended = false;
   private store = 0;
   /**
-   * A digest of the last unreadable row of each order: the rows themselves, of
-   * up to 64 KiB, were 64 MB for an account.
+   * A digest for each order's last unreadable row: the rows themselves, up to 64 KiB each, were 64
+   * MB for an account.
    */
   private readonly faults = new Map<string, string>();
-  /** The references of orders that an answer to our own write named by their ids alone. */
+  /** References for orders which our own write's answer named by id alone. */
   private readonly own = new Map<string, string>();
   private foreignSeen = false;
   private readonly deps: RowIntakeDeps;
@@ -92,7 +92,7 @@ export class RowIntake {
     return this.isSuspended;
   }
 
-  /** Until `resume` no row of the stream is offered, and no answer that is still under way. */
+  /** Until `resume` no stream row is offered, and no answer still under way. */
   suspend(): void {
     this.isSuspended = true;
     this.advanceMark();
@@ -124,8 +124,8 @@ export class RowIntake {
   }
 
   /**
-   * From now on the rows of this order that have no reference have this one. A row with another
-   * reference keeps its own.
+   * From now on this order's rows without a reference have this one. A row with another reference
+   * keeps its own.
    */
   expectOwn({ orderId, reference }: UnnamedOrder): void {
     const [oldest] = this.own.keys();

@@ -10,8 +10,8 @@ export interface Fault {
 }
 
 /**
- * The beginning of a reject text of a megabyte is enough for its
- * readers, and every update would carry the whole.
+ * A megabyte's beginning is enough for a reject text's readers; otherwise every update would carry
+ * the whole.
  */
 const maxTextLength = 4096;
 const maxExtraLength = 16_384;
@@ -19,17 +19,16 @@ const maxExtraDepth = 16;
 const idPattern = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * Reads the fields of one order row, and remembers the first that is wrong. Reading continues
- * after a fault, so that a decoder is a plain list of fields; its result must then be thrown
- * away. The decoders built on this check and build a whole observation in 1.8 µs
- * (decision 064). zod's loose object takes 0.6 µs for the shape alone, but decimals, instants,
- * absence and renaming would still have to follow it, with one more copy of each row; a property
- * test holds the decoders to the zod shapes instead.
+ * Reads one order row's fields, and remembers the first wrong one. Reading continues after a fault,
+ * so a decoder is a plain field list; its result must then be thrown away. The decoders built on
+ * this check and build a whole observation in 1.8 µs (decision 064). zod's loose object takes 0.6
+ * µs for the shape alone, but decimals, instants, absence and renaming would still have to follow
+ * it, with one more copy for each row; a property test holds the decoders to the zod shapes
+ * instead.
  *
- * Null and the empty string count as absent in optional fields, and as missing in
- * required ones. A number stands for its text. An optional field that nothing depends
- * on, and that can't be read, is absent too; it is carried in `extra` as it came, since
- * only what is needed may decide about a row.
+ * Null and the empty string count as absent in optional fields, and as missing in required ones. A
+ * number stands for its text. An unreadable optional field is absent too, if nothing depends on it;
+ * it is carried in `extra` as it came, since only what is needed may decide about a row.
  */
 export class RowReader {
   fault: Fault | undefined;
@@ -64,7 +63,7 @@ export class RowReader {
     return isAbsent(this.row[field]) ? undefined : this.text(field);
   }
 
-  /** Of a field that nothing depends on. */
+  /** Of a field nothing depends on. */
   carriedText(field: string): string | undefined {
     const value = textOf(this.row[field]);
     if (isAbsent(value)) return undefined;
@@ -80,7 +79,7 @@ export class RowReader {
     return isAbsent(this.row[field]) ? undefined : this.decimal(field);
   }
 
-  /** Of a field that nothing depends on. */
+  /** Of a field nothing depends on. */
   carriedDecimal(field: string): Decimal | undefined {
     const value = this.row[field];
     if (isAbsent(value)) return undefined;
@@ -104,7 +103,7 @@ export class RowReader {
     return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_instant', 'an ISO 8601 date-time');
   }
 
-  /** Of a field that nothing depends on. */
+  /** Of a field nothing depends on. */
   carriedInstant(field: string): string | undefined {
     const value = this.row[field];
     if (isAbsent(value)) return undefined;
@@ -149,8 +148,7 @@ export class RowReader {
   }
 
   /**
-   * Records the fault unless there is one already. Returns a
-   * placeholder, so that the decoder can go on.
+   * Records the fault unless there is one already. Returns a placeholder, so the decoder can go on.
    */
   fail(field: string, reason: string, expected: string): string {
     this.fault ??= { reason, detail: `${field}: expected ${expected}, found ${describeValue(this.row[field])}` };
@@ -170,7 +168,7 @@ function instantOf(value: unknown): string | undefined {
   return isInstant(value) ? value : respelledInstant(value);
 }
 
-/** A number as the text that it stands for; any other value as it is. */
+/** A number as the text it stands for; any other value as it is. */
 function textOf(value: unknown): unknown {
   return typeof value === 'number' ? String(value) : value;
 }

@@ -1,14 +1,13 @@
 import type { AccountState } from './source-status.ts';
 
 /**
- * All states of one account on one stream. `shownAs` says what `/status` calls each.
- *
+ * All states for one account on one stream. `shownAs` says what `/status` calls each.
  * - `connecting`: no connection covers the account. `down`: the last attempt at one failed.
  *   `unanswered`: there is one, and it does not answer this subscription.
  * - `not_enrolled`, `login_required`: the account was refused. It is asked for again in time.
- * - `resyncing`: a connection acknowledged the subscription, and a read runs that began after that.
- * - `unproven`: that read is complete. A connection that was replaced has not said goodbye yet.
- * - `live`: nothing is missing up to `Cover.upTo`, but for losses that are known (`Unrecovered`).
+ * - `resyncing`: a connection acknowledged the subscription, and a later read runs.
+ * - `unproven`: the read is complete. A replaced connection has not said goodbye yet.
+ * - `live`: nothing is missing up to `Cover.upTo`, but for known losses (`Unrecovered`).
  * - `frozen`: the platform lost its store, and no connection opened since covers the account.
  *   `recovering`: one does, and the whole account is read.
  * - `stopped`: it is not followed here any more.

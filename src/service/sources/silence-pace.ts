@@ -5,11 +5,11 @@ import { restAfter } from './questions.ts';
 const early = 0.25;
 
 /**
- * Which audits ask for the orders that we hold open and that their lists did not show. A change of
- * such an order is in the list that each audit reads; only a list that is wrong hides it. So the
- * first audit of a connection asks, and then one after 2, 4, 8 … intervals, up to an hour: asked
- * for by each audit, 20,000 resting orders were 20,000 rows a minute. An order that the stream
- * lost, or that could not be remembered as absent, begins it anew.
+ * Which audits ask for silent orders: we hold them open, and the lists did not show them. If such
+ * an order changes, each audit's list has it; only a wrong list hides it. So a connection's first
+ * audit asks, and then one after 2, 4, 8 … intervals, up to an hour. Asked for by each audit,
+ * 20,000 resting orders were 20,000 rows a minute. An order the stream lost, or no room could
+ * remember as absent, begins it anew.
  */
 export class SilencePace {
   /** Audits that asked since it began. */

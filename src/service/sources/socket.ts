@@ -83,8 +83,8 @@ export interface ConnectionEnd {
   /** For people. */
   readonly detail: string;
   /**
-   * The peer's own close frame came, so every message that it had sent before was handed over.
-   * Without it there may have been more.
+   * The peer's own close frame came, so every message it had sent before was handed over. Without
+   * it there may have been more.
    */
   readonly goodbye?: true;
 }

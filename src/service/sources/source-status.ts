@@ -54,7 +54,7 @@ export interface AccountStatus {
    * taken back, or the order contradicts itself.
    */
   readonly inDoubt: number;
-  /** Orders that we hold open and that the platform does not know. */
+  /** Orders we hold open and that the platform does not know. */
   readonly absent: readonly Absence[];
   /** Changes that the stream lost and an audit found, in the last hour. */
   readonly silentLosses: RecentEvents;
@@ -112,10 +112,10 @@ export interface SourceReading {
 }
 
 /**
- * The gauges of a stream, over the sources of all credentials: if each source set the gauge for
- * itself, it would show only the last one that set it.
+ * A stream's gauges, over all credentials' sources: if each source set the gauge for itself, it
+ * would show the last one alone.
  *
- * Invariant: each gauge is made from the newest reading of every source that is there.
+ * Invariant: each gauge is made from every present source's newest reading.
  */
 export class SourceGauges {
   private readonly readings = new Map<object, SourceReading>();
@@ -180,8 +180,8 @@ export class SourceGauges {
 }
 
 /**
- * The counts of a source, in plain numbers on the hot path, carried over into the metrics once a
- * second: a labelled counter and two gauges a frame would cost more than a tenth of decoding it.
+ * A source's counts, in plain numbers on the hot path, carried over into the metrics once a second:
+ * a labelled counter and two gauges a frame would cost more than a tenth of decoding it.
  */
 export class SourceMeter {
   lastFrameMs = 0;

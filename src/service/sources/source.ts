@@ -22,7 +22,7 @@ export interface SourceDeps extends SessionDeps {
 }
 
 interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
-  /** The whole address of the stream. */
+  /** The stream's whole address. */
   readonly url: string;
 }
 
@@ -41,10 +41,7 @@ const replaceRestMs = 10_000;
 const storeLostMs = 60_000;
 const pongsMissingText =
   'messages come, and none of our pings is answered by a pong with its payload: "complete up to" stands still on this connection';
-/**
- * Messages that can be read far enough to see that they bring no
- * order: a new kind of message of the platform.
- */
+/** Messages we understand well enough to see no order in them: a new kind from the platform. */
 const ofOthers: ReadonlySet<string> = new Set(['unknown_message', 'unknown_event']);
 
 /**

@@ -35,16 +35,16 @@ const restMs = 60_000;
 
 /**
  * `unknown_store_lost` (docs/settling.md, "A lost store"): the platform's versions may have
- * restarted, so nothing of the account may be compared by version until the whole of it was read
- * again under the next source epoch.
+ * restarted. So no version may be compared until the whole account was read again under the next
+ * source epoch.
  *
  * States: watching → frozen (a loss was reported; frames wait, at most 1,000 and as long as there
  * is room; further ones are dropped and read again) → reading (rows go into the next epoch) →
- * watching, or → frozen when a further loss is reported: the rows read so far may be of two stores,
- * and one more epoch follows. Invariant: a reported loss is never forgotten. The next epoch is
- * saved as soon as the account freezes, so a process that ends before the list could be read leaves
- * it to the next process. It is also saved before the first row is given it: otherwise a crash in
- * between would leave orders in an epoch that no later row reaches.
+ * watching, or → frozen at a further loss: the rows read so far may come from two stores, and one
+ * more epoch follows. Invariant: a reported loss is never forgotten. The next epoch is saved as
+ * soon as the account freezes: if the process ends before it could read the list, the next process
+ * does. It is also saved before any row is given it: otherwise a crash in between would leave
+ * orders in an epoch no later row reaches.
  */
 export class StoreLost {
   private state: 'watching' | 'frozen' | 'reading' = 'watching';
@@ -133,8 +133,8 @@ export class StoreLost {
 
   /**
    * Runs on the connection that was opened after the freeze, subscribed: the list is read once to
-   * see that it is whole and which orders report the loss, then again through ingest. On success
-   * the held frames are returned to be taken under the new epoch; `resync`: some had to be dropped.
+   * see it is whole and which orders report the loss, then again through ingest. On success the
+   * held frames are returned to be taken under the new epoch; `resync`: some had to be dropped.
    */
   async recover(
     signal: AbortSignal,

@@ -1,6 +1,4 @@
-/**
- * Deadlines and intervals of a source, milliseconds. The defaults are those of docs/settling.md.
- */
+/** Deadlines and a source's intervals, milliseconds. The defaults are those of docs/settling.md. */
 export interface StreamTimings {
   /** We ping this often … */
   readonly pingMs: number;
@@ -16,10 +14,7 @@ export interface StreamTimings {
    * pings. Three heartbeats.
    */
   readonly messageMs: number;
-  /**
-   * Between the end of one audit of an account and the beginning
-   * of the next, drawn from 5/6 to 7/6 of it.
-   */
+  /** Between one audit's end and the next one's beginning, drawn from 5/6 to 7/6. */
   readonly auditMs: number;
   /** "Complete up to" is sent this often, for all live accounts of a stream together. */
   readonly heartbeatMs: number;

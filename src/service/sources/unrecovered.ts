@@ -13,16 +13,16 @@ interface Hole {
 }
 
 /**
- * Losses of one account's stream: frames that cannot be read, gaps that the platform reports. As
- * long as one is open, nothing after it is complete.
+ * One account's stream losses: unreadable frames, and gaps the platform reports. As long as one is
+ * open, nothing after it is complete.
  *
- * States of a hole: open → closed, by a look at its order or by a complete read, if
- * that began after the newest frame in it and could read the order. Until then the
- * order is looked at again, at growing intervals.
+ * A hole's states: open → closed, by a look at its order or by a complete read, if it began after
+ * the newest lost frame and could read the order. Until then the order is looked at again, at
+ * growing intervals.
  */
 export class Unrecovered {
   private readonly orders = new Map<string, Hole>();
-  /** A hole of no order that we know. */
+  /** A hole of no order we know. */
   private account: Hole | undefined;
   private lost = 0;
   private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks };
@@ -66,15 +66,15 @@ export class Unrecovered {
     else hole.newest = this.nextNumber();
   }
 
-  /** A frame of an order that we do not know was lost, or anything in a gap. */
+  /** A frame of an order we do not know was lost, or anything in a gap. */
   loseAnything(upTo: Moment): void {
     const newest = this.nextNumber();
     this.account = { upTo: earlierOf(upTo, this.account?.upTo ?? upTo), newest };
   }
 
   /**
-   * A complete read that began at `mark` has ended. `unread`: the orders whose rows could not be
-   * read; undefined among them is a row that names none.
+   * A complete read, begun at `mark`, has ended. `unread`: the orders whose rows it could not read;
+   * undefined stands for a row without a name.
    */
   readComplete(mark: number, unread: ReadonlySet<string | undefined>): void {
     if (unread.has(undefined)) return;

@@ -1,9 +1,9 @@
 import type { Clock } from '../../runtime/clock.ts';
 
 /**
- * At most `atOnce` pieces of work at a time, in the order in which they were asked for. Without it,
- * a thousand accounts that connect together would queue their subscriptions, and their lists behind
- * a few HTTP connections, until the deadlines of most had passed, and begin again.
+ * At most `atOnce` pieces at a time, in the order they were asked for. Without it, a thousand
+ * accounts connecting together would queue their subscriptions, and their lists behind a few HTTP
+ * connections, until most deadlines had passed, and begin again.
  */
 export class Window {
   private running = 0;
@@ -32,9 +32,8 @@ export class Window {
 const leastPart = 0.02;
 
 /**
- * Turns for work that is not urgent, at most one each `everyMs`, in the order of asking. A caller
- * that asks for one turn after the other alternates with all others that do the same. `part`: how
- * much of the turns it gives now, from 0 to 1.
+ * Turns for patient work, at most one each `everyMs`, first come, first served. Callers asking for
+ * one turn after the other alternate. `part`: how much it gives now, from 0 to 1.
  */
 export class Pace {
   private nextMs = Number.NEGATIVE_INFINITY;

@@ -8,7 +8,7 @@ import type { Secret } from '../../runtime/secret.ts';
 import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from './socket.ts';
 
 export interface WsSocketOptions {
-  /** From the start of the connection to the answer of the upgrade. */
+  /** From the start of the connection to the upgrade's answer. */
   readonly openMs: number;
   readonly closeMs: number;
   /** A longer message ends the connection. Contract: 64 KiB. */

@@ -14,7 +14,7 @@ export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: s
     fix: 'Name Postgres itself in DATABASE_URL, or set the pooler to session mode for this database (PgBouncer: pool_mode = session).',
   },
   stub_locks: {
-    seen: 'an advisory lock that one session holds was given to a second one, so locks exclude nobody on this server',
+    seen: 'an advisory lock that one session holds was given to a second one, so a lock on this server keeps no other session out',
     fix: 'Use Postgres itself, 15 or newer. A server that only speaks its protocol may accept locks and not hold them.',
   },
 };

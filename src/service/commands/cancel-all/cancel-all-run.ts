@@ -32,7 +32,7 @@ const passing: ReadonlySet<DeclineCode> = new Set([
 ]);
 const againAfter = { firstMs: 500, maxMs: 5_000 };
 
-/** The parts of `CancelAlls` that a single run needs. */
+/** What a single run needs from `CancelAlls`. */
 export interface CancelAllRunDeps {
   readonly journal: CommandJournal;
   readonly books: Pick<CommandBooks, 'listen'>;
@@ -50,13 +50,13 @@ interface Followed {
 }
 
 /**
- * One cancel-all, as the holder of its shard carries it out.
+ * One cancel-all, as its shard's holder carries it out.
  *
- * The orders of one account on one stream form a line with a window of its own, so that a venue
- * that does not answer holds up its own orders only. A cancel leaves the window with its first
- * attempt, and further attempts wait until every order of the line has had its first one.
- * Invariant: every submission has the key of its order or of its place, so that a cancel which is
- * asked for twice (by a restart, a takeover, a caller) is sent once.
+ * One account's orders on one stream form a line with its own window, so a silent venue holds up
+ * its own orders only. A cancel leaves the window with its first attempt, and further attempts wait
+ * until every order in the line has had its first one. Invariant: every submission has its order's
+ * or its place's key, so a cancel asked for twice (by a restart, a takeover, a caller) is sent
+ * once.
  */
 export class CancelAllRun {
   /**
@@ -66,7 +66,7 @@ export class CancelAllRun {
   private readonly results: (SubmitResult | undefined)[] = [];
   private readonly places = new Map<string, Followed>();
   private readonly stopped = new AbortController();
-  /** Orders, by their index in the list, and commands, of which nothing can be said yet. */
+  /** Orders by their index, and commands: nothing can be said about them yet. */
   private readonly unknown: Set<number | string>;
   private markAnswered: () => void = () => {};
   private readonly deps: CancelAllRunDeps;

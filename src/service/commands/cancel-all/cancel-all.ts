@@ -25,7 +25,7 @@ interface CancelAllsDeps extends CancelAllRunDeps {
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
-/** `onLanding`: where it is left out, an order that lands late is cancelled. */
+/** `onLanding`: if left out, an order landing late is cancelled. */
 export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
 type CancelAllOptions = Pick<
@@ -34,15 +34,14 @@ type CancelAllOptions = Pick<
 >;
 
 /**
- * Cancels every open order of an account of a shard, or of those that are named, or the selected
- * ones among them, with one command for each order.
+ * Cancels every open order in a shard's account, or in the named accounts, or the selected ones
+ * among them, with one command for each.
  *
- * States of a cancel-all: written down → in force (carried out by the present holder of its shard)
- * → ended, once each of its orders has its cancel and each of its places is settled.
- * Invariant: a key covers the orders that were open, and the places that were
- * unresolved, when the key was first seen. They are in the journal before the first
- * cancel. The same key again cancels nothing else, however late it comes. The answer
- * names every order of the scope that it knows may be open.
+ * States: written down → in force (carried out by the shard's present holder) → ended, once each
+ * order has its cancel and each place is settled. Invariant: a key covers the orders open, and the
+ * places unresolved, when it was first seen. They are in the journal before the first cancel. The
+ * same key again cancels nothing else, however late it comes. The answer names every order in the
+ * scope known to be open, perhaps.
  */
 export class CancelAlls {
   private readonly runs = new Map<string, { readonly run: CancelAllRun; readonly shard: number }>();
@@ -64,7 +63,7 @@ export class CancelAlls {
     for (const [id, { run, shard: of }] of this.runs) if (of === shard && this.runs.delete(id)) run.stop();
   }
 
-  /** Never rejects. Declined as a whole means that this call sent nothing. */
+  /** Never rejects. Declined as a whole means this call sent nothing. */
   async run(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
@@ -139,9 +138,9 @@ export class CancelAlls {
   }
 
   /**
-   * It is not known whether the cancel-all was written down, and this may be decided later than any
-   * read of it. So the same key is written again until the journal answers: then it is carried out
-   * in this term, and a caller that repeats the key finds it.
+   * Whether the cancel-all was written down is not known, and may be decided later than any read.
+   * So the same key is written again until the journal answers: then it is carried out in this
+   * term, and a caller repeating the key finds it.
    */
   private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
     const { journal, clock, random } = this.deps;

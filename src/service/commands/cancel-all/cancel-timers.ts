@@ -39,22 +39,18 @@ type CancelTimersOptions = Pick<CommandOptions, 'journalBackoff'> & { readonly s
 const again = { firstMs: 500, maxMs: 5_000 };
 
 /**
- * The dead man's switch: when a principal falls silent, the
- * open orders of its accounts are cancelled.
+ * The dead man's switch: when a principal falls silent, its accounts' open orders are cancelled.
  *
- * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal.
- * That cancel-all then stays in force until it is done, over restarts and takeovers.
- * Invariants: only the holder of the shard changes and fires timers, so its memory
- * has all of them. A timer fires with its own id as the key: fired again, by this
- * process or the next, it is the same cancel-all.
+ * A timer's states: armed → run out → ended, once a cancel-all for its account is in the journal.
+ * The cancel-all then stays in force until it is done, over restarts and takeovers. Invariants:
+ * only the shard's holder changes and fires timers, so its memory has them all. A timer fires with
+ * its own id as the key: fired again, by this process or the next, it is the same cancel-all.
  */
 export class CancelTimers {
   private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
-  /** Ids of the timers that have run out and have not ended. */
+  /** Timers run out and not ended, by id. */
   private readonly overdue = new Set<string>();
-  /**
-   * Rises when a change of the journal ends: timers that were read before it may be out of date.
-   */
+  /** Rises when a journal change ends: timers read before may be out of date. */
   private changes = 0;
   /** This shard's part of the gauges. */
   private shown = { armed: 0, overdue: 0 };
@@ -67,8 +63,8 @@ export class CancelTimers {
   }
 
   /**
-   * Takes up the timers of the journal, in the background: those that ran out
-   * while the shard had no holder fire at once.
+   * Takes up the journal's timers, in the background: those that ran out while the shard had no
+   * holder fire at once.
    */
   begin(term: Term): void {
     void this.takeUp(term);

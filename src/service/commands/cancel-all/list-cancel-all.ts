@@ -18,7 +18,7 @@ interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'namedOrders' | 'unseenPlaces'>;
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
-  /** Bounds the reads that all cancel-alls of the process make side by side. */
+  /** Bounds the reads all the process's cancel-alls make side by side. */
   readonly listWindow: Window;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
@@ -35,11 +35,11 @@ type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declin
 const pageSize = 500;
 
 /**
- * Lists everything that a cancel-all has to cover. The platform's lists of open orders are read
- * first, since a stream may have lost an order, or we may believe one ended that lives there; then
- * the places whose order was not seen yet, and the open orders, ours and the platform's.
- * `scope.only` selects among both. With the scope of the whole service, accounts that may not be
- * traded are listed separately. Rejects when the journal can't be read.
+ * Lists everything a cancel-all has to cover. The platform's open orders are read first: a stream
+ * may have lost an order, or we may believe one ended although it lives there. Then come the places
+ * without a known order, and the open orders, ours and the platform's. `scope.only` selects among
+ * both. For the whole service, accounts closed to trading are listed separately. Rejects when the
+ * journal can't be read.
  */
 export async function listCancelAll(
   deps: ListDeps,
@@ -84,9 +84,8 @@ export async function listCancelAll(
 }
 
 /**
- * Reads the open orders of every account on every stream on which it is followed, by the
- * platform's own lists. `unread`: the accounts that may still have open orders that are not
- * known. `shown`: by account. Never rejects.
+ * Reads every account's open orders on every followed stream, by the platform's own lists.
+ * `unread`: these accounts may have unknown open orders. `shown`: by account. Never rejects.
  */
 async function readAccounts(
   deps: ListDeps,
@@ -109,10 +108,7 @@ async function readAccounts(
   return { unread, shown };
 }
 
-/**
- * Which orders the platform calls open, and why the account may
- * have open orders that are not known, if so.
- */
+/** The platform's open orders, and why the account may have unknown ones, if so. */
 async function readAccount(
   { accounts, clock }: ListDeps,
   stream: Stream,
