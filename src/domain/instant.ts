@@ -33,8 +33,8 @@ const spelled = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:
 
 /**
  * An instant in the spelling of `parseInstant`, from any other one that leaves no doubt: an offset
- * without its colon or its minutes, small letters, a blank in place of T, no seconds, more than nine
- * fraction digits (cut). Undefined: it is none, or has no zone.
+ * without its colon or its minutes, small letters, a blank in place of T, no seconds, more than
+ * nine fraction digits (cut). Undefined: it is none, or has no zone.
  */
 export function respelledInstant(text: unknown): string | undefined {
   const found = typeof text === 'string' ? spelled.exec(text) : null;

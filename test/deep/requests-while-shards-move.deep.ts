@@ -80,7 +80,8 @@ it('a place for an account whose shard was just given away waits at its new proc
   const state = (await ask(`${description.control}/state?accountId=${moving}`)).text;
   expect(state.split(`"clOrdId":"${attempts[0]?.attemptId}"`)).toHaveLength(2);
 
-  // Every account of every cancel-all has a process, at either instance, while shards go to and fro.
+  // Every account of every cancel-all has a process, at either instance, while shards go to and
+  // fro.
   let moves = true;
   const answers: unknown[] = [];
   const sweeping = [one, two].map(async (service) => {

