@@ -190,7 +190,7 @@ async function theOnCallSettles(service: RunningService, commandId: string): Pro
   expect([listed.code, listed.err]).toEqual([0, '']);
   expect(listed.out).toContain(`tidemark command settle ${commandId} --outcome applied|rejected`);
   const shown = await runAgainst(url, ['command', 'show', commandId]);
-  expect(shown.out).toMatch(/^evidence +computed again: unknown, by answer$/m);
+  expect(shown.out).toMatch(/^evidence +computed again: unknown, since no answer says what became of it/m);
   const settled = await runAgainst(url, [
     'command',
     'settle',
@@ -203,7 +203,7 @@ async function theOnCallSettles(service: RunningService, commandId: string): Pro
   expect(settled).toMatchObject({ code: 0, out: `rejected  command ${commandId}\n` });
   expect((await runAgainst(url, ['command', 'ls', '--unresolved'])).out).toBe('No command is unresolved.\n');
   expect((await runAgainst(url, ['command', 'show', commandId])).out).toMatch(
-    /^evidence +computed again: rejected, by person$/m,
+    /^evidence +computed again: rejected, since a person settled it$/m,
   );
   const halted = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'a drill']);
   expect(halted.out).toContain('a drill');
