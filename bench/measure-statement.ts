@@ -15,11 +15,20 @@ export async function measureStatement({ cleanup, stack, build }: Bench): Promis
     const flags = ['--url', stack.postgres.url, '--seconds', String(seconds), '--batch-rows', String(rows)];
     const run = { cwd: build.root, timeout: 120_000, signal: ended.signal };
     const { stdout } = await promisify(execFile)(process.execPath, ['bench/write-path.ts', ...flags], run);
-    const { rowsPerSecond, nodeMicrosPerRow, batchP99Ms } = JSON.parse(stdout) as WritePathFigures;
+    const { rowsPerSecond, nodeMicrosPerRow, batchP99Ms, walBytesPerRow, logBytesPerRow } = JSON.parse(
+      stdout,
+    ) as WritePathFigures;
     figures.push(
       { name: `rows/s in batches of ${rows}`, value: rowsPerSecond },
       { name: `us of Node a row in batches of ${rows}`, value: nodeMicrosPerRow },
       { name: `ms p99 of a batch of ${rows}`, value: batchP99Ms },
+      // A build before these figures gives none.
+      ...(walBytesPerRow === undefined
+        ? []
+        : [
+            { name: `bytes of write-ahead log a row in batches of ${rows}`, value: walBytesPerRow },
+            { name: `bytes of the log a row in batches of ${rows}`, value: logBytesPerRow },
+          ]),
     );
   }
   return figures;

@@ -27,7 +27,7 @@ export async function readRealRows(databaseUrl: string, limit = 5000): Promise<R
     databaseUrl,
     `select o.stream, o.order_id, o.account_id, o.symbol, o.status, o.source_version, o.state::text as state,
             o.join_state::text as join_state, u.payload
-       from orders o join order_updates u using (stream, order_id, revision) limit ${limit}`,
+       from current_orders o cross join lateral (select payload from order_updates u where u.lane = o.lane and u.seq = o.seq limit 1) u limit ${limit}`,
   );
   return {
     rows: stored.map((row) => ({

@@ -51,6 +51,10 @@ export interface WritePathFigures {
   readonly batchP99Ms: number;
   /** This process, user and system. */
   readonly nodeMicrosPerRow: number;
+  /** Of the write-ahead log, page images and all else that the server writes meanwhile included. */
+  readonly walBytesPerRow: number;
+  /** On the disk, of the log with its indexes. */
+  readonly logBytesPerRow: number;
 }
 
 /**
@@ -76,16 +80,25 @@ export async function measureWritePath(options: WritePathOptions): Promise<Write
  * Orders as if each had been seen once, written by the server itself: a million of them in seconds.
  */
 async function fill(url: string, { orders = defaultOrders, idle = 0, rows = [] }: WritePathOptions): Promise<void> {
-  const { head } = rows[0] ?? sample(0);
+  const { head, update } = rows[0] ?? sample(0);
+  const every = 1 + Math.round(idle / orders);
+  // The idle ones keep their state in `orders`, as after a move; the others' is in the log.
   await onServer(
     url,
-    `insert into public.orders (stream, order_id, lane, account_id, symbol, status, revision, source_version, state, join_state)
-     select $1, $2 || case when n % $10 = 0 then lpad((n / $10)::text, 12, '0') else 'idle-' || n end, 0, $3, $4, $5, 1, $6::bigint, $7::json, $8::json
-     from generate_series(0, $9::int * $10::int - 1) n`,
+    `insert into public.orders (stream, order_id, lane, account_id, symbol, status, revision, source_version, join_state, state, seq)
+     select $1, $2 || case when n % $9 = 0 then lpad((n / $9)::text, 12, '0') else 'idle-' || n end, 0, $3, $4, $5, 1, $6::bigint, $7::json,
+       case when n % $9 > 0 then $10::json end, case when n % $9 = 0 then nextval('public.order_updates_seq') end
+     from generate_series(0, $8::int * $9::int - 1) n`,
     [
-      ...[head.stream, idPrefix, head.accountId, head.symbol, head.status, head.sourceVersion, head.state, head.join],
-      ...[orders, 1 + Math.round(idle / orders)],
+      ...[head.stream, idPrefix, head.accountId, head.symbol, head.status, head.sourceVersion, head.join],
+      ...[orders, every, head.state],
     ],
+  );
+  await onServer(
+    url,
+    `insert into public.order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload)
+     select seq, lane, 0, stream, order_id, account_id, revision, $1 from public.orders where seq is not null`,
+    [update.payload],
   );
   await onServer(url, 'vacuum analyze public.orders');
   await onServer(url, 'checkpoint');
@@ -139,17 +152,34 @@ async function measure(
       return performance.now() - startMs;
     };
     for (let i = 0; i < 20; i += 1) await apply();
-    return { ...(await twoDeep(apply, { seconds, batchRows })), payloadBytes: meanPayloadBytes(texts) };
+    const before = await written(pool);
+    const figures = await twoDeep(apply, { seconds, batchRows });
+    const after = await written(pool);
+    return {
+      ...figures,
+      payloadBytes: meanPayloadBytes(texts),
+      walBytesPerRow: Math.round((after.wal - before.wal) / figures.rows),
+      logBytesPerRow: Math.round((after.log - before.log) / figures.rows),
+    };
   } finally {
     await store.close();
     await pool.end();
   }
 }
 
+/** Bytes of the write-ahead log, and of the log of updates with its indexes. */
+async function written(pool: pg.Pool): Promise<{ readonly wal: number; readonly log: number }> {
+  const { rows } = await pool.query<{ wal: string; log: string }>(
+    `select pg_current_wal_lsn() - '0/0' as wal,
+       (select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'public.order_updates'::regclass) as log`,
+  );
+  return { wal: Number(rows[0]?.wal), log: Number(rows[0]?.log) };
+}
+
 async function twoDeep(
   apply: () => Promise<number>,
   { seconds, batchRows }: { readonly seconds: number; readonly batchRows: number },
-): Promise<Omit<WritePathFigures, 'payloadBytes'>> {
+): Promise<Pick<WritePathFigures, 'rowsPerSecond' | 'rows' | 'batchP50Ms' | 'batchP99Ms' | 'nodeMicrosPerRow'>> {
   const batchMs: number[] = [];
   const cpu = process.cpuUsage();
   const startMs = performance.now();

@@ -333,6 +333,13 @@ CREATE UNIQUE INDEX limits_one_per_scope ON public.limits USING btree (COALESCE(
 grant delete, insert, select, update to tidemark_app
 grant select to tidemark_reader
 
+table moved_states
+  from_seq bigint not null
+  lane integer not null
+  seq bigint not null
+  constraint moved_states_from_seq_lane_pk PRIMARY KEY (from_seq, lane)
+grant select to tidemark_reader
+
 table order_bindings
   stream text not null
   order_id text not null
@@ -356,6 +363,8 @@ table order_updates range (seq)
   revision bigint not null
   payload text not null
   recorded_at timestamp with time zone not null default now()
+  before_seq bigint
+  before_lane integer
   constraint order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
 grant select to tidemark_app
 grant select to tidemark_reader
@@ -371,7 +380,7 @@ table orders with (fillfactor=80)
   revision bigint not null
   reduced_from bigint not null default 0
   source_version bigint
-  state json not null
+  state json
   join_state json not null
   updated_at timestamp with time zone not null default now()
   closed_changed_at timestamp with time zone generated always as (
@@ -379,6 +388,10 @@ CASE
     WHEN (status = ANY (ARRAY['filled'::text, 'replaced'::text, 'canceled'::text, 'expired'::text, 'rejected'::text])) THEN updated_at
     ELSE NULL::timestamp with time zone
 END) stored
+  seq bigint
+  before_seq bigint
+  before_lane integer
+  constraint orders_has_state CHECK (((state IS NOT NULL) OR (seq IS NOT NULL)))
   constraint orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
 CREATE INDEX orders_by_account ON public.orders USING btree (account_id, stream, is_open, order_id)
 CREATE INDEX orders_closed ON public.orders USING btree (account_id, stream, closed_changed_at, order_id) WHERE (closed_changed_at IS NOT NULL)
@@ -537,7 +550,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[])
+CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], h_update bigint[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_before bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -545,36 +558,48 @@ CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_
 AS $function$
 DECLARE
   v_rows bigint;
-  v_last bigint;
+  v_seqs bigint[];
+  v_before_seq bigint[];
+  v_before_lane integer[];
 BEGIN
   PERFORM public.enter_lane(p_lane, p_epoch, p_number);
-
-  IF cardinality(u_stream) > 0 THEN
-    INSERT INTO public.order_updates (lane, batch, stream, order_id, account_id, revision, payload)
-    SELECT p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload
-    FROM unnest(u_stream, u_order_id, u_account_id, u_revision, u_payload)
-      WITH ORDINALITY AS u(stream, order_id, account_id, revision, payload, place)
-    ORDER BY u.place;
-    v_last := currval('public.order_updates_seq');
-  END IF;
+  SELECT array_agg(nextval('public.order_updates_seq')) INTO v_seqs FROM generate_series(1, cardinality(u_stream));
 
   -- Compare and set on the revision that the new state was made from (0: a new order). If another revision is stored, the caller worked from an old state, or another
   -- lane follows the account as well. Then the whole batch is refused, and the states are read again. The revision comes in a column, because ON CONFLICT sees no other
   -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
   IF cardinality(h_stream) > 0 THEN
-    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
-    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state
-    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state)
-      AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
-    ON CONFLICT (stream, order_id) DO UPDATE SET
-      symbol = excluded.symbol, status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
-      state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
-    WHERE o.revision = excluded.reduced_from;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    WITH written AS (
+      INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, seq)
+      SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state, v_seqs[h.update]
+      FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update)
+        AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, update)
+      -- Without an update only the join's memory changed: the state stays where it is. (It is given, because the row that was to be inserted is checked before the conflict.)
+      ON CONFLICT (stream, order_id) DO UPDATE SET
+        symbol = excluded.symbol, status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
+        lane = CASE WHEN excluded.seq IS NULL THEN o.lane ELSE excluded.lane END, seq = coalesce(excluded.seq, o.seq),
+        state = CASE WHEN excluded.seq IS NOT NULL THEN NULL WHEN excluded.revision = o.revision THEN o.state ELSE excluded.state END,
+        join_state = excluded.join_state, updated_at = excluded.updated_at, before_seq = o.seq, before_lane = o.lane
+      WHERE o.revision = excluded.reduced_from
+      RETURNING o.before_seq, o.before_lane)
+    -- In the order of the heads: rows are written, and returned, one after the other.
+    SELECT count(*), array_agg(w.before_seq), array_agg(w.before_lane) INTO v_rows, v_before_seq, v_before_lane FROM written w;
     IF v_rows <> cardinality(h_stream) THEN
       RAISE EXCEPTION '% of % heads were not reduced from what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
         USING ERRCODE = 'TM003';
     END IF;
+  END IF;
+
+  IF cardinality(u_stream) > 0 THEN
+    -- A revision is given once: by the comparison above, and because each row of an order is one above the row before it.
+    IF EXISTS (SELECT FROM unnest(u_revision, u_before) AS u(revision, before)
+      WHERE u.revision <> 1 + CASE WHEN u.before > 0 THEN u_revision[u.before] ELSE h_reduced_from[-u.before] END) THEN
+      RAISE EXCEPTION 'an update does not follow the one before it' USING ERRCODE = '23505';
+    END IF;
+    INSERT INTO public.order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload, before_seq, before_lane)
+    SELECT u.seq, p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload,
+      CASE WHEN u.before > 0 THEN v_seqs[u.before] ELSE v_before_seq[-u.before] END, CASE WHEN u.before > 0 THEN p_lane ELSE v_before_lane[-u.before] END
+    FROM unnest(v_seqs, u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload) AS u(seq, stream, order_id, account_id, revision, before, payload);
   END IF;
 
   IF cardinality(q_stream) > 0 THEN
@@ -584,12 +609,12 @@ BEGIN
       AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);
   END IF;
 
-  RETURN v_last;
+  RETURN v_seqs[cardinality(u_stream)];
 END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[], b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[])
+CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], h_update bigint[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_before bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[], b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -600,8 +625,8 @@ DECLARE
 BEGIN
   v_last := public.apply_batch(
     p_lane, p_epoch, p_number,
-    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state,
-    u_stream, u_order_id, u_account_id, u_revision, u_payload,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update,
+    u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
   -- An order is bound once: the first row stays.
   INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
@@ -969,8 +994,8 @@ AS $function$
   LEFT JOIN public.orders o USING (stream, order_id)
   WHERE u.generation > now.generation
     OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
-      SELECT FROM public.order_updates l
-      WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
+      SELECT FROM public.order_chain(u.stream, u.order_id, u.revision - 1) c JOIN public.order_updates l ON l.lane = c.lane AND l.seq = c.seq
+      WHERE c.revision = u.revision AND l.payload <> u.payload))
 $function$
 
 CREATE OR REPLACE FUNCTION public.drop_log_partition(p_retention interval)
@@ -982,44 +1007,26 @@ CREATE OR REPLACE FUNCTION public.drop_log_partition(p_retention interval)
 AS $function$
 DECLARE
   v_name text;
-  v_until bigint;
-  v_newest timestamptz;
-  v_kept boolean;
-  v_last bigint;
+  v_from bigint;
   v_held text[];
-  v record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
-  SELECT p.name, p.until_seq INTO v_name, v_until FROM public.log_partitions() p LIMIT 1;
-  SELECT last_value INTO v_last FROM public.order_updates_seq;
-  -- A partition that may still get rows stays.
-  IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
+  SELECT p.name, p.from_seq INTO v_name, v_from FROM public.passed_log_partition(p_retention) p;
+  IF v_name IS NULL THEN
     RETURN NULL;
   END IF;
-  EXECUTE format('SELECT max(u.recorded_at) FROM public.lanes l CROSS JOIN LATERAL (
-    SELECT recorded_at FROM public.%I p WHERE p.lane = l.lane ORDER BY p.seq DESC LIMIT 1) AS u', v_name) INTO v_newest;
-  IF v_newest > clock_timestamp() - p_retention THEN
-    RETURN NULL;
-  END IF;
-  -- A cursor that never saved a position has passed nothing. The lock waits for a batch that has rows here and is not committed: it would not be seen.
-  FOR v IN
-    SELECT l.lane, min(coalesce(r.seq, 0)) AS passed
-    FROM public.lanes l CROSS JOIN (VALUES ('log'), ('state')) AS c(cursor)
-    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor
-    GROUP BY l.lane HAVING min(coalesce(r.seq, 0)) < v_until - 1
-  LOOP
-    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
-    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I WHERE lane = $1 AND seq > $2)', v_name) INTO v_kept USING v.lane, v.passed;
-    IF v_kept THEN
-      RETURN NULL;
-    END IF;
-  END LOOP;
   v_held := public.log_holders(v_name);
   PERFORM pg_sleep(0.3);
   IF v_held && public.log_holders(v_name) THEN
     RETURN NULL;
   END IF;
+  -- From here on no row can be added to it.
+  EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
+  IF (SELECT l.lane FROM public.lane_to_move(v_name, v_from) l) IS NOT NULL THEN
+    RETURN NULL;
+  END IF;
   EXECUTE format('DROP TABLE public.%I', v_name);
+  DELETE FROM public.moved_states m WHERE m.from_seq = v_from;
   RETURN v_name;
 END
 $function$
@@ -1094,7 +1101,6 @@ BEGIN
   WHILE (SELECT count(*) FROM public.log_partitions() p WHERE p.from_seq > v_seq) < p_ahead LOOP
     v_name := 'order_updates_' || v_from;
     EXECUTE format('CREATE TABLE public.%I (LIKE public.order_updates INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_name);
-    EXECUTE format('ALTER TABLE public.%I ADD UNIQUE (stream, order_id, revision)', v_name);
     EXECUTE format('ALTER TABLE public.order_updates ATTACH PARTITION public.%I FOR VALUES FROM (%s) TO (%s)',
       v_name, v_from, v_from + p_rows);
     v_made := v_made || v_name;
@@ -1185,7 +1191,7 @@ BEGIN
         c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
       END AS value
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
-    JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
+    JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
     CROSS JOIN LATERAL (SELECT json_array_length(coalesce(s.instrument -> 'legs', '[]')), CASE
       WHEN s.instrument ->> 'kind' <> 'option' THEN 1
@@ -1327,6 +1333,25 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, OUT lane integer, OUT moved bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+DECLARE
+  v_newest bigint;
+BEGIN
+  LOOP
+    EXECUTE format('SELECT p.lane FROM public.%I p WHERE p.lane > $1 ORDER BY p.lane LIMIT 1', p_name) INTO lane USING coalesce(lane, -1);
+    EXIT WHEN lane IS NULL;
+    EXECUTE format('SELECT p.seq FROM public.%I p WHERE p.lane = $1 ORDER BY p.seq DESC LIMIT 1', p_name) INTO v_newest USING lane;
+    moved := coalesce((SELECT m.seq FROM public.moved_states m WHERE m.from_seq = p_from_seq AND m.lane = lane_to_move.lane), 0);
+    EXIT WHEN moved < v_newest;
+  END LOOP;
+END
+$function$
+
 CREATE OR REPLACE FUNCTION public.limit_reading(p_limit text, p_bound text, p_broken boolean, p_value text, p_why text DEFAULT NULL::text, p_needs_quote boolean DEFAULT NULL::boolean)
  RETURNS json
  LANGUAGE plpgsql
@@ -1412,6 +1437,59 @@ BEGIN
     AND (v_prior.state = 'unknown' AND v_prior.presumed_absent OR v_prior.state = 'conflict' AND v_prior.kind = 'replace'
       AND v_prior.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
     AND NOT (v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id))) IS TRUE;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.move_order_states(p_retention interval, p_rows integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '250ms'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  v_name text;
+  v_from bigint;
+  v_lane integer;
+  v_moved bigint;
+  v_seqs bigint[];
+  v_streams text[];
+  v_ids text[];
+  v_held bigint;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtext('tidemark'), hashtext('moved_states')) THEN
+    RETURN 0;
+  END IF;
+  SELECT p.name, p.from_seq INTO v_name, v_from FROM public.passed_log_partition(p_retention) p;
+  IF v_name IS NULL THEN
+    RETURN 0;
+  END IF;
+  SELECT l.lane, l.moved INTO v_lane, v_moved FROM public.lane_to_move(v_name, v_from) l;
+  IF v_lane IS NULL THEN
+    RETURN 0;
+  END IF;
+  EXECUTE format('SELECT array_agg(u.seq), array_agg(u.stream), array_agg(u.order_id) FROM (
+    SELECT p.seq, p.stream, p.order_id FROM public.%I p WHERE p.lane = $1 AND p.seq > $2 ORDER BY p.seq LIMIT $3) AS u', v_name)
+    INTO v_seqs, v_streams, v_ids USING v_lane, v_moved, p_rows;
+  WITH held AS MATERIALIZED (
+    SELECT o.stream, o.order_id FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
+    JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
+    WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
+    FOR NO KEY UPDATE OF o SKIP LOCKED
+  )
+  UPDATE public.orders o SET state = c.state FROM held h
+  JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
+  WHERE o.stream = h.stream AND o.order_id = h.order_id;
+  SELECT min(u.seq) INTO v_held FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
+  JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
+  WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL;
+  INSERT INTO public.moved_states AS m (from_seq, lane, seq) VALUES (v_from, v_lane, coalesce(v_held - 1, v_seqs[cardinality(v_seqs)]))
+  ON CONFLICT (from_seq, lane) DO UPDATE SET seq = excluded.seq;
+  RETURN cardinality(v_seqs);
 END
 $function$
 grant execute to tidemark_app
@@ -1600,6 +1678,27 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.order_chain(p_stream text, p_order_id text, p_above bigint)
+ RETURNS TABLE(lane integer, seq bigint, revision bigint, before_seq bigint)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+DECLARE
+  v_before_lane integer;
+BEGIN
+  SELECT o.lane, o.seq INTO v_before_lane, before_seq FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
+  WHILE before_seq IS NOT NULL LOOP
+    SELECT u.lane, u.seq, u.revision, u.before_seq, u.before_lane INTO lane, seq, revision, before_seq, v_before_lane
+    FROM public.order_updates u WHERE u.lane = v_before_lane AND u.seq = order_chain.before_seq;
+    EXIT WHEN NOT FOUND OR revision <= p_above;
+    RETURN NEXT;
+  END LOOP;
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
+
 CREATE OR REPLACE FUNCTION public.order_status_of(c commands)
  RETURNS text
  LANGUAGE plpgsql
@@ -1611,6 +1710,47 @@ BEGIN
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.passed_log_partition(p_retention interval)
+ RETURNS TABLE(name text, from_seq bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '250ms'
+AS $function$
+DECLARE
+  v_until bigint;
+  v_newest timestamptz;
+  v_kept boolean;
+  v_last bigint;
+  v record;
+BEGIN
+  SELECT p.name, p.from_seq, p.until_seq INTO name, from_seq, v_until FROM public.log_partitions() p LIMIT 1;
+  SELECT last_value INTO v_last FROM public.order_updates_seq;
+  -- A partition that may still get rows stays.
+  IF name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
+    RETURN;
+  END IF;
+  EXECUTE format('SELECT max(u.recorded_at) FROM public.lanes l CROSS JOIN LATERAL (
+    SELECT recorded_at FROM public.%I p WHERE p.lane = l.lane ORDER BY p.seq DESC LIMIT 1) AS u', name) INTO v_newest;
+  IF v_newest > clock_timestamp() - p_retention THEN
+    RETURN;
+  END IF;
+  -- A cursor that never saved a position has passed nothing.
+  FOR v IN
+    SELECT l.lane, min(coalesce(r.seq, 0)) AS passed
+    FROM public.lanes l CROSS JOIN (VALUES ('log'), ('state')) AS c(cursor)
+    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor
+    GROUP BY l.lane HAVING min(coalesce(r.seq, 0)) < v_until - 1
+  LOOP
+    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', name);
+    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I WHERE lane = $1 AND seq > $2)', name) INTO v_kept USING v.lane, v.passed;
+    IF v_kept THEN
+      RETURN;
+    END IF;
+  END LOOP;
+  RETURN NEXT;
+END
+$function$
 
 CREATE OR REPLACE FUNCTION public.preview_command(p json)
  RETURNS json

@@ -45,8 +45,15 @@ export function encodeUpdate(parts: UpdateParts): string {
 }
 
 /**
- * The normalised order as JSON: `state` in Postgres, `order` on Kafka. Equal orders give equal
- * text.
+ * The order in a payload: its last field, cut out. Inside a string no quote is bare, and no other
+ * field has this name, so the first `"order":` is that field's beginning.
+ */
+export function orderJsonOf(payload: string): string {
+  return payload.slice(payload.indexOf('"order":') + '"order":'.length, -1);
+}
+
+/**
+ * The normalised order as JSON, which is `order` in the payload. Equal orders give equal text.
  */
 export function encodeOrder(order: Order): string {
   return JSON.stringify(order);

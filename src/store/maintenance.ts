@@ -5,6 +5,11 @@ interface MaintainLogOptions {
   /** Rows in each partition made from now on. */
   readonly partitionRows: number;
   readonly retentionMs: number;
+  /**
+   * Waits between two steps of moving states. False: no more in this round. Left out: they follow
+   * one another.
+   */
+  readonly pause?: () => Promise<boolean>;
 }
 
 interface MaintainedLog {
@@ -16,14 +21,21 @@ interface MaintainedLog {
 }
 
 /**
+ * Rows of the log in one step of moving states. A step takes 5 to 20 ms, and a batch that writes
+ * one of its orders waits no longer.
+ */
+const rowsInStep = 1_000;
+
+/**
  * Makes the log's partitions two ahead. Drops a partition if its newest row is older than the
- * retention and every lane's cursors have passed it. To be called by a timer, from any process: the
+ * retention and every lane's cursors have passed it, once the newest states in it were moved into
+ * `orders`. To be called by a timer, from any process: the
  * database lets one at a time work. A partition in use stays until the next call. Rejects when the
  * database can't be reached.
  */
 export async function maintainLog(
   pool: Pool,
-  { partitionRows, retentionMs }: MaintainLogOptions,
+  { partitionRows, retentionMs, pause }: MaintainLogOptions,
 ): Promise<MaintainedLog> {
   // First, and in its own statement: without a partition the lane stands still. Without a drop only
   // the disk fills.
@@ -32,6 +44,7 @@ export async function maintainLog(
   ]);
   const dropped: string[] = [];
   for (;;) {
+    if (!(await moveStates(pool, retentionMs, pause))) break;
     const name = await dropPartition(pool, retentionMs);
     if (name === null) break;
     dropped.push(name);
@@ -43,16 +56,39 @@ export async function maintainLog(
   return { made: rows[0]?.made ?? [], dropped, forgotten: rowCount ?? 0 };
 }
 
+/** False: `pause` ended it, and some states may still be in the oldest partition alone. */
+async function moveStates(pool: Pool, retentionMs: number, pause: MaintainLogOptions['pause']): Promise<boolean> {
+  for (;;) {
+    const looked = await unlessLocked(async () => {
+      const { rows } = await pool.query<{ looked: number }>(
+        `select public.move_order_states($1 * interval '1 millisecond', $2) as looked`,
+        [retentionMs, rowsInStep],
+      );
+      return rows[0]?.looked;
+    });
+    if (looked === undefined || looked === 0) return true;
+    if (pause !== undefined && !(await pause())) return false;
+  }
+}
+
 /** Null: there is none to drop, or another session holds it at the moment. */
 async function dropPartition(pool: Pool, retentionMs: number): Promise<string | null> {
-  try {
+  const name = await unlessLocked(async () => {
     const { rows } = await pool.query<{ name: string | null }>(
       `select public.drop_log_partition($1 * interval '1 millisecond') as name`,
       [retentionMs],
     );
-    return rows[0]?.name ?? null;
+    return rows[0]?.name;
+  });
+  return name ?? null;
+}
+
+/** Undefined: another session holds a table that the statement needs. */
+async function unlessLocked<T>(statement: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await statement();
   } catch (error) {
-    if (sqlstateOf(error) === '55P03') return null;
+    if (sqlstateOf(error) === '55P03') return undefined;
     throw error;
   }
 }

@@ -101,7 +101,7 @@ it('consumers keep the right state over a restore of an older copy', async () =>
   );
 
   const stored = await world.query<{ key: string; state: string }>(
-    `select stream || ':' || order_id as key, state::text as state from orders`,
+    `select stream || ':' || order_id as key, state::text as state from current_orders`,
   );
   for (const topic of [world.topics.updates, world.topics.state]) {
     const kept = await consume(world, topic);

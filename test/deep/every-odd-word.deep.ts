@@ -96,7 +96,7 @@ async function expectOrdersOf(world: World, description: SandboxDescription, acc
         .split('\n')
         .map(parseTruth);
       const rows = await world.query<{ key: string; state: never; version: string | null }>(
-        `select order_id as key, state, source_version::text as version from orders where account_id = $1`,
+        `select order_id as key, state, source_version::text as version from current_orders where account_id = $1`,
         [accountId],
       );
       const stored = new Map(rows.map(({ key, state, version }) => [key, { order: state, sourceVersion: version }]));
@@ -166,7 +166,7 @@ it(
     await expectStateTopicWhole(world);
     expect(await world.query('select stream, reason, detail, raw from quarantine')).toEqual([]);
     const takenBack = await world.query(
-      "select order_id from orders where order_id = any($1::text[]) and state ->> 'status' in ('new', 'partially_filled')",
+      "select order_id from current_orders where order_id = any($1::text[]) and state ->> 'status' in ('new', 'partially_filled')",
       [surprises.takenBack],
     );
     expect(takenBack).toHaveLength(surprises.takenBack.length);

@@ -32,7 +32,7 @@ interface Order {
 
 async function order({ world }: Scene, orderId: string): Promise<Order | undefined> {
   const [found] = await world.query<Order>(
-    'select status, revision::text, source_version::text as version, state from orders where order_id = $1',
+    'select status, revision::text, source_version::text as version, state from current_orders where order_id = $1',
     [orderId],
   );
   return found;

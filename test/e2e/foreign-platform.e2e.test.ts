@@ -42,7 +42,7 @@ it('a platform that nobody here wrote, and that differs in all that the contract
   await service.waitLive();
   const stored = async () =>
     world.query<{ order_id: string; status: string; source_version: string | null; state: { extra?: object } }>(
-      'select order_id, status, source_version::text, state from orders order by order_id',
+      'select order_id, status, source_version::text, state from current_orders order by order_id',
     );
   expect((await stored()).map(({ order_id: id }) => id)).toEqual(rows.map(({ id }) => id).sort());
   expect((await stored()).find(({ order_id: id }) => id === 'P0')).toMatchObject({

@@ -10,13 +10,17 @@ type Rig = Awaited<ReturnType<typeof storeRig>>;
 /** One batch of the next revisions of some orders, on top of `known`, which it moves on. */
 function nextBatch(random: Random, known: Map<string, number>): { heads: HeadRow[]; updates: UpdateRow[] } {
   const touched = orderIds.filter(() => random.next() < 0.3);
+  const before = new Map(known);
   const updates = touched.flatMap((orderId) => {
     const from = known.get(orderId) ?? 0;
     const to = from + 1 + Math.floor(random.next() * 2);
     known.set(orderId, to);
     return Array.from({ length: to - from }, (_, i) => update(orderId, from + 1 + i));
   });
-  return { heads: touched.map((orderId) => head(orderId, known.get(orderId) ?? 0)), updates };
+  return {
+    heads: touched.map((orderId) => head(orderId, known.get(orderId) ?? 0, { reducedFrom: before.get(orderId) ?? 0 })),
+    updates,
+  };
 }
 
 /**

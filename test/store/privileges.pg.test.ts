@@ -44,7 +44,7 @@ import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
-import { batch, quarantined } from '../support/orders/store-rig.ts';
+import { batch, quarantined, update } from '../support/orders/store-rig.ts';
 import { freeShards, takeShards } from '../support/orders/take-shards.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { freshDatabase } from '../support/servers/database.ts';
@@ -77,7 +77,8 @@ describe('the service as a mere member of tidemark_app', () => {
     const lanes = new PostgresLaneStore({ pool, random: systemRandom });
     expect(await lanes.acquire(0, 'app', 6_000)).toMatchObject({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
     expect(await lanes.renew(0, 1n)).toBe('renewed');
-    const first = batch(1n, 1, [['a', 1]], { quarantine: [quarantined()] });
+    const payload = '{"order":{"updatedAt":"2026-11-21T14:31:07.654321Z"}}';
+    const first = batch(1n, 1, [['a', 1]], { updates: [update('a', 1, { payload })], quarantine: [quarantined()] });
     expect((await store.applyBatch(first)).kind).toBe('committed');
     expect((await store.readHeads(['prediction:a'])).size).toBe(1);
     expect(await lanes.reclaim(0, 1n)).toEqual({ epoch: 2n, batch: 1n, generation: 1 });
@@ -351,8 +352,8 @@ describe('a member of tidemark_reader', () => {
       'select ensure_log_partitions(1)',
       "select drop_log_partition('0')",
       'select enter_lane(0, 1, 1)',
-      `select apply_batch(0, 1, 1, ${Array(22).fill('null').join(', ')})`,
-      `select apply_batch_with_bindings(0, 1, 1, ${Array(27).fill('null').join(', ')})`,
+      `select apply_batch(0, 1, 1, ${Array(24).fill('null').join(', ')})`,
+      `select apply_batch_with_bindings(0, 1, 1, ${Array(29).fill('null').join(', ')})`,
       "select open_command(0, 1, '{}')",
       "select open_cancel_all(0, 1, '{}')",
       "select mark_sending(0, 1, 'tm-1', 1)",

@@ -42,11 +42,12 @@ export interface Acknowledged {
 /** Compares the database with the topics for one order. Pure. */
 export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[] {
   const key = `${order.stream}:${order.orderId}`;
-  const { revision, newest, holes } = order;
+  const { revision, newest, holes, stateless } = order;
   const findings: AuditFinding[] = [];
   const found = (hop: Hop, detail: string) => findings.push({ hop, key, detail });
   if (newest !== undefined && newest.revision !== revision)
     found('log', `the order is at revision ${revision}, and its newest row in the log at ${newest.revision}`);
+  if (stateless) found('log', 'its newest row, which has its state, is not in the log');
   if (holes > 0) found('log', `${holes} of its revisions ${holes === 1 ? 'is' : 'are'} not in the log`);
 
   const ahead = [topics.updates, topics.state].find((at) => at !== undefined && isAhead(at, order));

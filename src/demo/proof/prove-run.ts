@@ -166,7 +166,7 @@ async function ordersUnlikeTruth(
 
 async function readOrders(pool: Pool, keys: readonly string[]): Promise<Map<string, StoredOrder>> {
   const { rows } = await pool.query<{ key: string; state: Order; source_version: string | null }>(
-    `select stream || ':' || order_id as key, state, source_version::text from public.orders
+    `select stream || ':' || order_id as key, state, source_version::text from public.current_orders
      where (stream, order_id) in (select split_part(k, ':', 1), substr(k, strpos(k, ':') + 1) from unnest($1::text[]) k)`,
     [keys],
   );

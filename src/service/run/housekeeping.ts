@@ -35,6 +35,12 @@ interface HousekeepingOptions {
 const maxUndealt = 20_000;
 
 /**
+ * Between two steps of moving states out of an old partition: at most 40,000 rows of the log a
+ * second, more than are written.
+ */
+const betweenStepsMs = 25;
+
+/**
  * Every running process's regular work: the log's partitions, the commands' outbox, and the gauges
  * that only the database knows. Work that fails is tried again in the next round.
  */
@@ -89,7 +95,11 @@ export class Housekeeping implements Service {
   }
 
   private async maintain(): Promise<void> {
-    const { made, dropped } = await maintainLog(this.deps.pool, this.options);
+    const pause = async () => {
+      await this.deps.clock.sleep(betweenStepsMs, this.over.signal);
+      return !this.over.signal.aborted;
+    };
+    const { made, dropped } = await maintainLog(this.deps.pool, { ...this.options, pause });
     if (made.length + dropped.length > 0) this.deps.log.info({ made, dropped }, 'partitions of the log');
   }
 

@@ -18,8 +18,13 @@ export interface AuditedOrder {
     readonly generation: number;
     readonly recordedMs: number;
   };
-  /** How many revisions the log lacks between its oldest and its newest row. */
+  /**
+   * How many revisions the log lacks between its oldest and its newest row. A chain that ends
+   * within the log counts as one: what is below cannot be told.
+   */
   readonly holes: number;
+  /** Neither the log nor the orders table has its newest state. */
+  readonly stateless: boolean;
 }
 
 interface AuditRow {
@@ -32,9 +37,10 @@ interface AuditRow {
   readonly generation: string | null;
   readonly recorded_ms: string | null;
   readonly holes: string | null;
+  readonly stateless: boolean;
 }
 
-/** Orders on one page: two index look-ups for each order, well within a statement's deadline. */
+/** Orders on one page: an index look-up for each row of each order in the log. */
 const pageRows = 1_000;
 
 /**
@@ -46,16 +52,17 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
   for (;;) {
     const { rows } = await pool.query<AuditRow>(
       `with page as (
-         select stream, order_id, revision from public.orders where (stream, order_id) > ($1, $2) order by stream, order_id limit $3
-       )
-       select p.stream, p.order_id, p.revision, n.revision as newest, n.lane, n.seq, n.generation, n.recorded_ms, n.revision - c.oldest + 1 - c.kept as holes
-       from page p
+         select stream, order_id, lane, seq, revision, state is null as in_log from public.orders where (stream, order_id) > ($1, $2) order by stream, order_id limit $3
+       ), kept as materialized (select min(from_seq) as from_seq from public.log_partitions())
+       select p.stream, p.order_id, p.revision, n.revision as newest, n.lane, n.seq, n.generation, n.recorded_ms, p.in_log and n.seq is null as stateless,
+         abs(n.revision - c.oldest + 1 - c.rows) + case when c.below >= k.from_seq then 1 else 0 end as holes
+       from page p cross join kept k
        left join lateral (
          select u.revision, u.lane, u.seq, substring(left(u.payload, 1200) from '"generation":([0-9]+)') as generation, extract(epoch from u.recorded_at) * 1000 as recorded_ms
-         from public.order_updates u where u.stream = p.stream and u.order_id = p.order_id order by u.revision desc limit 1
+         from public.order_updates u where u.lane = p.lane and u.seq = p.seq limit 1
        ) n on true
        left join lateral (
-         select min(u.revision) as oldest, count(*) as kept from public.order_updates u where u.stream = p.stream and u.order_id = p.order_id
+         select min(u.revision) as oldest, count(*) as rows, (array_agg(u.before_seq order by u.revision))[1] as below from public.order_chain(p.stream, p.order_id, 0) u
        ) c on true
        order by p.stream, p.order_id`,
       [...after, pageRows],
@@ -89,6 +96,7 @@ function toAudited({
   generation,
   recorded_ms,
   holes,
+  stateless,
 }: AuditRow): AuditedOrder {
   const found = newest !== null && {
     newest: {
@@ -99,7 +107,7 @@ function toAudited({
       recordedMs: Number(recorded_ms),
     },
   };
-  return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
+  return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0), stateless };
 }
 
 /**
@@ -156,11 +164,9 @@ export async function newestPayloads(pool: Pool, keys: readonly string[]): Promi
   const { rows } = await pool.query<PayloadRow>(
     `select k.key, o.revision, o.source_version, o.state::text as state, o.join_state::text as join_state, o.updated_at, l.generation, u.payload
      from unnest($1::text[]) as k(key)
-     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
+     join public.current_orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
      join public.lanes l on l.lane = o.lane
-     left join lateral (
-       select payload from public.order_updates u where u.stream = o.stream and u.order_id = o.order_id and u.revision = o.revision limit 1
-     ) u on true`,
+     left join lateral (select payload from public.order_updates u where u.lane = o.lane and u.seq = o.seq limit 1) u on true`,
     [textArray(keys)],
   );
   return new Map(rows.map((row) => [row.key, row.payload ?? payloadOf(row)]));

@@ -142,7 +142,7 @@ const text = `
   left join (
     select b.attempt_id, b.command_id, b.order_id
     from page p join public.order_bindings b on b.command_id = p.command_id and b.matches
-    left join public.orders o on o.stream = b.stream and o.order_id = b.order_id
+    left join public.current_orders o on o.stream = b.stream and o.order_id = b.order_id
     left join public.attempts a on a.attempt_id = b.attempt_id
     cross join lateral (select
       o.state ->> 'cumQty' <> '0' or (o.state ->> 'certainty' = 'certain' and o.status not in ('pending_new', 'unknown', 'rejected')) as taken,
@@ -187,8 +187,8 @@ export async function readRivalCancels(pool: Pool, commandIds: readonly string[]
 }
 
 /**
- * Updates for one order above `afterRevision`, oldest first, from the log. Each partition answers
- * from its own unique index. Not prepared: see `PostgresUpdateLog`. Updates older than the log's
+ * Updates for one order above `afterRevision`, oldest first, from the log: by their chain from the
+ * newest one. Not prepared: see `PostgresUpdateLog`. Updates older than the log's
  * retention are gone.
  */
 export async function readSettlingUpdates(
@@ -200,7 +200,8 @@ export async function readSettlingUpdates(
 ): Promise<SettlingUpdate[]> {
   if (orderId.includes('\0')) return [];
   const { rows } = await pool.query<{ payload: string }>(
-    `select payload from public.order_updates where stream = $1 and order_id = $2 and revision > $3 order by revision limit $4`,
+    `select u.payload from (select lane, seq, revision from public.order_chain($1, $2, $3) order by revision limit $4) as c
+     cross join lateral (select payload from public.order_updates where lane = c.lane and seq = c.seq limit 1) as u order by c.revision`,
     [stream, orderId, afterRevision, limit],
   );
   return rows.map(({ payload }) => decodeUpdate(payload));
@@ -217,7 +218,7 @@ export async function readSettlingOrder(
   if (orderId.includes('\0')) return undefined;
   const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order }>({
     name: 'settling_order',
-    text: 'select revision, source_version, state as order from public.orders where stream = $1 and order_id = $2',
+    text: 'select revision, source_version, state as order from public.current_orders where stream = $1 and order_id = $2',
     values: [stream, orderId],
   });
   const [row] = rows;
@@ -276,7 +277,7 @@ export async function readNamedOrders(
 
 const selectableOrders = `select o.stream, o.order_id, o.symbol, s.side, coalesce(c.principal, p.principal) as principal,
        array_remove(array[coalesce(s."callerRef", p.caller_ref), s."clOrdId", s."clientOrderRef"], null) as refs
-     from public.orders o
+     from public.current_orders o
      cross join lateral json_to_record(o.state) as s(side text, "commandId" uuid, "callerRef" text, "clOrdId" text, "clientOrderRef" text)
      left join public.commands c on c.command_id = s."commandId"
      left join public.commands p on p.kind = 'place' and p.stream = o.stream and p.order_id = o.order_id`;

@@ -72,7 +72,7 @@ async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<Open
     `select o.account_id, o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, s.side, count(*) as orders,
        trim_scale(sum(s."leavesQty"))::text as quantity
      from unnest($1::text[]) as a(account_id) cross join unnest(array['account', 'prediction']) as k(stream)
-     join public.orders o on o.account_id = a.account_id and o.stream = k.stream and o.is_open
+     join public.current_orders o on o.account_id = a.account_id and o.stream = k.stream and o.is_open
      cross join lateral json_to_record(o.state) as s(instrument json, side text, "leavesQty" numeric)
      group by 1, 2, 3, 4, 5`,
     [accounts],
@@ -84,7 +84,7 @@ async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<Open
 async function readUnsettledIn(pool: Pool, accounts: readonly string[] | null): Promise<CommandRow[]> {
   const { rows } = await pool.query<CommandRow>(
     `select public.command_json(c) as command, o.state as order
-     from public.commands c left join public.orders o on c.kind <> 'place' and o.stream = c.stream and o.order_id = c.order_id
+     from public.commands c left join public.current_orders o on c.kind <> 'place' and o.stream = c.stream and o.order_id = c.order_id
      where c.settled_at is null and ($1::text[] is null or c.account_id = any($1))`,
     [accounts],
   );

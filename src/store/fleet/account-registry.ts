@@ -1,9 +1,8 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { encodeWitnessed, type Lease } from '../../runtime/lease.ts';
-import { and, asc, type Database, drizzle, eq, gt, lt, sql } from '../drizzle.ts';
+import { asc, type Database, drizzle } from '../drizzle.ts';
 import { accounts } from '../schema/accounts.ts';
-import { orders } from '../schema/orders.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 
 /** The facts about one account on one stream that must survive a restart. */
@@ -50,6 +49,14 @@ export interface AccountRegistry {
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]>;
+}
+
+interface OpenOrderRow {
+  readonly order_id: string;
+  readonly status: string;
+  readonly source_version: string | null;
+  readonly updated_at: string;
+  readonly source_epoch: number | null;
 }
 
 interface AccountRegistryDeps extends RetryDeps {
@@ -118,30 +125,20 @@ export class PostgresAccountRegistry implements AccountRegistry {
     limit: number,
   ): Promise<OpenOrder[]> {
     return retryTransaction(this.deps, async () => {
-      const rows = await this.db
-        .select({
-          orderId: orders.orderId,
-          status: orders.status,
-          sourceVersion: orders.sourceVersion,
-          updatedAt: sql<string>`${orders.state} ->> 'updatedAt'`,
-          sourceEpoch: sql<number | null>`(${orders.state} ->> 'sourceEpoch')::int`,
-        })
-        .from(orders)
-        .where(
-          and(
-            eq(orders.accountId, accountId),
-            eq(orders.stream, stream),
-            eq(orders.isOpen, true),
-            gt(orders.orderId, afterOrderId),
-            lt(orders.updatedAt, new Date(touchedBeforeMs)),
-          ),
-        )
-        .orderBy(asc(orders.orderId))
-        .limit(limit);
-      return rows.map(({ sourceEpoch, ...row }) => ({
-        ...row,
-        sourceVersion: row.sourceVersion ?? undefined,
-        ...(sourceEpoch !== null && { sourceEpoch }),
+      // The state is read once for both fields: from the log, where it is.
+      const { rows } = await this.deps.pool.query<OpenOrderRow>(
+        `select o.order_id, o.status, o.source_version, s."updatedAt" as updated_at, s."sourceEpoch" as source_epoch
+         from public.current_orders o cross join lateral json_to_record(o.state) as s("updatedAt" text, "sourceEpoch" integer)
+         where o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3 and o.updated_at < to_timestamp($4::double precision / 1000)
+         order by o.order_id limit $5`,
+        [accountId, stream, afterOrderId, touchedBeforeMs, limit],
+      );
+      return rows.map(({ order_id, status, source_version, updated_at, source_epoch }) => ({
+        orderId: order_id,
+        status,
+        sourceVersion: source_version === null ? undefined : BigInt(source_version),
+        updatedAt: updated_at,
+        ...(source_epoch !== null && { sourceEpoch: source_epoch }),
       }));
     });
   }

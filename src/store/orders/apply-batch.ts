@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { orderKey } from '../../domain/order.ts';
 import {
   describeCode,
   isKnownToPass,
@@ -53,8 +54,9 @@ const maxRawCharacters = 64 * 1024;
 function batchValues(batch: Batch, allocate: Allocate): unknown[] {
   const { lane, epoch, number, heads, updates, quarantine, bindings = [] } = batch;
   const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
-  const jsons = (values: string[]) => textArray(values, 'json', allocate);
-  const bigints = (values: (number | string | null)[]) => bigintArray(values, allocate);
+  const jsons = (values: (string | null)[]) => textArray(values, 'json', allocate);
+  const bigints = (values: readonly (number | string | null)[]) => bigintArray(values, allocate);
+  const places = placesOf(batch);
   const values: unknown[] = [
     lane,
     epoch.toString(),
@@ -67,12 +69,14 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
     bigints(heads.map((head) => head.revision)),
     bigints(heads.map((head) => head.reducedFrom)),
     bigints(heads.map((head) => head.sourceVersion)),
-    jsons(heads.map((head) => head.state)),
+    jsons(heads.map((head, i) => (places.newest[i] === null ? head.state : null))),
     jsons(heads.map((head) => head.join)),
+    bigints(places.newest),
     texts(updates.map((update) => update.stream)),
     texts(updates.map((update) => update.orderId)),
     texts(updates.map((update) => update.accountId)),
     bigints(updates.map((update) => update.revision)),
+    bigints(places.before),
     texts(updates.map((update) => update.payload)),
     texts(quarantine.map((row) => row.stream)),
     texts(quarantine.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
@@ -94,6 +98,34 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
   return values;
 }
 
+interface Places {
+  /** Of each head's own update, which has its state; null: only the join's memory changed. */
+  readonly newest: readonly (number | null)[];
+  /**
+   * Of each update's row before: among the updates, or less than 0 its head's among the heads. Null
+   * for marks.
+   */
+  readonly before: readonly (number | null)[];
+}
+
+/** Who belongs to whom in the batch, by places from 1. */
+function placesOf({ heads, updates }: Batch): Places {
+  const keys = heads.map(({ stream, orderId }) => orderKey(stream, orderId));
+  const last = new Map(keys.map((key, i) => [key, -(i + 1)]));
+  const before = updates.map(({ stream, orderId }, i) => {
+    if (stream === 'continuity') return null;
+    const key = orderKey(stream, orderId);
+    const place = last.get(key) ?? null;
+    last.set(key, i + 1);
+    return place;
+  });
+  const newest = heads.map(({ revision }, i) => {
+    const place = last.get(keys[i] ?? '') ?? 0;
+    return updates[place - 1]?.revision === revision ? place : null;
+  });
+  return { newest, before };
+}
+
 // Quarantine must take everything. A row it refused would be found poisonous, put in quarantine,
 // and refused again.
 
@@ -107,10 +139,10 @@ function storableMs(ms: number): number {
 }
 
 const parameters = (count: number) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ');
-const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(25)}) as last_seq` };
+const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(27)}) as last_seq` };
 const withBindings = {
   name: 'apply_batch_with_bindings',
-  text: `select public.apply_batch_with_bindings(${parameters(30)}) as last_seq`,
+  text: `select public.apply_batch_with_bindings(${parameters(32)}) as last_seq`,
 };
 
 /**

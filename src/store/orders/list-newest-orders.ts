@@ -49,7 +49,7 @@ const pageOf = (keys: string) => `
     select stream, order_id, changed_at from (${keys}) as merged order by changed_at desc, stream desc, order_id desc limit $5
   ),
   page as (
-    select ${orderColumns}, k.changed_at from keys k join public.orders o on o.stream = k.stream and o.order_id = k.order_id
+    select ${orderColumns}, k.changed_at from keys k join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id
     where ${orderConditions} order by k.changed_at desc, k.stream desc, k.order_id desc limit $8
   ),
   last as (

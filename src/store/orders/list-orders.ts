@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { orderJsonOf } from '../../domain/encode-update.ts';
 import { orderKey, type Stream } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
 import { textArray } from './binary-array.ts';
@@ -17,15 +18,19 @@ export interface OrderRow {
   readonly account_id: string;
   readonly revision: string;
   readonly source_version: string | null;
-  readonly state: string;
+  /** One of the two: see the view `current_orders`. */
+  readonly kept_state: string | null;
+  readonly payload: string | null;
 }
 
-export const orderColumns = 'o.stream, o.order_id, o.account_id, o.revision, o.source_version, o.state::text as state';
+/** Of `current_orders`. */
+export const orderColumns =
+  'o.stream, o.order_id, o.account_id, o.revision, o.source_version, o.kept_state::text as kept_state, o.payload';
 
 const statement = {
   name: 'load_orders',
   text: `select ${orderColumns} from unnest($1::text[], $2::text[]) as k(stream, order_id)
-    join public.orders o on o.stream = k.stream and o.order_id = k.order_id where ${inScope('o.account_id', 3)}`,
+    join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id where ${inScope('o.account_id', 3)}`,
 };
 
 /** Single orders, many at once: one query for each scope among them, usually one in total. */
@@ -73,7 +78,7 @@ export function toStoredOrder(row: OrderRow): StoredOrder {
     accountId: row.account_id,
     revision: Number(row.revision),
     sourceVersion: row.source_version === null ? undefined : BigInt(row.source_version),
-    state: row.state,
+    state: row.kept_state ?? orderJsonOf(row.payload ?? ''),
   };
 }
 
@@ -122,7 +127,7 @@ const keysOfAccounts = (openness: string) => `
 const pageOf = (keys: string) => `
   with keys as materialized (select stream, order_id from (${keys}) as runs order by stream, order_id limit $5),
   page as (
-    select ${orderColumns} from keys k join public.orders o on o.stream = k.stream and o.order_id = k.order_id
+    select ${orderColumns} from keys k join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id
     where ${orderConditions} order by k.stream, k.order_id limit $8
   ),
   last as (select stream as last_stream, order_id as last_id, count(*) over () as looked from keys order by stream desc, order_id desc limit 1)

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { orderJsonOf } from '../../domain/encode-update.ts';
 import type { Head } from '../../domain/head.ts';
 import { decodeHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
@@ -106,14 +107,15 @@ interface HeadColumns {
   key: string;
   revision: string;
   source_version: string | null;
-  state: string;
+  kept_state: string | null;
+  payload: string | null;
   join_state: string;
 }
 
 const headsText = `
-  select k.key, o.revision, o.source_version, o.state::text as state, o.join_state::text as join_state
+  select k.key, o.revision, o.source_version, o.kept_state::text as kept_state, o.payload, o.join_state::text as join_state
   from unnest($1::text[]) as k(key)
-  join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
+  join public.current_orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
 
 /**
  * The heads known under the keys. Keys are `<stream>:<orderId>`; an order id may itself contain
@@ -130,7 +132,7 @@ async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<strin
     rows.map((row) => [
       row.key,
       decodeHead({
-        state: row.state,
+        state: row.kept_state ?? orderJsonOf(row.payload ?? ''),
         join: row.join_state,
         revision: Number(row.revision),
         sourceVersion: row.source_version,

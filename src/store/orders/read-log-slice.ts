@@ -71,7 +71,7 @@ export async function isInLog(
   { stream, orderId }: { readonly stream: string; readonly orderId: string },
 ): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
-    'select exists (select from public.order_updates where stream = $1 and order_id = $2) as found',
+    'select exists (select from public.order_chain($1, $2, 0)) as found',
     [stream, orderId],
   );
   return rows[0]?.found === true;

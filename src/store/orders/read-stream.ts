@@ -124,6 +124,7 @@ export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
 
 /**
  * One order's revisions above `afterRevision`, oldest first; undefined: no such order in the scope.
+ * The log has no index on orders: this walks down from the newest one, some microseconds for each.
  */
 export async function readHistory(
   pool: Pool,
@@ -136,8 +137,9 @@ export async function readHistory(
   const { rows } = await pool.query<{ [column in keyof StoredRow]: StoredRow[column] | null }>(
     `select u.* from public.orders o
      left join lateral (
-       select seq, stream, order_id, account_id, payload, recorded_at from public.order_updates
-       where stream = $2 and order_id = $3 and revision > $4 order by revision limit $5
+       select n.* from (select lane, seq from public.order_chain($2, $3, $4) order by revision limit $5) as c
+       cross join lateral (
+         select seq, stream, order_id, account_id, payload, recorded_at from public.order_updates where lane = c.lane and seq = c.seq limit 1) as n
      ) as u on true
      where o.stream = $2 and o.order_id = $3 and ${inScope('o.account_id', 1)}`,
     [scopeParameter(scope), order.stream, order.orderId, afterRevision, limit],

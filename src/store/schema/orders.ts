@@ -1,8 +1,25 @@
-import { bigint, boolean, index, integer, json, pgTable, primaryKey, sql, text, timestamp, uuid } from '../drizzle.ts';
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  json,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  timestamp,
+  uuid,
+} from '../drizzle.ts';
 
 /**
- * The one true state of every order. Only the SQL function `apply_batch` writes it. No service role
- * may write here in another way.
+ * Every order, and where its newest state is. Only the SQL function `apply_batch` writes it, and
+ * `move_order_states` its states. No service role may write here in another way.
+ *
+ * The newest state is the newest update's in the log, at (`lane`, `seq`): written once. Before that
+ * row's partition is dropped, the state moves here (docs/decisions/070). So it is read from the
+ * view `current_orders` alone, which Drizzle does not know.
  *
  * `json`, not `jsonb`: no query searches inside the state, and `jsonb` costs 30 % of the
  * throughput. `join_state` is the reducer's own memory (`Head.join`). `fillfactor` 80 (in the
@@ -13,6 +30,7 @@ export const orders = pgTable(
   {
     stream: text().notNull(),
     orderId: text('order_id').notNull(),
+    /** The lane of its newest update. */
     lane: integer().notNull(),
     accountId: text('account_id').notNull(),
     symbol: text().notNull(),
@@ -30,7 +48,8 @@ export const orders = pgTable(
     reducedFrom: bigint('reduced_from', { mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
     sourceVersion: bigint('source_version', { mode: 'bigint' }),
-    state: json().notNull(),
+    /** Null: it is in the log. */
+    state: json(),
     joinState: json('join_state').notNull(),
     /** The database's clock at the last write. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
@@ -41,6 +60,11 @@ export const orders = pgTable(
     closedChangedAt: timestamp('closed_changed_at', { withTimezone: true }).generatedAlwaysAs(
       sql`case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end`,
     ),
+    /** Its newest update in the log. No index: none of its updates would stay within the page. */
+    seq: bigint({ mode: 'bigint' }),
+    /** Where its newest update stood before: `apply_batch` hands it to the next row. */
+    beforeSeq: bigint('before_seq', { mode: 'bigint' }),
+    beforeLane: integer('before_lane'),
   },
   // `is_open` is a separate column because it changes once in an order's life. A partial index on
   // `status` costs the cheap update in the page (HOT) whenever the status changes. The server's CPU
@@ -53,7 +77,21 @@ export const orders = pgTable(
     index('orders_closed')
       .on(t.accountId, t.stream, t.closedChangedAt, t.orderId)
       .where(sql`${t.closedChangedAt} is not null`),
+    check('orders_has_state', sql`state is not null or seq is not null`),
   ],
+);
+
+/**
+ * How far states were moved from a partition of the log, which begins at `from_seq`, into `orders`.
+ */
+export const movedStates = pgTable(
+  'moved_states',
+  {
+    fromSeq: bigint('from_seq', { mode: 'bigint' }).notNull(),
+    lane: integer().notNull(),
+    seq: bigint({ mode: 'bigint' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.fromSeq, t.lane] })],
 );
 
 /**
@@ -62,9 +100,9 @@ export const orders = pgTable(
  *
  * Partitioned by ranges of `seq`. Drizzle can't say that: `partition by` was added to the generated
  * migration by hand, and the partitions come from `ensure_log_partitions`. The key begins with the
- * lane, so the cost of reading a lane depends only on its own rows (docs/decisions/014). `unique
- * (stream, order_id, revision)` holds in each partition: no Postgres index over all partitions
- * leaves out the partition key. A plain sequence, not an identity column: before Postgres 17 a
+ * lane, so the cost of reading a lane depends only on its own rows (docs/decisions/014). There is
+ * no other index: an order's history is the chain from its newest update (docs/decisions/070). A
+ * plain sequence, not an identity column: before Postgres 17 a
  * partitioned table can't have one.
  */
 export const orderUpdates = pgTable(
@@ -84,6 +122,9 @@ export const orderUpdates = pgTable(
     /** The exact text for Kafka. */
     payload: text().notNull(),
     recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    /** The order's update before this one; null: there is none. */
+    beforeSeq: bigint('before_seq', { mode: 'bigint' }),
+    beforeLane: integer('before_lane'),
   },
   (t) => [primaryKey({ columns: [t.lane, t.seq] })],
 );

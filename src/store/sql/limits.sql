@@ -66,7 +66,7 @@ BEGIN
         c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
       END AS value
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
-    JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
+    JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
     CROSS JOIN LATERAL (SELECT json_array_length(coalesce(s.instrument -> 'legs', '[]')), CASE
       WHEN s.instrument ->> 'kind' <> 'option' THEN 1

@@ -91,8 +91,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   LEFT JOIN public.orders o USING (stream, order_id)
   WHERE u.generation > now.generation
     OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
-      SELECT FROM public.order_updates l
-      WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
+      SELECT FROM public.order_chain(u.stream, u.order_id, u.revision - 1) c JOIN public.order_updates l ON l.lane = c.lane AND l.seq = c.seq
+      WHERE c.revision = u.revision AND l.payload <> u.payload))
 $$;
 
 -- How many of these batches, each of which Kafka has a mark or a witness of (p_batches: lane, generation and number, and what else the process had seen, as in lacks_commits),

@@ -4,7 +4,7 @@
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
 -- Orders, the log, bindings and numbers of batches are written by apply_batch alone, so behind the lane's fence.
-GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
+GRANT SELECT ON public.orders, public.current_orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.published_topics, public.accounts TO tidemark_app;
 -- How many shards there are is decided once, by the owner.
 GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
@@ -28,15 +28,15 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
+GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Without the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
-GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
-  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.order_chain, public.log_partitions, public.ensure_log_partitions,
+  public.move_order_states, public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,
@@ -48,4 +48,4 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_a
   public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.order_chain TO tidemark_reader;

@@ -10,6 +10,7 @@ const order: AuditedOrder = {
   revision: 5,
   newest: { lane: 0, seq: 50n, revision: 5, generation: 2, recordedMs: 1_000 },
   holes: 0,
+  stateless: false,
 };
 const at = { generation: 2, revision: 5 };
 const whole: OnTopics = {

@@ -88,8 +88,8 @@ describe('a database that came back without commits that it had acknowledged', (
     }
     await rival.query('begin');
     await rival.query('delete from order_updates where revision > 3');
-    await rival.query('update orders set revision = 3, state = $1, join_state = $2, status = $3', [
-      JSON.stringify(copy['state']),
+    await rival.query('update orders set revision = 3, seq = $1, join_state = $2, status = $3', [
+      copy['seq'],
       JSON.stringify(copy['join_state']),
       copy['status'],
     ]);

@@ -84,7 +84,7 @@ const others = Array.from({ length: 300 }, (_, i): [string, number] => [`other-$
 
 const losses = {
   'its last batch': `delete from order_updates where lane = 3 and batch > 1;
-    update lane_batches set batch = 1 where lane = 3; update orders set revision = 1, reduced_from = 0 where order_id = 'o1'`,
+    update lane_batches set batch = 1 where lane = 3; update orders set revision = 1, reduced_from = 0, seq = before_seq where order_id = 'o1'`,
   'the row of its lane with all that it wrote': `delete from order_updates where lane = 3; delete from lane_batches where lane = 3;
     delete from lanes where lane = 3; delete from orders where order_id = 'o1'`,
 } as const;

@@ -38,10 +38,10 @@ async function bulkLoaded() {
     'alter table order_updates_1 set (autovacuum_enabled = false); alter table orders set (autovacuum_enabled = false)',
   );
   await pool.query('insert into lanes (lane, epoch, renewed_at) values (0, 1, now())');
-  await pool.query(`insert into order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload)
-    select (r - 1) * ${orders} + o, 0, 1, 'account', 'o-' || o, 'A', r, '{}' from generate_series(1, 2) r, generate_series(1, ${orders}) o order by 1`);
-  await pool.query(`insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state)
-    select 'account', 'o-' || o, 0, 'A', 'S', 'new', 2, '{}', '{}' from generate_series(1, ${orders}) o`);
+  await pool.query(`insert into order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload, before_seq, before_lane)
+    select (r - 1) * ${orders} + o, 0, 1, 'account', 'o-' || o, 'A', r, '{}', case r when 2 then o end, case r when 2 then 0 end from generate_series(1, 2) r, generate_series(1, ${orders}) o order by 1`);
+  await pool.query(`insert into orders (stream, order_id, lane, account_id, symbol, status, revision, seq, join_state)
+    select 'account', 'o-' || o, 0, 'A', 'S', 'new', 2, ${orders} + o, '{}' from generate_series(1, ${orders}) o`);
   await pool.query('vacuum order_updates_1');
   await pool.query('vacuum orders');
   const plans: PlanNode[] = [];

@@ -28,8 +28,8 @@ async function write(
   orderId: string,
 ): Promise<void> {
   await to.query(
-    `select apply_batch($1, $2, $3, array['account'], array[$4], '{A}', '{S}', '{new}', '{1}', '{0}', '{null}', array['{}']::json[], array['{}']::json[],
-       array['account'], array[$4], '{A}', '{1}', '{p}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')`,
+    `select apply_batch($1, $2, $3, array['account'], array[$4], '{A}', '{S}', '{new}', '{1}', '{0}', '{null}', array[null]::json[], array['{}']::json[], '{1}',
+       array['account'], array[$4], '{A}', '{1}', '{-1}', '{p}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')`,
     [lane, epoch.toString(), number, orderId],
   );
 }

@@ -10,7 +10,7 @@ describe('a batch', () => {
     await using rig = await storeRig();
     const result = await rig.store.applyBatch(
       batch(rig.epoch, 1, [], {
-        heads: [head('a', 2), head('b', 1, { stream: 'account', sourceVersion: null })],
+        heads: [head('a', 2, { reducedFrom: 0 }), head('b', 1, { stream: 'account', sourceVersion: null })],
         updates: [update('a', 1), update('b', 1, { stream: 'account' }), update('a', 2)],
         quarantine: [quarantined({ reason: 'bad_version' })],
       }),
@@ -140,7 +140,9 @@ describe('a row that Postgres will never take', () => {
     ['a version that is no number', '22003', { heads: [head('bad', 1, { sourceVersion: '1.5' })] }],
     ['an order id too long for an index', '54000', { heads: [head(long, 1)] }],
     ['one order twice among the heads', '21000', { heads: [head('bad', 1), head('bad', 2)] }],
-    ['a revision that the log has', '23505', { updates: [update('first', 1)] }],
+    ['a revision that the log has', '23505', { heads: [head('first', 2)], updates: [update('first', 1)] }],
+    ['a revision twice', '23505', { heads: [head('bad', 1)], updates: [update('bad', 1), update('bad', 1)] }],
+    ['a revision left out', '23505', { heads: [head('bad', 2, { reducedFrom: 0 })], updates: [update('bad', 2)] }],
   ];
 
   it.each(cases)('makes a poisoned batch that writes nothing: %s', async (_name, code, over) => {

@@ -245,7 +245,7 @@ async function expectVisible(rest: RestCaller, journaled: readonly JournaledComm
 /** Each placed order says whose it is, in the state and in every update since. */
 async function expectOrdersNamed(world: World): Promise<void> {
   const wrong = await world.query(
-    `select c.command_id, o.order_id from commands c left join orders o on o.stream = c.stream and o.order_id = c.order_id
+    `select c.command_id, o.order_id from commands c left join current_orders o on o.stream = c.stream and o.order_id = c.order_id
      where c.kind = 'place' and c.state = 'applied'
        and (o.order_id is null or o.state ->> 'commandId' is distinct from c.command_id::text
          or o.state ->> 'callerRef' is distinct from c.caller_ref or o.state ->> 'origin' is distinct from 'tidemark')`,
