@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { configDocs } from '../config/config-docs.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { formatTable } from './io/format-text.ts';
+import { tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { configError } from './io/read-config.ts';
 
@@ -40,10 +40,7 @@ function printConfig(io: CliIo, asJson: boolean): void {
     io.stdout.write(`${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
     return;
   }
-  const rows = result.effective.map(({ env, source, shown }) => [
-    env,
-    source === 'unset' ? '-' : shown === '' ? '(empty)' : shown,
-    source,
-  ]);
-  io.stdout.write(formatTable([['VARIABLE', 'VALUE', 'FROM'], ...rows]));
+  const value = ({ source, shown }: (typeof result.effective)[number]) =>
+    source === 'unset' ? '-' : shown === '' ? '(empty)' : shown;
+  io.stdout.write(tableText(result.effective, { VARIABLE: 'env', VALUE: value, FROM: 'source' }));
 }

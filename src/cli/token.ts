@@ -4,7 +4,7 @@ import { isReservedName } from '../domain/reserved-name.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
-import { formatTable } from './io/format-text.ts';
+import { tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { usage } from './io/usage.ts';
@@ -115,15 +115,18 @@ async function list(io: CliIo, store: PostgresPrincipalStore, asJson: boolean): 
     ...{ principal: name, number, scopes: granted, accounts },
     expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
   }));
-  if (asJson) io.stdout.write(`${JSON.stringify(active)}\n`);
-  else if (active.length === 0) io.stdout.write('There are no tokens in the database.\n');
-  else {
-    const rows = active.map(({ principal, number, scopes: granted, accounts, expiresAt }) => [
-      ...[principal, String(number), granted.join(',')],
-      ...[accounts === 'all' ? '*' : accounts.join(','), expiresAt ?? 'never'],
-    ]);
-    io.stdout.write(formatTable([['PRINCIPAL', 'NUMBER', 'SCOPES', 'ACCOUNTS', 'EXPIRES'], ...rows]));
-  }
+  const table = tableText(
+    active,
+    {
+      PRINCIPAL: 'principal',
+      NUMBER: 'number',
+      SCOPES: ({ scopes: granted }) => granted.join(','),
+      ACCOUNTS: ({ accounts }) => (accounts === 'all' ? '*' : accounts.join(',')),
+      EXPIRES: ({ expiresAt }) => expiresAt ?? 'never',
+    },
+    'There are no tokens in the database.',
+  );
+  io.stdout.write(asJson ? `${JSON.stringify(active)}\n` : table);
 }
 
 interface Ending {

@@ -46,7 +46,7 @@ describe('fleet', () => {
     expect([code, err]).toEqual([0, '']);
     const lines = out.trimEnd().split('\n');
     expect(lines[0]).toBe('16 shards, 2 processes, all held');
-    expect(lines[1]).toMatch(/^lane +holder +since +weight +shards +address +state$/);
+    expect(lines[1]).toMatch(/^LANE +HOLDER +SINCE +WEIGHT +SHARDS +ADDRESS +STATE$/);
     expect(lines[2]).toMatch(/^0 +first +\d+ s +\d+ +0-4,7,9,11,13… +- +live$/);
     expect(lines[3]).toMatch(/^1 +…a-long-name-4fae12c9 +\d+ s +2 +5-6,8,10,12,14 +http:\/\/10\.0\.0\.7:8080 +live$/);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);

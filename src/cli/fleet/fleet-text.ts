@@ -1,10 +1,9 @@
 import type { FleetDocument, FleetLane } from '../../contract/fleet-answer.ts';
-import { ageOf, formatTable, printable } from '../io/format-text.ts';
+import { ageOf, type Columns, clip, tableText } from '../io/format-text.ts';
 
 /** The fleet for people: its verdict, and a row a lane. */
 export function fleetText({ lanes, free, pinned, verdict, at }: FleetDocument): string {
-  const rows = lanes.map((lane) => rowOf(lane, Date.parse(at)));
-  const table = lanes.length === 0 ? '' : formatTable([heading, ...rows]);
+  const table = lanes.length === 0 ? '' : tableText(lanes, columnsAt(Date.parse(at)));
   return `${verdict}\n${table}${lanes.map(unfitLine).join('')}${shardsLine('free', free)}${shardsLine('pinned', pinned)}`;
 }
 
@@ -19,12 +18,8 @@ function unfitLine({ lane, unfit }: FleetLane): string {
 }
 
 function shardsLine(word: string, shards: readonly number[]): string {
-  return shards.length === 0 ? '' : `${word}: ${endCut(rangesOf(shards), 90)}\n`;
+  return shards.length === 0 ? '' : `${word}: ${clip(rangesOf(shards), 90)}\n`;
 }
-
-// 100 columns: 5 + 21 + 8 + 6 + 14 + 24 + 10, and two between each.
-
-const heading = ['lane', 'holder', 'since', 'weight', 'shards', 'address', 'state'];
 
 /** `finishing`: another process publishes the rest of its log. */
 const stateWords: Readonly<Record<FleetLane['state'], string>> = {
@@ -34,21 +29,18 @@ const stateWords: Readonly<Record<FleetLane['state'], string>> = {
   without_process: 'no process',
 };
 
-function rowOf(
-  { lane, holder, since, weight, shards, address, state, drained, unfit }: FleetLane,
-  nowMs: number,
-): string[] {
-  return [
-    String(lane),
-    // The end tells two processes on one machine apart.
-    startCut(printable(holder ?? '-'), 21),
-    ageOf(since, nowMs),
-    String(weight),
-    shards.length === 0 ? '-' : endCut(rangesOf(shards), 14),
-    startCut(printable(address ?? '-'), 24),
+/** Within 100 columns: 5 + 21 + 8 + 6 + 14 + 24 + 10, and two between each. */
+const columnsAt = (nowMs: number): Columns<FleetLane> => ({
+  LANE: 'lane',
+  // The end tells two processes on one machine apart.
+  HOLDER: ({ holder }) => startCut(holder ?? '-', 21),
+  SINCE: ({ since }) => ageOf(since, nowMs),
+  WEIGHT: 'weight',
+  SHARDS: ({ shards }) => (shards.length === 0 ? '-' : clip(rangesOf(shards), 14)),
+  ADDRESS: ({ address }) => startCut(address ?? '-', 24),
+  STATE: ({ state, drained, unfit }) =>
     state !== 'live' ? stateWords[state] : drained ? 'drained' : unfit === null ? 'live' : 'unfit',
-  ];
-}
+});
 
 /** `0-4,7`. */
 function rangesOf(shards: readonly number[]): string {
@@ -59,10 +51,6 @@ function rangesOf(shards: readonly number[]): string {
     else ranges.push([shard, shard]);
   }
   return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
-}
-
-function endCut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
 function startCut(text: string, width: number): string {
