@@ -68,13 +68,19 @@ function spelling({ instrument, side }: OrderView): string {
   return `${instrument.symbol.replace(/[^0-9a-z]/gi, '').toUpperCase()} ${directionOf(side)}`;
 }
 
-/** Whether two lists of legs name other contracts. Their order and spelling may differ. */
+/**
+ * Whether two lists of legs name other contracts, or another position effect where both tell it.
+ * Their order and spelling may differ.
+ */
 export function contradictsSpeltLegs(a: readonly Leg[], b: readonly Leg[]): boolean {
-  return speltLegs(a) !== speltLegs(b);
+  const bothTell = [...a, ...b].every(({ positionEffect }) => positionEffect !== undefined);
+  return speltLegs(a, bothTell) !== speltLegs(b, bothTell);
 }
 
-function speltLegs(legs: readonly Leg[]): string {
-  const spelt = legs.map(({ symbol, side, ratioQty }) => `${canonicalSymbol(symbol)} ${directionOf(side)} ${ratioQty}`);
+function speltLegs(legs: readonly Leg[], withEffects: boolean): string {
+  const spelt = legs.map(({ symbol, side, ratioQty, positionEffect }) =>
+    [canonicalSymbol(symbol), directionOf(side), ratioQty, ...(withEffects ? [positionEffect] : [])].join(' '),
+  );
   return spelt.sort().join();
 }
 
