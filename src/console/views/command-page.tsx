@@ -4,6 +4,7 @@ import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText, commandTone, stateMeaning } from '../parts/command-words.ts';
 import { reasonText } from '../parts/fact-words.ts';
+import { Facts } from '../parts/facts.tsx';
 import { Link } from '../parts/link.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
@@ -152,22 +153,11 @@ function factsOf(command: CommandHistory, nowMs: number): VNode {
       ),
     ],
   ];
-  return (
-    <dl class="terms">
-      {facts
-        .filter(([, value]) => value !== undefined)
-        .map(([label, value]) => (
-          <div class={longFacts.has(label) ? 'long' : ''}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
+  return <Facts facts={facts} long={longFacts} />;
 }
 
 /** These take the room of two. */
-const longFacts: ReadonlySet<string> = new Set(['Reason', 'Orders with the same terms']);
+const longFacts = ['Reason', 'Orders with the same terms'];
 
 function beforeText({ status, working, cumQty, revision }: NonNullable<CommandHistory['baseline']>): string {
   if (revision === 0) return 'nothing was known of it';

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import type { ProofDocument, ProofFigures } from '../../contract/break-it.ts';
+import { Facts } from '../parts/facts.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 
 interface ProofProps {
@@ -56,14 +57,7 @@ function bodyOf(proof: ProofDocument, nowMs: number): VNode {
           {timeText(at, nowMs)}, took {lengthText(figures.tookMs)}
         </span>
       </p>
-      <dl class="proof-figures">
-        {figuresOf(figures).map(([label, value]) => (
-          <div>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts class="proof-figures" facts={figuresOf(figures)} />
       <p class="soft">{whyOf(figures)}</p>
       <p class="proof-commands">{commandText(figures.commands)}</p>
       {figures.faults.length > 0 && (

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { StatusDocument } from '../../contract/status-answer.ts';
+import { Facts } from '../parts/facts.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 
@@ -51,14 +52,7 @@ export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: numbe
   return (
     <>
       <h2>Lane</h2>
-      <dl class="terms lane">
-        {facts.map(([label, value]) => (
-          <div>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts class="terms lane" facts={facts} />
     </>
   );
 }

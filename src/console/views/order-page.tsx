@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
+import { Facts } from '../parts/facts.tsx';
 import { fillBar } from '../parts/fill-bar.tsx';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
@@ -130,16 +131,5 @@ function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
     ['Changed', timeText(order.updatedAt, nowMs)],
     ['Closed', order.closedAt === undefined ? undefined : timeText(order.closedAt, nowMs)],
   ];
-  return (
-    <dl class="terms">
-      {facts
-        .filter(([, value]) => value !== undefined)
-        .map(([label, value]) => (
-          <div>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { QuarantineRowDocument } from '../../contract/quarantine-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { Link } from '../parts/link.tsx';
 import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
@@ -105,16 +106,7 @@ function factsOf(
     ['Dealt with', dealtAt === undefined ? 'not yet' : timeText(dealtAt, nowMs)],
     ['Last retry', retry === undefined ? 'none' : retryText(retry, nowMs)],
   ];
-  return (
-    <dl class="terms">
-      {facts.map(([label, value]) => (
-        <div>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }
 
 const outcomes = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
