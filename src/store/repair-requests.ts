@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
-import { and, asc, drizzle, eq, isNotNull, isNull, sql } from './drizzle.ts';
+import { and, asc, drizzle, eq, isNull, sql } from './drizzle.ts';
 import { repairRequests } from './schema/accounts.ts';
 import { quarantine } from './schema/orders.ts';
 
@@ -18,24 +18,6 @@ export interface RepairRequest {
 export interface RepairAnswer {
   readonly outcome: 'done' | 'failed' | 'withdrawn';
   readonly detail: string;
-}
-
-type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & {
-  readonly quarantineId?: bigint;
-};
-
-/** Asks the process that follows the account. Rejects when the database can't be reached. */
-export async function askRepair(
-  pool: Pool,
-  { kind, stream, accountId, quarantineId }: NewRepairRequest,
-): Promise<bigint> {
-  // Raw: the service's role may write these columns alone. The query builder names every column in
-  // an insert.
-  const { rows } = await pool.query<{ id: string }>(
-    'insert into public.repair_requests (kind, stream, account_id, quarantine_id) values ($1, $2, $3, $4) returning id',
-    [kind, stream, accountId, quarantineId?.toString() ?? null],
-  );
-  return BigInt(rows[0]?.id ?? 0);
 }
 
 /**
@@ -68,13 +50,4 @@ export async function answerRepair(pool: Pool, id: bigint, { outcome, detail }: 
     .set({ answeredAt: sql`now()`, outcome, detail })
     .where(and(eq(repairRequests.id, id), isNull(repairRequests.answeredAt)));
   return rowCount === 1;
-}
-
-/** Undefined: the request is open. */
-export async function readAnswer(pool: Pool, id: bigint): Promise<RepairAnswer | undefined> {
-  const [row] = await drizzle(pool)
-    .select({ outcome: repairRequests.outcome, detail: repairRequests.detail })
-    .from(repairRequests)
-    .where(and(eq(repairRequests.id, id), isNotNull(repairRequests.answeredAt)));
-  return row && { outcome: row.outcome as RepairAnswer['outcome'], detail: row.detail ?? '' };
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
-import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
+import { answerRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
+import { askRepair } from '../support/orders/quarantine-rows.ts';
 import { storeRig } from '../support/orders/store-rig.ts';
 
 const said = { askedBy: 'desk', reason: 'a fill is missing' };

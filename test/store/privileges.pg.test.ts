@@ -23,12 +23,7 @@ import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
 import { PostgresQuarantine } from '../../src/store/quarantine/postgres-quarantine.ts';
-import {
-  countQuarantined,
-  listQuarantined,
-  markDealt,
-  newestQuarantined,
-} from '../../src/store/quarantine/quarantine.ts';
+import { countQuarantined, markDealt, newestQuarantined } from '../../src/store/quarantine/quarantine.ts';
 import {
   accountsOfJobs,
   answerJobRows,
@@ -38,12 +33,13 @@ import {
   hasOpenJobs,
   ordersOfJobs,
 } from '../../src/store/quarantine/quarantine-job-rows.ts';
-import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
+import { answerRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
+import { askRepair, listQuarantined } from '../support/orders/quarantine-rows.ts';
 import { batch, quarantined, update } from '../support/orders/store-rig.ts';
 import { freeShards, takeShards } from '../support/orders/take-shards.ts';
 import { testLog } from '../support/runs/test-log.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countOrders } from '../../src/store/maintenance.ts';
-import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine/quarantine.ts';
+import { countQuarantined, markDealt } from '../../src/store/quarantine/quarantine.ts';
+import { listQuarantined } from '../support/orders/quarantine-rows.ts';
 import { batch, head, quarantined, storeRig } from '../support/orders/store-rig.ts';
 
 describe('the orders', () => {

@@ -2,8 +2,6 @@ import type { Pool } from 'pg';
 import { and, asc, count, drizzle, eq, gt, isNull, max, sql } from '../drizzle.ts';
 import { quarantine } from '../schema/orders.ts';
 
-type QuarantinedRow = typeof quarantine.$inferSelect;
-
 export interface QuarantineCount {
   readonly stream: string;
   readonly reason: string;
@@ -29,16 +27,6 @@ export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
     .where(isNull(quarantine.dealtAt))
     .groupBy(quarantine.stream, quarantine.reason, quarantine.accountId)
     .orderBy(asc(quarantine.stream), asc(quarantine.reason), asc(quarantine.accountId));
-}
-
-/** Rows not dealt with, oldest first, after the given id. */
-export async function listQuarantined(pool: Pool, afterId: bigint, limit: number): Promise<QuarantinedRow[]> {
-  return drizzle(pool)
-    .select()
-    .from(quarantine)
-    .where(and(isNull(quarantine.dealtAt), gt(quarantine.id, afterId)))
-    .orderBy(asc(quarantine.id))
-    .limit(limit);
 }
 
 /** A person has dealt with the row. False: there is no such row, or it was dealt with before. */

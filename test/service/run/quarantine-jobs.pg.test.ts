@@ -14,7 +14,7 @@ import {
   type QuarantineAction,
   type QuarantineFilter,
 } from '../../../src/store/quarantine/quarantine-access.ts';
-import { askRepair, readAnswer } from '../../../src/store/repair-requests.ts';
+import { askRepair, readAnswer } from '../../support/orders/quarantine-rows.ts';
 import { batch, quarantined, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { testLog } from '../../support/runs/test-log.ts';
