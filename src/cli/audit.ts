@@ -164,7 +164,7 @@ async function repairAs(
     },
   );
   try {
-    return await repairState({ ...deps, publisher }, keys);
+    return await rewriteState({ ...deps, publisher }, keys);
   } finally {
     await publisher.close();
   }
@@ -241,7 +241,7 @@ const pauseMs = 1_500;
  * `PublishError` when Kafka did not take them. When the signal aborts it ends early, between two
  * transactions: orders written by then count.
  */
-export async function repairState(
+export async function rewriteState(
   { pool, publisher, clock, signal, onProgress }: RepairDeps,
   keys: readonly string[],
 ): Promise<number> {

@@ -10,7 +10,7 @@ import { awaitLive } from './await-live.ts';
 import { BreakIt } from './break-it/break-it.ts';
 import { BreakItServer } from './break-it/break-it-server.ts';
 import { TopicCounts } from './proof/topic-counts.ts';
-import { type DemoProof, settleAndProve } from './settle-and-prove.ts';
+import { type DemoProof, proveWhenQuiet } from './prove-when-quiet.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
 import type { Market } from './stack/start-parts.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
@@ -70,7 +70,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
     await server.close();
-    const proof = await settleAndProve({ io, log, stack, counts });
+    const proof = await proveWhenQuiet({ io, log, stack, counts });
     report(io, flags, stack, { proof, shown }, say);
     reading.abort();
     await consumer;

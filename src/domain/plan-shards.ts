@@ -38,7 +38,7 @@ interface ShardPlan {
 
 interface PlanOptions {
   /** A member that has lived shorter is given nothing: it may be one that fails again and again. */
-  readonly settledMs: number;
+  readonly steadyMs: number;
   /** Members that have their part already take a shard that has been free for so long. */
   readonly overdueMs: number;
 }
@@ -46,7 +46,7 @@ interface PlanOptions {
 interface Part {
   readonly lane: number;
   readonly weight: number;
-  readonly settled: boolean;
+  readonly steady: boolean;
   readonly isWell: boolean;
   readonly held: number;
   /** How many it shall have. All members' targets add up to the number of shards. */
@@ -69,7 +69,7 @@ interface Part {
  *
  * For each well member that lacks shards, one free shard may be on its way, given by those with
  * most above their part. A member with weight 0 has to go: it waits neither for that nor for the
- * others to have settled.
+ * others to be steady.
  *
  * Each free shard is one member's turn. Well ones come first, and among them those that have lived
  * for a while, since one that has just started is slow. If its turn is with one in trouble, well
@@ -89,7 +89,7 @@ export function planShards(
   options: PlanOptions,
 ): ShardPlan {
   const nothing = { take: [], takeOver: [], give: undefined };
-  const parts = partsOf(members, assignments, options.settledMs);
+  const parts = partsOf(members, assignments, options.steadyMs);
   const mine = parts.find(({ lane }) => lane === me);
   if (mine === undefined) return nothing;
   const free = assignments.filter(({ lane }) => lane === undefined);
@@ -111,7 +111,7 @@ const shardsOf = (assignments: readonly ShardAssignment[]) => assignments.map(({
 function partsOf(
   members: readonly FleetMember[],
   assignments: readonly ShardAssignment[],
-  settledMs: number,
+  steadyMs: number,
 ): readonly Part[] {
   const inOrder = members.toSorted((a, b) => a.lane - b.lane);
   const counts = new Map(inOrder.map(({ lane }) => [lane, { held: 0, pinned: 0 }]));
@@ -129,7 +129,7 @@ function partsOf(
     return {
       lane,
       weight,
-      settled: livedMs >= settledMs,
+      steady: livedMs >= steadyMs,
       isWell: isWell(member),
       held,
       target: Math.floor(share),
@@ -206,7 +206,7 @@ function turnsOf(parts: readonly Part[]): readonly Part[] {
     .flatMap((part) => Array.from({ length: part.target - part.held }, () => part));
 }
 
-const quicknessOf = ({ isWell, settled }: Part) => 2 * Number(isWell) + Number(settled);
+const quicknessOf = ({ isWell, steady }: Part) => 2 * Number(isWell) + Number(steady);
 
 interface Turns {
   readonly turns: readonly Part[];
@@ -254,7 +254,7 @@ function leastLoaded(all: readonly Loaded[], shards: number): readonly number[] 
 function mayGive(mine: Part, parts: readonly Part[], free: number): boolean {
   const leaves = mine.weight === 0;
   const lacking = parts.filter(
-    ({ held, target, settled, isWell }) => held < target && ((settled && isWell) || leaves),
+    ({ held, target, steady, isWell }) => held < target && ((steady && isWell) || leaves),
   ).length;
   if (leaves) return lacking > 0;
   const surplus = mine.held - mine.target;

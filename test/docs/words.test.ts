@@ -59,6 +59,10 @@ const families: Readonly<Record<string, RegExp>> = {
   // A comparison of an account, or of the topics. The audit trail is another word.
   Audit: /^(?:run|judge)?Audit(?:ed|s|Deps|Options|Result|Findings?|Order)*$|(?:a|A)uditTrail|auditText|auditCommand/,
   Log: /^(?:Postgres)?(?:Update|Outcome)Log$|^(?:maintain|isIn)Log$|[lL]og(?:Slice|Row|Bounds|Publisher)/,
+  '[Rr]epair':
+    /^(?:Postgres|New)?AccountRepairs?|^Repair(?:Answer|Request|Worker|s$)|^(?:answer|list|open)Repair|[rR]epair(?:List|Requests)$/,
+  '[Ss]ettl(?:e|ing|ement)':
+    /[sS]ettle(?:Command|Place|Result|Watched)|^Settl(?:ing|ement)|^(?:command|parse)Settle|settlement|SettlingUpdate|readSettling/,
   Term: /^(?:Shard|Sending|Relay)?Term$|^TermLoop$|^TermName$/,
 };
 

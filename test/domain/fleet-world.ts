@@ -16,7 +16,7 @@ interface Member {
 }
 
 /** Looks may be four seconds late, so a shard is overdue only after more. */
-const options = { settledMs: 10_000, overdueMs: 6_000 };
+const options = { steadyMs: 10_000, overdueMs: 6_000 };
 /** With 16 shards; with more of them in proportion. */
 const giveEveryS = 5;
 

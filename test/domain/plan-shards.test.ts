@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planShards } from '../../src/domain/plan-shards.ts';
 
-const options = { settledMs: 10_000, overdueMs: 1_000 };
+const options = { steadyMs: 10_000, overdueMs: 1_000 };
 
 /** `lanes`: the holder of each shard. */
 const assignmentsOf = (lanes: readonly (number | undefined)[]) =>

@@ -65,7 +65,7 @@ export function drawSettings(random: Random): ServiceSettings {
     shards: {
       ...shardKeeperDefaults,
       giveEveryMs: oneOf(random, [500, 2_000, 5_000]),
-      settledMs: oneOf(random, [0, 2_000, 10_000]),
+      steadyMs: oneOf(random, [0, 2_000, 10_000]),
     },
   };
 }

@@ -6,7 +6,7 @@ import { createPool } from '../../store/session/pool.ts';
 import { askSandbox } from '../ask-sandbox.ts';
 import { visibleAccounts } from '../proof/prove-run.ts';
 import type { TopicCounts } from '../proof/topic-counts.ts';
-import { type DemoProof, settleAndProve } from '../settle-and-prove.ts';
+import { type DemoProof, proveWhenQuiet } from '../prove-when-quiet.ts';
 import { ShownRest } from '../shown-rest.ts';
 import type { DemoStack } from '../start-stack.ts';
 import { streamFaults, writeFaults } from './fault-orders.ts';
@@ -142,7 +142,7 @@ export class BreakIt {
     const { io, stack } = this.deps;
     const beganMs = io.clock.monotonicMs();
     try {
-      const proof = await settleAndProve({
+      const proof = await proveWhenQuiet({
         ...this.deps,
         onStep: (step) => {
           this.proof = { state: 'running', step };

@@ -50,7 +50,7 @@ export class OrphanLanes {
   }
 
   /** Resolves when no lane is being finished. */
-  get settled(): Promise<unknown> | undefined {
+  get ended(): Promise<unknown> | undefined {
     return this.finishing.size === 0 ? undefined : Promise.all(this.finishing.values());
   }
 

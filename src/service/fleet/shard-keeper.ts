@@ -41,7 +41,7 @@ interface ShardKeeperOptions {
   /** A shard that can't be given within this time is kept: Kafka or the database is away. */
   readonly giveWithinMs: number;
   /** Shards are given only to processes that have lived for so long. */
-  readonly settledMs: number;
+  readonly steadyMs: number;
   /**
    * A shard that has been free for so long is taken over. Longer than the time between two looks.
    */
@@ -58,7 +58,7 @@ export const shardKeeperDefaults = {
   lookSoonMs: 100,
   giveEveryMs: 5_000,
   giveWithinMs: 10_000,
-  settledMs: 10_000,
+  steadyMs: 10_000,
   overdueMs: 1_000,
   leaveWithinMs: 10_000,
 } as const;
@@ -167,7 +167,7 @@ export class ShardKeeper {
     this.over?.abort();
     this.over = undefined;
     await this.running;
-    await this.orphans.settled;
+    await this.orphans.ended;
   }
 
   /** The lane is lost, or will be given back: no shard is ours from here on. */

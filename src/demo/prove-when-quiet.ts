@@ -31,7 +31,7 @@ const settleMs = 30_000;
  * Stops the market, waits until the service has nothing left to do, and compares. The proof then
  * shows anything that never settles. The market stays stopped.
  */
-export async function settleAndProve({ io, log, stack, counts, onStep }: ProveDeps): Promise<DemoProof> {
+export async function proveWhenQuiet({ io, log, stack, counts, onStep }: ProveDeps): Promise<DemoProof> {
   const { control } = stack.sandbox;
   onStep?.('quiet');
   await askSandbox(io, control, '/rate', { rate: 0 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repairState } from '../../../src/cli/audit.ts';
+import { rewriteState } from '../../../src/cli/audit.ts';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { batch, head, storeRig, update } from '../../support/orders/store-rig.ts';
@@ -26,7 +26,7 @@ it('ends between two transactions when it is interrupted, and tells what is writ
   const keys = ids.map((id) => `prediction:${id}`);
   const onProgress = (written: number) => told.push(written);
   const deps = { pool: rig.pool, publisher, clock: systemClock, signal: interrupted.signal, onProgress };
-  expect(await repairState(deps, keys)).toBe(1_000);
+  expect(await rewriteState(deps, keys)).toBe(1_000);
   expect(flushed.flat().map(({ key }) => key)).toEqual(keys.slice(0, 1_000));
   expect(told).toEqual([500, 1_000]);
 });
