@@ -1,6 +1,7 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
+import { textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { usePolled } from '../parts/use-polled.ts';
@@ -36,20 +37,10 @@ export function AccountsPage({ state, query }: ScreenProps) {
     <div class="screen">
       <header class="screen-head">
         <h1>Accounts and sources</h1>
-        <input
-          type="search"
-          aria-label="Find an account"
-          placeholder="Find an account"
-          value={text}
-          maxlength={128}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event: InputEvent) =>
-            go(addressOf('accounts', {}, { text: (event.target as HTMLInputElement).value, account }), {
-              replace: true,
-            })
-          }
-        />
+        {textFilter('Find an account', text, {
+          onInput: (event: InputEvent) =>
+            go(addressOf('accounts', {}, { text: typedIn(event), account }), { replace: true }),
+        })}
       </header>
       <DoubtNotes state={state} names={['account_not_live', 'silent_losses', 'standby']} />
       {staleNote(shown)}

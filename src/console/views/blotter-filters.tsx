@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { statusWords } from '../parts/words.ts';
 import { type BlotterView, isFiltered, withoutFilters } from '../state/orders/blotter-view.ts';
 import { ColumnMenu } from './column-menu.tsx';
@@ -13,39 +14,19 @@ interface FilterProps {
 /** The blotter's filters. Each change is a new address. */
 export function BlotterFilters({ view, change, accounts }: FilterProps) {
   const [known, setKnown] = useState<readonly string[]>([]);
-  const text = (name: 'text' | 'account' | 'symbol', label: string, id: string) => (
-    <input
-      id={id}
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={view[name] ?? ''}
-      maxlength={128}
-      spellcheck={false}
-      autocomplete="off"
-      list={name === 'account' ? 'accounts' : undefined}
-      onFocus={name === 'account' ? () => setKnown(accounts()) : undefined}
-      onInput={(event: InputEvent) => change({ [name]: (event.target as HTMLInputElement).value || undefined })}
-      onKeyDown={(event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur()}
-    />
-  );
+  const text = (name: 'text' | 'account' | 'symbol', label: string, id: string) =>
+    textFilter(label, view[name], {
+      id,
+      list: name === 'account' ? 'accounts' : undefined,
+      onFocus: name === 'account' ? () => setKnown(accounts()) : undefined,
+      onInput: (event: InputEvent) => change({ [name]: typedIn(event) || undefined }),
+      onKeyDown: (event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur(),
+    });
   const pick = (
     name: 'stream' | 'side' | 'status' | 'origin',
     label: string,
     choices: readonly (readonly [string, string])[],
-  ) => (
-    <select
-      aria-label={label}
-      class={view[name] === undefined ? 'unset' : ''}
-      value={view[name] ?? ''}
-      onChange={(event: Event) => change({ [name]: (event.target as HTMLSelectElement).value || undefined })}
-    >
-      <option value="">{label}</option>
-      {choices.map(([value, words]) => (
-        <option value={value}>{words}</option>
-      ))}
-    </select>
-  );
+  ) => choiceFilter(label, view[name], choices, (value) => change({ [name]: value || undefined }));
   return (
     <search class="filters">
       {text('text', 'Filter', 'search')} {text('account', 'Account', 'account')} {text('symbol', 'Symbol', 'symbol')}

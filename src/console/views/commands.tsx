@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { stateWords } from '../parts/command-words.ts';
+import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { plural } from '../parts/plural.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
@@ -60,31 +61,10 @@ function filterBar(
   filters: CommandFilters,
   change: (over: Readonly<Partial<Record<keyof CommandFilters, string>>>) => void,
 ): VNode {
-  const text = (name: 'account' | 'key' | 'reference', label: string) => (
-    <input
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={filters[name] ?? ''}
-      maxlength={128}
-      spellcheck={false}
-      autocomplete="off"
-      onChange={(event: Event) => change({ [name]: (event.target as HTMLInputElement).value.trim() })}
-    />
-  );
-  const pick = (name: 'kind' | 'state', label: string, choices: readonly (readonly [string, string])[]) => (
-    <select
-      aria-label={label}
-      class={filters[name] === undefined ? 'unset' : ''}
-      value={filters[name] ?? ''}
-      onChange={(event: Event) => change({ [name]: (event.target as HTMLSelectElement).value })}
-    >
-      <option value="">{label}</option>
-      {choices.map(([value, words]) => (
-        <option value={value}>{words}</option>
-      ))}
-    </select>
-  );
+  const text = (name: 'account' | 'key' | 'reference', label: string) =>
+    textFilter(label, filters[name], { onChange: (event: Event) => change({ [name]: typedIn(event).trim() }) });
+  const pick = (name: 'kind' | 'state', label: string, choices: readonly (readonly [string, string])[]) =>
+    choiceFilter(label, filters[name], choices, (value) => change({ [name]: value }));
   return (
     <search class="filters">
       {pick('state', 'Any outcome', [['unresolved', 'unresolved'], ...stateWords])}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ExposureLine } from '../../contract/rest-answers.ts';
+import { textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { number, Table } from '../parts/table.tsx';
@@ -27,15 +28,10 @@ export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly
       <div class="screen-head">
         <h2>Exposure</h2>
         {value !== undefined && <span class="soft">as of {timeText(new Date(value.atMs).toISOString(), nowMs)}</span>}
-        <input
-          class="head-end"
-          type="search"
-          aria-label="Account or instrument"
-          placeholder="Account or instrument"
-          value={text}
-          maxlength={128}
-          onInput={(event: InputEvent) => setText((event.target as HTMLInputElement).value)}
-        />
+        {textFilter('Account or instrument', text, {
+          class: 'head-end',
+          onInput: (event: InputEvent) => setText(typedIn(event)),
+        })}
       </div>
       {staleNote(exposure)}
       <div class="panel">

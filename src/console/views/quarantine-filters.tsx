@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { useValue } from '../parts/use-value.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import type { QuarantineFilter } from '../state/quarantine-list.ts';
@@ -18,52 +18,30 @@ export function QuarantineFilters({ state, filter, change }: FilterProps) {
   const { stream: _stream, ...anyStream } = filter;
   const { reason: _reason, ...anyReason } = filter;
   const { accountId: _account, ...anyAccount } = filter;
-  const textOf = (event: Event) => (event.target as HTMLInputElement | HTMLSelectElement).value;
   return (
     <search class="filters">
-      <input
-        type="search"
-        aria-label="Account"
-        placeholder="Account"
-        value={filter.accountId ?? ''}
-        maxlength={50}
-        autocomplete="off"
-        spellcheck={false}
-        onChange={(event: Event) => change(textOf(event) === '' ? anyAccount : { ...filter, accountId: textOf(event) })}
-      />
-      {pick(
+      {textFilter('Account', filter.accountId, {
+        maxlength: 50,
+        onChange: (event: Event) => {
+          const accountId = typedIn(event);
+          change(accountId === '' ? anyAccount : { ...filter, accountId });
+        },
+      })}
+      {choiceFilter(
         'Stream',
         filter.stream,
-        ['account', 'prediction'].map((name) => [name, name]),
+        [
+          ['account', 'account'],
+          ['prediction', 'prediction'],
+        ],
         (stream) => change(stream === 'account' || stream === 'prediction' ? { ...filter, stream } : anyStream),
       )}
-      {pick(
+      {choiceFilter(
         'Reason',
         filter.reason,
-        [...reasons].map(([reason, rows]) => [reason, `${reason} (${rows})`]),
+        [...reasons].map(([reason, rows]) => [reason, `${reason} (${rows})`] as const),
         (reason) => change(reason === '' ? anyReason : { ...filter, reason }),
       )}
     </search>
-  );
-}
-
-function pick(
-  label: string,
-  value: string | undefined,
-  choices: readonly (readonly string[])[],
-  change: (value: string) => void,
-): VNode {
-  return (
-    <select
-      aria-label={label}
-      class={value === undefined ? 'unset' : ''}
-      value={value ?? ''}
-      onChange={(event: Event) => change((event.target as HTMLSelectElement).value)}
-    >
-      <option value="">{label}</option>
-      {choices.map(([name, words]) => (
-        <option value={name}>{words}</option>
-      ))}
-    </select>
   );
 }
