@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { call } from '../../support/rest/rest-call.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import type { RunningService, World } from '../../support/runs/service-under-test.ts';
 
@@ -26,7 +27,21 @@ export async function serveTogether(
   await world.query('update shards set lane = null');
   await untilShardsAt(world, [...settings.keys()]);
   await Promise.all(services.map((service) => service.waitLive()));
+  await untilAllLive(services);
   return services;
+}
+
+/** Until every account is live at one of them: a shard may have moved since each was live. */
+async function untilAllLive([any]: readonly RunningService[]): Promise<void> {
+  if (any === undefined) return;
+  const states = async (): Promise<string[]> => {
+    const { body } = await call(any, 'GET', '/v1/accounts');
+    return body.items.map(({ state }: { state: string }) => state);
+  };
+  await eventually(
+    async () => expect((await states()).filter((state) => state !== 'live' && state !== 'not_enrolled')).toEqual([]),
+    { deadlineMs: 60_000, everyMs: 100 },
+  );
 }
 
 /** The lanes that hold shards, lowest first; null: some shards are free. */
