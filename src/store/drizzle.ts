@@ -14,7 +14,7 @@ export type Database = NodePgDatabase;
 
 export const { drizzle } = connection;
 
-export const { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, max, or, sql } = core;
+export const { and, asc, count, desc, eq, gt, isNotNull, isNull, max, or, sql } = core;
 
 export const {
   bigint,

@@ -84,7 +84,7 @@ function stopOf(journal: MemoryJournal, name: JournalOperation, args: readonly u
   return cleared && { clearedHaltId: cleared.haltId };
 }
 
-/** As `lacks_deeds` does, of halts. */
+/** As `lacks_actions` does, of halts. */
 export function lacksStops({ halts }: MemoryJournal, { haltId, clearedHaltId }: Witnessed): boolean {
   const found = (id: string) => halts.find((halt) => halt.haltId === id);
   if (haltId !== undefined && found(haltId) === undefined) return true;

@@ -32,7 +32,7 @@ export abstract class MemoryLanes implements LaneStore {
   readonly holders = new Map<string, number>();
   /** Rises with each `restore`. */
   protected incarnation = 0;
-  /** As `lacks_deeds`: whether the journal lacks a stop that was seen. */
+  /** As `lacks_actions`: whether the journal lacks a stop that was seen. */
   lacksStops: (seen: Witnessed) => boolean = () => false;
   /** Runs without a loss count epochs one by one. */
   spreadsEpochs = false;

@@ -80,7 +80,7 @@ const status: z.input<typeof statusAnswer> = {
   relay: { source: 'memory', acknowledgedSeq: '48211', heldRows: 0 },
   commands: { commands: 'on', unresolved: 0, oldestUnresolved: null },
   halts: [],
-  credentials: [{ credential: 'desk', state: 'signed_in', expires: '2026-11-21T15:00:00.000Z' }],
+  credentials: [{ credential: 'desk', state: 'held', expires: '2026-11-21T15:00:00.000Z' }],
   sources: [
     {
       credential: 'desk',
