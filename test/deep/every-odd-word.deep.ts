@@ -153,7 +153,8 @@ it(
     };
     await Promise.all([load.run(over, atOnce), surprising()]);
 
-    // A contract that is spelt anew in each row is a change under way: of two spellings of one instant
+    // A contract that is spelt anew in each row is a change under
+    // way: of two spellings of one instant
     // one wins, and an audit shows it sooner or later.
     await control(description, '/faults', { writes: { outcome_unknown: 0 }, wire: { padded: 0 } });
     await control(description, '/rate', { rate: 0 });

@@ -1,4 +1,3 @@
-import type { CommittedBatch } from '../../domain/committed-batch.ts';
 import { orderKey } from '../../domain/order.ts';
 import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../../runtime/waiting.ts';
@@ -7,10 +6,10 @@ import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from 
 import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
 import { endEntries } from './entry.ts';
-import type { Flight } from './flight.ts';
+import { committedBatch, type Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
-import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
+import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
 import { loadKnown } from './load-known.ts';
 import { prepareBatch } from './prepare-batch.ts';
 import { noneUnproven } from './unproven.ts';
@@ -52,10 +51,7 @@ export class BatchPipeline {
   private unproven: Unproven;
   private readonly generation: number;
   private stopped = false;
-  /**
-   * Why nothing commits, in words: the first failure since the last commit. Only the pipeline sets
-   * it.
-   */
+  /** Why nothing commits: the first failure since the last commit. Only the pipeline sets it. */
   trouble: string | undefined;
   private readonly deps: PipelineDeps;
   private readonly options: IngestOptions;
@@ -115,12 +111,9 @@ export class BatchPipeline {
       try {
         this.unproven = (await this.deps.store.readUnproven(this.deps.lease.lane, this.generation)) ?? this.unproven;
         return;
-      } catch (error) {
-        if (error instanceof RefusedReadError) {
-          this.deps.log.warn(
-            { err: error },
-            'the last proof could not be read; consumers will see a distance between two proofs',
-          );
+      } catch (err) {
+        if (err instanceof RefusedReadError) {
+          this.deps.log.warn({ err }, 'the last proof could not be read; consumers will see a distance to the next');
           return;
         }
         await this.pause();
@@ -169,33 +162,23 @@ export class BatchPipeline {
       return;
     }
     const unprovenBefore = this.unproven;
-    const term = {
-      lane: this.deps.lease.lane,
-      generation: this.generation,
-      number: this.nextNumber,
-      unproven: unprovenBefore,
-    };
-    const prepared = prepareBatch(entries, this.cache, { ...term, bindings });
+    const { lane, epoch } = this.deps.lease;
+    const { generation, nextNumber } = this;
+    const term = { lane, generation, number: nextNumber, unproven: unprovenBefore, bindings };
+    const prepared = prepareBatch(entries, this.cache, term);
     this.unproven = prepared.unproven;
     this.cache.trim();
     const { heads, updates, quarantine, bindings: bound } = prepared;
     const rows = heads.length + updates.length + quarantine.length;
     const writes = rows > 0 || entries.some((entry) => entry.kind === 'barrier' && entry.numbered);
-    const number = writes ? this.nextNumber : undefined;
+    const number = writes ? nextNumber : undefined;
     if (writes) this.nextNumber += 1n;
+    const rest = { updates, quarantine, ...(bound.length > 0 && { bindings: bound }) };
     const answer: Promise<ApplyResult> =
       number === undefined
         ? Promise.resolve({ kind: 'committed', lastSeq: undefined })
         : this.deps.store
-            .applyBatch({
-              lane: this.deps.lease.lane,
-              epoch: this.deps.lease.epoch,
-              number,
-              heads,
-              updates,
-              quarantine,
-              ...(bound.length > 0 && { bindings: bound }),
-            })
+            .applyBatch({ lane, epoch, number, heads, ...rest })
             .catch((error: unknown) => ({ kind: 'unknown', code: String(error) }));
     this.launch({ number, entries, prepared, unprovenBefore, answer });
   }
@@ -321,7 +304,7 @@ export class BatchPipeline {
     this.again = flights.flatMap((flight) => flight.entries).concat(this.again);
   }
 
-  private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
+  private isolate(entries: readonly Entry[], refusal: Refusal): void {
     const [entry] = entries;
     // A single entry that was refused at once is tried once more. It was reduced against a cached
     // head, and the heads that it touched have been evicted since.
@@ -336,10 +319,7 @@ export class BatchPipeline {
    * The entries are first in line again. If other entries pass without them, the fault lies in
    * these.
    */
-  private async isolateFailure(
-    entries: readonly Entry[],
-    failure: { readonly code: string; readonly message: string },
-  ): Promise<void> {
+  private async isolateFailure(entries: readonly Entry[], failure: Refusal): Promise<void> {
     const [entry] = entries;
     if (!this.poison.failed(failure.code) || entry === undefined) this.size.failed(entries);
     else if (entries.length > 1) this.poison.refused(entries.length);
@@ -361,23 +341,15 @@ export class BatchPipeline {
     if (place > 0) this.again = [...this.again.splice(place, 1), ...this.again];
   }
 
-  private quarantineFirst(entry: Entry, refusal: { readonly code: string; readonly message: string }): void {
-    const kept = asQuarantine(entry, refusal.code);
+  private quarantineFirst(entry: Entry, refusal: Refusal): void {
+    const kept = storedInstead(entry, refusal, this.deps.log);
     if (kept !== undefined) {
       this.again[0] = kept;
-      this.deps.log.error(
-        { code: refusal.code, reason: refusal.message, kind: entry.kind },
-        'Postgres refuses an entry; it goes to quarantine',
-      );
-    } else {
-      this.again.shift();
-      this.poison.passed(1, false);
-      this.deps.log.error(
-        { code: refusal.code, entry },
-        'Postgres refuses an entry even for quarantine; this line is all that is left of it',
-      );
-      endEntries([entry], ['quarantined'], this.deps.metrics.observations);
+      return;
     }
+    this.again.shift();
+    this.poison.passed(1, false);
+    endEntries([entry], ['quarantined'], this.deps.metrics.observations);
   }
 
   /** Asks until the database answers: before that nothing is known, and nothing may be sent. */
@@ -425,14 +397,4 @@ export class BatchPipeline {
     this.deps.onProgress();
     await this.deps.clock.sleep(this.deps.backoff.nextMs());
   }
-}
-
-/** A committed flight as the relay takes it. */
-function committedBatch(
-  flight: Flight & { readonly number: bigint },
-  lastSeq: bigint | undefined,
-  committedMs: number,
-): CommittedBatch {
-  const { rows, receivedMs, streams, bytes } = flight.prepared;
-  return { number: flight.number, lastSeq, rows, receivedMs, streams, committedMs, bytes };
 }

@@ -1,5 +1,6 @@
 import type { Observation, Unreadable } from '../../domain/observation.ts';
 import { orderKey } from '../../domain/order.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Entry } from './entry.ts';
 import { quarantined } from './prepare-batch.ts';
 
@@ -7,6 +8,12 @@ import { quarantined } from './prepare-batch.ts';
 const failuresToSearch = 3;
 /** Orders tried alone that fail alike, before the failure counts as the database's own. */
 const mostTried = 8;
+
+/** Why Postgres did not take a batch. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
 
 /**
  * Finds the entry that Postgres will not take. The refused batch is tried again in halves, alone on
@@ -94,12 +101,21 @@ function keyOf(entry: Entry): string | undefined {
   return entry.kind === 'order' ? orderKey(entry.view.stream, entry.view.orderId) : undefined;
 }
 
+/** The entry to store instead of a refused one. Undefined: nothing of it can be kept but a line. */
+export function storedInstead(entry: Entry, { code, message }: Refusal, log: Logger): Entry | undefined {
+  const kept = asQuarantine(entry, code);
+  if (kept === undefined)
+    log.error({ code, entry }, 'Postgres refuses an entry even for quarantine; this line is all that is left of it');
+  else log.error({ code, reason: message, kind: entry.kind }, 'Postgres refuses an entry; it goes to quarantine');
+  return kept;
+}
+
 /**
- * The entry to store instead of a refused one. An observation becomes a quarantine row. If that row
- * is refused itself, it is kept in base64, because no encoding fault survives that. Undefined: even
- * base64 was refused, or nothing can be kept.
+ * An observation becomes a quarantine row. If that row is refused itself, it is kept in base64,
+ * because no encoding fault survives that. Undefined: even base64 was refused, or nothing can be
+ * kept.
  */
-export function asQuarantine(entry: Entry, code: string): Entry | undefined {
+function asQuarantine(entry: Entry, code: string): Entry | undefined {
   if (entry.kind === 'order') return unreadable(entry, code);
   if (entry.kind !== 'unreadable' || entry.reason === 'poison_raw') return undefined;
   const raw = Buffer.from(entry.raw).toString('base64');
