@@ -31,9 +31,14 @@ interface Write extends Omit<WriteReading, 'read'> {
   readonly names: string;
   /**
    * A place: the answer's field with the order's id. Where the reference is left out, the order is
-   * known by it: nothing else was asked on the connection of the one write.
+   * known by it if the terms are those that were sent.
    */
   readonly orderId?: string;
+  /**
+   * The answer's fields that have the terms, each with its field in the body. An answer without our
+   * reference has to have all of them that were sent: it may be about any order of the account.
+   */
+  readonly terms?: Readonly<Record<string, string>>;
   /**
    * The answer's fields that repeat the body, each with its field there. All but `names` may be
    * left out.
@@ -95,6 +100,7 @@ const writes = {
     source: 'specification',
     names: 'clOrdId',
     orderId: 'ordId',
+    terms: { symbol: 'symbol', side: 'side', qty: 'qty' },
     repeats: { clOrdId: 'clientId', accountId: 'accountId', side: 'side' },
     evidence: [
       'success',
@@ -138,6 +144,7 @@ const writes = {
       .pipe(z.looseObject({ orderId: optionalText, clientOrderRef: optionalText })),
     names: 'clientOrderRef',
     orderId: 'orderId',
+    terms: { symbol: 'symbol', side: 'side', quantity: 'quantity', price: 'price' },
     repeats: {
       accountId: 'accountId',
       clientOrderRef: 'clientOrderRef',
@@ -189,12 +196,9 @@ function writeName({ stream, kind }: CommandRequest): WriteName {
   return `${kind}_prediction_order`;
 }
 
-function readAnswer(
-  write: Write,
-  value: unknown,
-  sent: Readonly<Record<string, unknown>>,
-  stream: Stream,
-): WriteAnswer | string {
+type Fields = Readonly<Record<string, unknown>>;
+
+function readAnswer(write: Write, value: unknown, sent: Fields, stream: Stream): WriteAnswer | string {
   const parsed = write.answer.safeParse(value);
   if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
   const order = parsed.data;
@@ -202,7 +206,7 @@ function readAnswer(
     return 'the answer is about another order';
   const orderId = idIn(order, write.orderId, stream);
   const isNamed = isThere(order[write.names]);
-  if (!isNamed && orderId === undefined) return 'the answer does not name the order';
+  if (!isNamed && (orderId === undefined || !hasTerms(write, order, sent))) return 'the answer does not name the order';
   const answer = kept(order, write.evidence);
   const onlyId = isNamed || orderId === undefined ? undefined : { orderId };
   // An answer by our reference alone shows no order that could be stored.
@@ -214,7 +218,7 @@ function readAnswer(
   return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 }, ...onlyId };
 }
 
-function idIn(order: Readonly<Record<string, unknown>>, field: string | undefined, stream: Stream): string | undefined {
+function idIn(order: Fields, field: string | undefined, stream: Stream): string | undefined {
   const id = field === undefined ? undefined : order[field];
   return typeof id === 'string' && isOrderId(stream, id) ? id : undefined;
 }
@@ -229,11 +233,17 @@ function contradicts(field: string, answered: unknown, sent: unknown): boolean {
   return directionOf(orderWord(String(answered))) !== directionOf(orderWord(String(sent)));
 }
 
+function hasTerms({ terms = {} }: Write, order: Fields, sent: Fields): boolean {
+  return Object.entries(terms).every(
+    ([field, of]) => !isThere(sent[of]) || (isThere(order[field]) && !contradicts(field, order[field], sent[of])),
+  );
+}
+
 function isThere(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
+function kept(answer: Fields, fields: readonly string[]): Fields {
   const received: Record<string, unknown> = {};
   for (const field of fields) {
     const value = answer[field];

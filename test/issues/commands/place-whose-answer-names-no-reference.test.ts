@@ -75,6 +75,25 @@ describe('an answer to our own write that names the order by its id alone', () =
   });
 });
 
+describe('an answer without our reference that names another order of the account', () => {
+  it.each([equity, prediction])('is no word about ours: $stream', async (request) => {
+    const desk = await CommandWorld.start();
+    const id = request === equity ? 'ordId' : 'orderId';
+    const other = {
+      ...request,
+      terms: { ...request.terms, ...(request === equity ? { qty: '7' } : { quantity: '7' }) },
+    };
+    const { order } = await desk.working(other as typeof request);
+    const amount = request === equity ? { qty: '7' } : { quantity: '7' };
+    const answer = reworded(() => ({ clOrdId: null, clientOrderRef: null, [id]: order.terms.orderId, ...amount }));
+    desk.script({ applied: 'yes', answer: answer(desk) });
+    const { commandId, reason } = await desk.send(request);
+    expect(reason).toMatchObject({ message: 'the answer does not name the order' });
+    await desk.until(() => desk.command(commandId).state === 'applied', 1_000);
+    expect(desk.command(commandId).orderId).not.toBe(order.terms.orderId);
+  });
+});
+
 describe('an answer to our own write that names the order in no way', () => {
   const unnamed = reworded(() => ({ clOrdId: null, status: null }));
 

@@ -246,7 +246,10 @@ export const wireSubjects: readonly WireSubject[] = [
   ),
   {
     name: 'answer to placeOrder that names its order by the id alone',
-    answer: json({ success: true, ordId: 'ord-1', clOrdId: null, accountId: 'acct-1', side: 'BUY', status: 'NEW' }),
+    answer: json({
+      ...{ success: true, ordId: 'ord-1', clOrdId: null, accountId: 'acct-1', status: 'NEW' },
+      ...{ symbol: 'AAPL', side: 'BUY', qty: '100' },
+    }),
     read: (text) => write('placeOrder', 200, text),
   },
   { name: 'rejected place', answer: json(rejection), read: (text) => write('placeOrder', 200, text) },
