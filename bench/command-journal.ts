@@ -1,9 +1,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { pino } from 'pino';
-import type { EmbeddedPostgres } from '../src/demo/devstack/running-postgres.ts';
 import { startEmbeddedPostgres } from '../src/demo/devstack/start-postgres.ts';
-import type { Command } from '../src/domain/command.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom, timeOrderedUuid } from '../src/runtime/random.ts';
 import type { CommandJournal, CommandStep, NewCommand } from '../src/store/commands/command-journal.ts';
@@ -11,7 +9,6 @@ import { PostgresOutcomeLog } from '../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../src/store/commands/postgres-journal.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/session/pool.ts';
-import { ProcessTree } from './sample-process.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const fence = { shard: 0, epoch: 1n };
@@ -33,10 +30,7 @@ interface Wal {
  * behind a checkpoint and among `known` commands. What is counted is written, so it is the same on
  * every machine. `pg_walinspect` of Postgres 16 or newer counts it.
  */
-async function measureJournal(
-  { url, pid }: EmbeddedPostgres,
-  { places, known }: { readonly places: number; readonly known: number },
-) {
+async function measureJournal(url: string, { places, known }: { readonly places: number; readonly known: number }) {
   await migrate({ url, log, clock: systemClock });
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
   const watch = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 300_000 });
@@ -48,102 +42,61 @@ async function measureJournal(
     await watch.query('create extension if not exists pg_walinspect');
     await watch.query("insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now())");
     await journal.takeOver(fence, systemClock.nowMs(), 0);
-    const processor = await processorOf(journal, outcomes, pid, known);
+    for (let i = 1; i <= known; i += 1) {
+      await placed(journal, (_, work) => work());
+      if (i % together === 0) await publishAll(outcomes);
+    }
     for (const statement of ['vacuum analyze', 'checkpoint', 'checkpoint']) await watch.query(statement);
 
     const spent = new Map<Step, Wal>(steps.map((step) => [step, { records: 0, recordBytes: 0, imageBytes: 0 }]));
     const relations = new Map<string, Wal>();
-    const count = async (step: Step, work: () => Promise<unknown>) => {
+    const count: Count = async (step, work) => {
       const from = await position(watch);
-      await work();
-      const to = await position(watch);
-      add(spent.get(step), await walBetween(watch, from, to));
-      for (const { relation, ...wal } of await walByRelation(watch, from, to)) {
+      const result = await work();
+      for (const { relation, ...wal } of await walByRelation(watch, from, await position(watch))) {
         const sum = relations.get(relation) ?? { records: 0, recordBytes: 0, imageBytes: 0 };
         relations.set(relation, sum);
-        add(sum, wal);
+        for (const each of [sum, spent.get(step)]) add(each, wal);
       }
+      return result;
     };
     for (let i = 1; i <= places; i += 1) {
       await placed(journal, count);
       if (i % together === 0) await count('published', () => publishAll(outcomes));
     }
-    return {
-      processor,
-      bySteps: table(spent, places),
-      byRelation: table(relations, places),
-    };
+    return { bySteps: table(spent, places), byRelation: table(relations, places) };
   } finally {
     await watch.end();
     await pool.end();
   }
 }
 
-/** Microseconds of processor a place, of Node and of the server, once both are warm. Linux only. */
-async function processorOf(journal: CommandJournal, outcomes: PostgresOutcomeLog, pid: number, known: number) {
-  const run = async (count: number) => {
-    for (let i = 1; i <= count; i += 1) {
-      await placed(journal, async () => undefined);
-      if (i % together === 0) await publishAll(outcomes);
-    }
-  };
-  const server = new ProcessTree(pid);
-  await run(known / 2);
-  const [cpu, before] = [process.cpuUsage(), server.usage()?.cpuSeconds ?? 0];
-  await run(known / 2);
-  const { user, system } = process.cpuUsage(cpu);
-  const micros = (sum: number) => Math.round(sum / (known / 2));
-  return { node: micros(user + system), postgres: micros(((server.usage()?.cpuSeconds ?? 0) - before) * 1e6) };
-}
+type Count = <T>(step: Step, work: () => Promise<T>) => Promise<T>;
 
-type Count = (step: Step, work: () => Promise<unknown>) => Promise<unknown>;
-
-/** Each step runs inside `count`; a count that does nothing with it lets it run all the same. */
+/** One place, each of its steps inside `count`. */
 async function placed(journal: CommandJournal, count: Count): Promise<void> {
   const asked = newPlace();
+  const { commandId, attemptId = '' } = asked;
   const atMs = asked.atMs + 30;
-  let command: Command | undefined;
-  const run = async (step: Step, work: () => Promise<Command | undefined>) => {
-    let ran = false;
-    const once = async () => {
-      ran = true;
-      command = await work();
-    };
-    await count(step, once);
-    if (!ran) await once();
-  };
-  await run('open', async () => {
-    const opened = await journal.open(asked, fence);
-    return opened.kind === 'opened' ? opened.command : undefined;
-  });
-  await run('mark', async () => {
-    if ((await journal.markSending(asked.attemptId ?? '', atMs, fence)) !== true) throw new Error('not marked');
-    return command;
-  });
-  const step = async (change: Omit<CommandStep, 'commandId' | 'version' | 'atMs'>) => {
-    const result = await journal.step(
-      { commandId: asked.commandId, version: command?.version ?? 0, atMs, ...change },
-      fence,
-    );
-    if (result.kind !== 'stepped') throw new Error(`a step was ${result.kind}`);
-    return result.command;
-  };
-  const attemptId = asked.attemptId ?? '';
   const orderId = `7d9f0a52-4c1e-4a53-9d0e-${systemRandom.uuid().slice(24)}`;
-  await run('answer', () =>
-    step({
-      to: 'accepted',
-      attempt: { attemptId, from: 'sending', to: 'accepted' },
-      evidence: [{ kind: 'answer', code: 'accepted', detail: { status: 201, body: { orderId } }, attemptId, atMs }],
-    }),
-  );
-  await run('applied', () =>
-    step({
-      to: 'applied',
-      orderId,
-      evidence: [{ kind: 'update', code: 'order_seen', detail: { orderId, revision: 1, cause: 'stream' }, atMs }],
-    }),
-  );
+  const step = (change: Omit<CommandStep, 'commandId' | 'atMs'>) => journal.step({ commandId, atMs, ...change }, fence);
+  const ends = [
+    await count('open', () => journal.open(asked, fence)),
+    await count('mark', () => journal.markSending(attemptId, atMs, fence)),
+    await count('answer', () =>
+      step({
+        ...{ version: 1, to: 'accepted', attempt: { attemptId, from: 'sending', to: 'accepted' } },
+        evidence: [{ kind: 'answer', code: 'accepted', detail: { status: 201, body: { orderId } }, attemptId, atMs }],
+      }),
+    ),
+    await count('applied', () =>
+      step({
+        ...{ version: 2, to: 'applied', orderId },
+        evidence: [{ kind: 'update', code: 'order_seen', detail: { orderId, revision: 1, cause: 'stream' }, atMs }],
+      }),
+    ),
+  ].map((end) => (typeof end === 'object' && 'kind' in end ? end.kind : end));
+  if (`${ends}` !== 'opened,true,stepped,stepped') throw new Error(`the steps of a place were ${ends}`);
 }
 
 function newPlace(): NewCommand {
@@ -173,20 +126,11 @@ async function publishAll(outcomes: PostgresOutcomeLog): Promise<void> {
   }
 }
 
+/** Everything up to it is on the disk: a commit of this session has waited for that. */
 async function position(watch: pg.Client): Promise<string> {
-  const { rows } = await watch.query<{ at: string }>('select pg_current_wal_insert_lsn()::text as at');
+  await watch.query("select pg_logical_emit_message(true, 'bench', '')");
+  const { rows } = await watch.query<{ at: string }>('select pg_current_wal_flush_lsn()::text as at');
   return rows[0]?.at ?? '';
-}
-
-async function walBetween(watch: pg.Client, from: string, to: string): Promise<Wal> {
-  await flushed(watch, to);
-  const { rows } = await watch.query<{ records: string; bytes: string; images: string }>(
-    `select count(*) as records, coalesce(sum(record_length - fpi_length), 0) as bytes, coalesce(sum(fpi_length), 0) as images
-     from pg_get_wal_records_info($1, $2) where resource_manager not in ('Standby', 'XLOG')  or fpi_length > 0`,
-    [from, to],
-  );
-  const [row] = rows;
-  return { records: Number(row?.records), recordBytes: Number(row?.bytes), imageBytes: Number(row?.images) };
 }
 
 async function walByRelation(watch: pg.Client, from: string, to: string): Promise<({ relation: string } & Wal)[]> {
@@ -204,18 +148,6 @@ async function walByRelation(watch: pg.Client, from: string, to: string): Promis
     recordBytes: Number(bytes),
     imageBytes: Number(images),
   }));
-}
-
-/** A commit that waited for the disk took everything before it there. */
-async function flushed(watch: pg.Client, to: string): Promise<void> {
-  for (let left = 100; left > 0; left -= 1) {
-    const { rows } = await watch.query<{ done: boolean }>('select pg_current_wal_flush_lsn() >= $1::pg_lsn as done', [
-      to,
-    ]);
-    if (rows[0]?.done === true) return;
-    await watch.query("select pg_logical_emit_message(true, 'bench', '')");
-  }
-  throw new Error('the write-ahead log was not flushed');
 }
 
 function add(sum: Wal | undefined, { records, recordBytes, imageBytes }: Wal): void {
@@ -245,11 +177,8 @@ if (import.meta.main) {
   });
   const postgres = await startEmbeddedPostgres({ clock: systemClock, log }, { fast: false });
   try {
-    const figures = await measureJournal(postgres, { places: Number(values.places), known: Number(values.known) });
-    const { node, postgres: server } = figures.processor;
-    console.log(`us of processor a place: ${node} of Node, ${server} of Postgres`);
-    console.table(figures.bySteps);
-    console.table(figures.byRelation);
+    const options = { places: Number(values.places), known: Number(values.known) };
+    for (const figures of Object.values(await measureJournal(postgres.url, options))) console.table(figures);
   } finally {
     await postgres.stop();
   }
