@@ -126,7 +126,7 @@ it('what is no int64 version, no JSON or no event is kept in quarantine, and the
     at.platform.send('prediction', 'acct-1', text);
   }
   at.platform.send('prediction', 'acct-1', eventText('prediction', 'acct-1', row, '8').slice(0, 200));
-  at.platform.emit('prediction', { ...row, cumQty: '1e9' }, '9');
+  at.platform.emit('prediction', { ...row, cumQty: '1e' }, '9');
   at.platform.emit('prediction', { ...row, updatedAt: '2026-02-30T00:00:00Z' }, '9');
 
   await eventually(async () => expect(await quarantine(at)).toHaveLength(16));
