@@ -1,7 +1,16 @@
-import type { ComponentProps, VNode } from 'preact';
+import type { InputHTMLAttributes, VNode } from 'preact';
 
-/** A filter by text. `more`: the event by which it changes, and what else is its own. */
-export function textFilter(label: string, value: string | undefined, more: ComponentProps<'input'>): VNode {
+/** The events by which a filter changes, and what else is its own. */
+interface FilterMore
+  extends Pick<InputHTMLAttributes<HTMLInputElement>, 'onChange' | 'onFocus' | 'onInput' | 'onKeyDown'> {
+  readonly id?: string;
+  readonly class?: string;
+  readonly maxlength?: number;
+  readonly list?: string | undefined;
+}
+
+/** A filter by text. */
+export function textFilter(label: string, value: string | undefined, { list, ...more }: FilterMore): VNode {
   return (
     <input
       type="search"
@@ -11,6 +20,7 @@ export function textFilter(label: string, value: string | undefined, more: Compo
       maxlength={128}
       spellcheck={false}
       autocomplete="off"
+      {...(list !== undefined && { list })}
       {...more}
     />
   );

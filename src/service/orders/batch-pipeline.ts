@@ -4,9 +4,8 @@ import type { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
-import type { Entry } from './entry.ts';
-import { endEntries } from './entry.ts';
-import { committedBatch, type Flight } from './flight.ts';
+import { type Entry, endEntries } from './entry.ts';
+import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
@@ -26,8 +25,7 @@ interface PipelineDeps extends IngestDeps {
 }
 
 /**
- * One term of the lane. It takes queued entries, reduces them against the cached heads, and keeps
- * up to two batches in flight.
+ * One term of the lane: takes queued entries, reduces them, and keeps up to two batches in flight.
  *
  * One loop does everything that can change the entries' order (take, reduce, send, recover). Only
  * completion happens outside it, for a batch that committed in its turn: the relay has it without
@@ -213,7 +211,9 @@ export class BatchPipeline {
       metrics.batchSize.observe(flight.entries.length);
       metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
       this.size.passed(flight.entries);
-      if (handOver) onCommitted(committedBatch({ ...flight, number: flight.number }, lastSeq, committedMs));
+      const { rows, receivedMs, streams, bytes } = flight.prepared;
+      const batch = { number: flight.number, lastSeq, rows, receivedMs, streams, committedMs, bytes };
+      if (handOver) onCommitted(batch);
       else onUnhanded();
     }
     this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);

@@ -1,4 +1,3 @@
-import type { CommittedBatch } from '../../domain/committed-batch.ts';
 import type { ApplyResult, Unproven } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { PreparedBatch } from './prepare-batch.ts';
@@ -17,14 +16,4 @@ export interface Flight {
   readonly answer: Promise<ApplyResult>;
   /** Set when the answer is here. */
   result: ApplyResult | undefined;
-}
-
-/** A committed flight as the relay takes it. */
-export function committedBatch(
-  flight: Flight & { readonly number: bigint },
-  lastSeq: bigint | undefined,
-  committedMs: number,
-): CommittedBatch {
-  const { rows, receivedMs, streams, bytes } = flight.prepared;
-  return { number: flight.number, lastSeq, rows, receivedMs, streams, committedMs, bytes };
 }

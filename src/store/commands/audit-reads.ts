@@ -20,7 +20,7 @@ export interface AuditedOrder {
   };
   /**
    * How many revisions the log lacks between its oldest and its newest row. A chain that ends
-   * within the log counts as one: what is below cannot be told.
+   * within the log counts as one: what is below is not known.
    */
   readonly holes: number;
   /** Neither the log nor the orders table has its newest state. */
