@@ -40,7 +40,8 @@ function unpinned(shards: ShardStore): ShardStore {
 }
 
 /** Ingest as the keeper of the shards sees it, with one wait that is over at once. */
-function without(ingest: Ingest, wait: 'settled' | 'fence') {
+/** `wait`: a method of the object itself, so that a rename can't make the bug harmless. */
+function without(ingest: Ingest, wait: 'committed' | 'fence') {
   return {
     committed: () => ingest.committed(),
     fence: () => ingest.fence(),
@@ -134,7 +135,7 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     name: 'a shard is given before all of it is settled',
     seeds: 'moving',
     shows: /commits for shard .* which lane .* holds/,
-    deps: () => ({ shardsIngest: (ingest) => without(ingest, 'settled') }),
+    deps: () => ({ shardsIngest: (ingest) => without(ingest, 'committed') }),
   },
   {
     name: 'a shard is worked on before a batch fences its taking',
