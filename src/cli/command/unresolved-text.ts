@@ -18,13 +18,15 @@ export function parseCommand(body: unknown): RestCommand {
 export function describeUnresolved(command: RestCommand & { readonly venueOrderId?: string }, nowMs: number): string {
   const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderId, orderStatus } = command;
   const { venueOrderId } = command;
+  const status = orderStatus === undefined ? '' : ` (${orderStatus})`;
+  const atVenue = venueOrderId === undefined ? '' : `, at the venue ${venueOrderId}`;
   const label = presumedAbsent ? ', presumed absent' : '';
   const lines = [
     `${outcome}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
     `  command   ${commandId}`,
     `  terms     ${termsText(kind, command.terms)}`,
     `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
-    `  order     ${orderId ?? 'none seen'}${orderStatus === undefined ? '' : ` (${orderStatus})`}${venueOrderId === undefined ? '' : `, at the venue ${venueOrderId}`}`,
+    `  order     ${orderId ?? 'none seen'}${status}${atVenue}`,
     ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
     ...evidenceLines(command),
     `  settle    ${settleLine(command)}`,

@@ -129,7 +129,7 @@ export class ShardKeeper {
    */
   async begin(): Promise<void> {
     const { store, lease } = this.deps;
-    await this.work.beginDesks();
+    await this.work.beginCommands();
     if (!(await store.introduce(lease.lane, lease.epoch, this.introduction())))
       throw new Error('the lane was lost before its work began');
     const over = new AbortController();
@@ -241,7 +241,7 @@ export class ShardKeeper {
     if (over.aborted) return;
     if (!this.leaving)
       this.orphans.review(fleet, { holds: this.deps.held.size > 0, isTroubled: this.unwell !== undefined }, over);
-    await this.work.beginDesks();
+    await this.work.beginCommands();
     const plan = planShards(lease.lane, fleet.members, fleet.assignments, this.options);
     const wanted = new Set([...plan.take, ...plan.takeOver]);
     const free = fleet.assignments.filter(({ shard }) => wanted.has(shard));

@@ -59,7 +59,7 @@ export class ShardWork {
 
   /**
    * They are this process's from now on. Rejects when the journal of one can't be read: then it
-   * waits for the next `beginDesks`.
+   * waits for the next `beginCommands`.
    */
   async add(shards: readonly HeldShard[]): Promise<void> {
     const { sources, metrics, log } = this.deps;
@@ -67,14 +67,14 @@ export class ShardWork {
     metrics.shardMoves.inc({ move: 'taken' }, shards.length);
     log.info({ shards: shards.map(({ shard }) => shard) }, 'shards taken: their accounts are followed');
     sources.review();
-    await this.beginDesks();
+    await this.beginCommands();
   }
 
   /**
    * One shard after the other. Rejects when one journal can't be read. Mostly the database is away,
    * so the others are not tried then; next time they come before it.
    */
-  async beginDesks(): Promise<void> {
+  async beginCommands(): Promise<void> {
     for (const shard of [...this.waiting.values()]) {
       const isWaiting = () => this.waiting.get(shard.shard) === shard;
       try {

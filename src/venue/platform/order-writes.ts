@@ -210,7 +210,7 @@ function readAnswer(write: Write, value: unknown, sent: Fields, stream: Stream):
   const answer = kept(order, write.evidence);
   const onlyId = isNamed || orderId === undefined ? undefined : { orderId };
   // An answer by our reference alone shows no order that could be stored.
-  const shows = write.showsOrder && (write.orderId === undefined || orderId !== undefined);
+  const shows = write.orderId === undefined || orderId !== undefined;
   if (write.showsOrder) return { kind: 'accepted', answer, ...(shows && { order }), ...onlyId };
   if (order['success'] === true) return { kind: 'accepted', answer, ...onlyId };
   const { ordRejReason, text } = answer;

@@ -134,10 +134,10 @@ it('every held shard is expected until it has begun', async () => {
   const shards = [0, 1, 2].map((shard) => ({ shard, epoch: 1n }));
   work.resume(16, shards);
   expect(acts.splice(0)).toEqual(['expect 0', 'expect 1', 'expect 2']);
-  await expect(work.beginDesks()).rejects.toThrow('no database');
+  await expect(work.beginCommands()).rejects.toThrow('no database');
   expect(acts.splice(0)).toEqual([]);
   broken = false;
-  await work.beginDesks();
+  await work.beginCommands();
   expect(acts.splice(0)).toEqual(['begin 1', 'begin 2', 'begin 0']);
   work.doubt({ shard: 1, epoch: 1n });
   await work.lose(2);

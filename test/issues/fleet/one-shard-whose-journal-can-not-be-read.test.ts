@@ -27,11 +27,11 @@ it('commands of a shard are taken although the journal of another one can not be
     [0, 1, 2].map((shard) => ({ shard, epoch: 1n })),
   );
   const failure = 'the journal of shard 0';
-  await expect(work.beginDesks()).rejects.toThrow(failure);
-  await expect(work.beginDesks()).rejects.toThrow(failure);
-  await expect(work.beginDesks()).rejects.toThrow(failure);
+  await expect(work.beginCommands()).rejects.toThrow(failure);
+  await expect(work.beginCommands()).rejects.toThrow(failure);
+  await expect(work.beginCommands()).rejects.toThrow(failure);
   expect(begun).toEqual([1, 2]);
   broken = false;
-  await work.beginDesks();
+  await work.beginCommands();
   expect(begun).toEqual([1, 2, 0]);
 });

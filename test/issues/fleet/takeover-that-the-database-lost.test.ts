@@ -29,7 +29,7 @@ async function withoutItsTakeover(noticeLost: () => Promise<void>) {
     ...{ commands: rig.desk, noticeLost, metrics: createMetrics().ingest, log: silentLog },
   });
   work.resume(1, [held]);
-  await rig.during(work.beginDesks());
+  await rig.during(work.beginCommands());
   const swept = rig.command(commandId);
   expect(swept).toMatchObject({ state: 'unknown', version: sending.version + 1 });
   rig.journal.commands.set(commandId, sending);
@@ -47,11 +47,11 @@ it('is made again whole: what is lost is noticed first, its attempts are swept, 
   expect(versions, 'the first takeover lost nothing').toEqual([]);
   work.doubt(held);
   const waiting = rig.desk.submit(rig.submission(placeEquity, { idempotencyKey: 'meanwhile' }));
-  await rig.during(work.beginDesks());
+  await rig.during(work.beginCommands());
   expect(versions, 'before the version is given again').toEqual([sending.version]);
   expect(rig.command(commandId)).toMatchObject({ state: 'unknown', attempts: [{ state: 'unknown' }] });
   expect(await rig.during(waiting)).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
-  await rig.during(work.beginDesks());
+  await rig.during(work.beginCommands());
   expect(versions, 'and once').toHaveLength(1);
 });
 
@@ -61,9 +61,9 @@ it('waits while it can not be asked what is lost, and its commands with it', asy
     if (away) throw new Error('no database');
   });
   work.doubt(held);
-  await expect(work.beginDesks()).rejects.toThrow('no database');
+  await expect(work.beginCommands()).rejects.toThrow('no database');
   expect(rig.command(commandId).state).toBe('open');
   away = false;
-  await rig.during(work.beginDesks());
+  await rig.during(work.beginCommands());
   expect(rig.command(commandId).state).toBe('unknown');
 });
