@@ -65,6 +65,8 @@ it('SIGTERM waits for the answer to a command in flight, tells its caller, and t
   await untilAccepted(sandbox, 1);
   service.process.signal('SIGTERM');
   await eventually(async () => expect((await service.ready()).body.status).toBe('unready'));
+  // Until here it looks for another process that takes its shards, and still answers for them.
+  await service.awaitLog('no shard to give', ({ msg, part }) => msg === 'drain step' && part === 'fleet');
   const late = await callAt(rest, 'POST', '/v1/orders', { body: { ...order, symbol: 'MSFT' } });
   expect(late.body.code).toBe('DRAINING');
   expect([late.status, late.body.retryable, late.headers.get('retry-after')]).toEqual([503, true, '2']);

@@ -95,8 +95,9 @@ interface Parts {
 /**
  * The life of the process: the start goes down this list, the drain up.
  *
- * The drain ends commands first: no new ones, and those in flight end. Then the data path: no new
- * input, and each part empties into the next. The lane is given back once none of our parts can
+ * The drain first gives shards to other processes, and answers for each until it is given. Then
+ * commands end: no new ones, and those in flight end. Then the data path: no new input, and each
+ * part empties into the next. The lane is given back once none of our parts can
  * write any more. Reads and the stream of updates are served until all this is done.
  */
 function servicePhases({
