@@ -5,7 +5,7 @@ import { StandstillError } from '../support/runs/virtual-clock.ts';
 import { noDatabaseFaults } from './database-rows.ts';
 import { unsettled } from './oracles/check-commands.ts';
 import { checkCounts, checkFrames } from './oracles/check-counts.ts';
-import { disagreements } from './oracles/check-healed.ts';
+import { agrees, disagreements } from './oracles/check-healed.ts';
 import { sharedFaults } from './oracles/check-unfollowed.ts';
 import { OwnersCancels } from './owners-cancels.ts';
 import type { CommandWishes } from './plan/command-plan.ts';
@@ -210,12 +210,14 @@ async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
       if (service?.exitCode !== undefined) world.leave(slot);
       world.startIn(slot);
     }
-    const left = [...disagreements(world), ...checkCounts(world), ...unsettled(world), ...world.forgottenHalts()];
-    if (platform.lostOrders().length > 0 && left.length === 0) {
+    const others = [...checkCounts(world), ...unsettled(world), ...world.forgottenHalts()];
+    const agreed = others.length === 0 && agrees(world);
+    if (platform.lostOrders().length > 0 && agreed) {
       platform.restoreCertainty();
       continue;
     }
-    if (left.length === 0 || clock.monotonicMs() >= deadlineMs || world.breaches().length > 0) return left;
+    if (agreed) return [];
+    if (clock.monotonicMs() >= deadlineMs || world.breaches().length > 0) return [...disagreements(world), ...others];
     await clock.advance(1_000);
   }
 }

@@ -1,7 +1,7 @@
 import { happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
 import { type SimulatedService, unfollowedGraceMs } from '../simulated-service.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { disagreements } from './check-healed.ts';
+import { agrees, disagreements } from './check-healed.ts';
 
 /** A list of accounts, the grace, and two looks at the fleet. */
 const withinMs = 8_000 + unfollowedGraceMs + 3_000;
@@ -36,7 +36,7 @@ async function unlisted(world: SimulatedWorld, accountId: string): Promise<strin
   const stayed = await staysPut(world, accountId);
   const trusting = stayed ? running(world).filter((service) => !service.doubts().includes('accounts_unfollowed')) : [];
   platform.http.unlisted.delete(accountId);
-  await clock.advanceUntil(() => isAllRight(world), againWithinMs);
+  await clock.advanceUntil(() => agrees(world), againWithinMs);
   return [
     ...(stayed ? [] : [`${accountId} goes from process to process though nothing goes wrong`]),
     ...trusting.map(({ host }) => `${host.name} names no doubt, and ${accountId} is followed by no process`),
@@ -76,7 +76,7 @@ async function withoutKafka(world: SimulatedWorld): Promise<string[]> {
   await clock.advance(kafkaAwayMs);
   const unfit = unfitForKafka(world).filter((name) => !before.includes(name));
   broker.down = false;
-  await clock.advanceUntil(() => isAllRight(world), againWithinMs);
+  await clock.advanceUntil(() => agrees(world), againWithinMs);
   return [
     ...unfit.map((name) => `${name} is unfit (relay_stuck) for a fault that all have`),
     ...disagreements(world).map((what) => `not right again after Kafka was away: ${what}`),
@@ -106,8 +106,4 @@ function running({ services }: SimulatedWorld): SimulatedService[] {
   return services.filter(({ host, exitCode, stopping, keeper }) => {
     return !host.crashed && exitCode === undefined && !stopping && keeper.state === 'held';
   });
-}
-
-function isAllRight(world: SimulatedWorld): boolean {
-  return disagreements(world).length === 0;
 }
