@@ -93,17 +93,11 @@ CREATE TABLE public.orders (
   revision bigint NOT NULL,
   reduced_from bigint DEFAULT 0 NOT NULL,
   source_version bigint,
-  -- The newest state, where the log does not have it (any more). Otherwise it is in the newest update, at (lane, seq). Readers take it from current_orders.
-  state json,
+  state json NOT NULL,
   join_state json NOT NULL,
   updated_at timestamptz DEFAULT now() NOT NULL,
   closed_changed_at timestamptz GENERATED ALWAYS AS (case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end) STORED,
-  seq bigint,
-  -- Where its newest update stood before the last write, for the chain (see apply_batch).
-  before_seq bigint,
-  before_lane integer,
-  CONSTRAINT orders_stream_order_id_pk PRIMARY KEY (stream, order_id),
-  CONSTRAINT orders_has_state CHECK (state is not null or seq is not null)
+  CONSTRAINT orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX orders_by_account ON public.orders (account_id, stream, is_open, order_id);
@@ -122,30 +116,9 @@ CREATE TABLE public.order_updates (
   revision bigint NOT NULL,
   payload text NOT NULL,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  -- The order's update before this one; null: there is none. So an order's history is a walk from its newest update, and no index on the order is needed.
-  before_seq bigint,
-  before_lane integer,
   -- The lane comes first, so that reading one lane costs the same however many rows another lane has written in between.
   CONSTRAINT order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
 ) PARTITION BY RANGE (seq);
-
--- Every order in its newest state, for all who read it: `state`, with the very bytes that the payload has under `order`. Where whole states go on as they are, `kept_state` and
--- `payload` are cheaper (one of them is null): to cut the order out of the text costs Postgres 10 to 20 µs, and a reader 1. Subqueries and no join: they are run for the rows shown
--- alone, by the log's key, and never as a scan of the log.
-CREATE VIEW public.current_orders WITH (security_invoker = true) AS
-SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open, o.revision, o.reduced_from, o.source_version,
-  coalesce(o.state, (SELECT u.payload::json -> 'order' FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq)) AS state,
-  o.state AS kept_state, CASE WHEN o.state IS NULL THEN (SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq) END AS payload,
-  o.join_state, o.updated_at, o.closed_changed_at, o.seq
-FROM public.orders o;
-
--- How far the states of each lane's orders were moved from a partition of the log (by its first seq) into `orders`; see move_order_states.
-CREATE TABLE public.moved_states (
-  from_seq bigint NOT NULL,
-  lane integer NOT NULL,
-  seq bigint NOT NULL,
-  CONSTRAINT moved_states_from_seq_lane_pk PRIMARY KEY (from_seq, lane)
-);
 
 CREATE TABLE public.relay_positions (
   lane integer NOT NULL,
@@ -207,62 +180,47 @@ CREATE TABLE public.published_topics (
 
 -- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so the statements after enter_lane see every batch before this one.
 -- The arrays are parallel: h_* is one newest state for each order, u_* the log rows in order of acceptance, q_* the messages for the quarantine.
--- h_update is the place of the order's newest row among u_*, which has its state; h_state is given where there is none. u_before is the place of the order's row before among u_*,
--- or less than 0 that of its head among h_*: then the row before is the newest that is stored. It is taken from the stored order, because a caller that has two batches under way does not
--- know the numbers of the first when it sends the second.
 -- Returns the seq of the last log row, null when there is none.
 CREATE FUNCTION public.apply_batch(
   p_lane integer, p_epoch bigint, p_number bigint,
   h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
-  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], h_update bigint[],
-  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_before bigint[], u_payload text[],
+  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
+  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[],
   q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[]
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_rows bigint;
-  v_seqs bigint[];
-  v_before_seq bigint[];
-  v_before_lane integer[];
+  v_last bigint;
 BEGIN
   PERFORM public.enter_lane(p_lane, p_epoch, p_number);
-  SELECT array_agg(nextval('public.order_updates_seq')) INTO v_seqs FROM generate_series(1, cardinality(u_stream));
+
+  IF cardinality(u_stream) > 0 THEN
+    INSERT INTO public.order_updates (lane, batch, stream, order_id, account_id, revision, payload)
+    SELECT p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload
+    FROM unnest(u_stream, u_order_id, u_account_id, u_revision, u_payload)
+      WITH ORDINALITY AS u(stream, order_id, account_id, revision, payload, place)
+    ORDER BY u.place;
+    v_last := currval('public.order_updates_seq');
+  END IF;
 
   -- Compare and set on the revision that the new state was made from (0: a new order). If another revision is stored, the caller worked from an old state, or another
   -- lane follows the account as well. Then the whole batch is refused, and the states are read again. The revision comes in a column, because ON CONFLICT sees no other
   -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
   IF cardinality(h_stream) > 0 THEN
-    WITH written AS (
-      INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, seq)
-      SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state, v_seqs[h.update]
-      FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update)
-        AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, update)
-      -- Without an update only the join's memory changed: the state stays where it is. (It is given, because the row that was to be inserted is checked before the conflict.)
-      ON CONFLICT (stream, order_id) DO UPDATE SET
-        symbol = excluded.symbol, status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
-        lane = CASE WHEN excluded.seq IS NULL THEN o.lane ELSE excluded.lane END, seq = coalesce(excluded.seq, o.seq),
-        state = CASE WHEN excluded.seq IS NOT NULL THEN NULL WHEN excluded.revision = o.revision THEN o.state ELSE excluded.state END,
-        join_state = excluded.join_state, updated_at = excluded.updated_at, before_seq = o.seq, before_lane = o.lane
-      WHERE o.revision = excluded.reduced_from
-      RETURNING o.before_seq, o.before_lane)
-    -- In the order of the heads: rows are written, and returned, one after the other.
-    SELECT count(*), array_agg(w.before_seq), array_agg(w.before_lane) INTO v_rows, v_before_seq, v_before_lane FROM written w;
+    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
+    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state
+    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state)
+      AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
+    ON CONFLICT (stream, order_id) DO UPDATE SET
+      symbol = excluded.symbol, status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
+      state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
+    WHERE o.revision = excluded.reduced_from;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
     IF v_rows <> cardinality(h_stream) THEN
       RAISE EXCEPTION '% of % heads were not reduced from what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
         USING ERRCODE = 'TM003';
     END IF;
-  END IF;
-
-  IF cardinality(u_stream) > 0 THEN
-    -- A revision is given once: by the comparison above, and because each row of an order is one above the row before it.
-    IF EXISTS (SELECT FROM unnest(u_revision, u_before) AS u(revision, before)
-      WHERE u.revision <> 1 + CASE WHEN u.before > 0 THEN u_revision[u.before] ELSE h_reduced_from[-u.before] END) THEN
-      RAISE EXCEPTION 'an update does not follow the one before it' USING ERRCODE = '23505';
-    END IF;
-    INSERT INTO public.order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload, before_seq, before_lane)
-    SELECT u.seq, p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload,
-      CASE WHEN u.before > 0 THEN v_seqs[u.before] ELSE v_before_seq[-u.before] END, CASE WHEN u.before > 0 THEN p_lane ELSE v_before_lane[-u.before] END
-    FROM unnest(v_seqs, u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload) AS u(seq, stream, order_id, account_id, revision, before, payload);
   END IF;
 
   IF cardinality(q_stream) > 0 THEN
@@ -272,7 +230,7 @@ BEGIN
       AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);
   END IF;
 
-  RETURN v_seqs[cardinality(u_stream)];
+  RETURN v_last;
 END
 $$;
 
@@ -281,8 +239,8 @@ $$;
 CREATE FUNCTION public.apply_batch_with_bindings(
   p_lane integer, p_epoch bigint, p_number bigint,
   h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
-  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], h_update bigint[],
-  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_before bigint[], u_payload text[],
+  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
+  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[],
   q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[],
   b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[]
 ) RETURNS bigint
@@ -292,8 +250,8 @@ DECLARE
 BEGIN
   v_last := public.apply_batch(
     p_lane, p_epoch, p_number,
-    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update,
-    u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state,
+    u_stream, u_order_id, u_account_id, u_revision, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
   -- An order is bound once: the first row stays.
   INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
@@ -301,24 +259,6 @@ BEGIN
   FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
   ON CONFLICT (stream, order_id) DO NOTHING;
   RETURN v_last;
-END
-$$;
-
--- An order's updates from the newest down to the one above p_above, one look-up by the log's key for each; they end where the log does. Without sequential scans: a plan made while a
--- partition was empty would read all of it later.
-CREATE FUNCTION public.order_chain(p_stream text, p_order_id text, p_above bigint)
-RETURNS TABLE (lane integer, seq bigint, revision bigint, before_seq bigint)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-DECLARE
-  v_before_lane integer;
-BEGIN
-  SELECT o.lane, o.seq INTO v_before_lane, before_seq FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
-  WHILE before_seq IS NOT NULL LOOP
-    SELECT u.lane, u.seq, u.revision, u.before_seq, u.before_lane INTO lane, seq, revision, before_seq, v_before_lane
-    FROM public.order_updates u WHERE u.lane = v_before_lane AND u.seq = order_chain.before_seq;
-    EXIT WHEN NOT FOUND OR revision <= p_above;
-    RETURN NEXT;
-  END LOOP;
 END
 $$;
 
@@ -358,6 +298,7 @@ BEGIN
   WHILE (SELECT count(*) FROM public.log_partitions() p WHERE p.from_seq > v_seq) < p_ahead LOOP
     v_name := 'order_updates_' || v_from;
     EXECUTE format('CREATE TABLE public.%I (LIKE public.order_updates INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_name);
+    EXECUTE format('ALTER TABLE public.%I ADD UNIQUE (stream, order_id, revision)', v_name);
     EXECUTE format('ALTER TABLE public.order_updates ATTACH PARTITION public.%I FOR VALUES FROM (%s) TO (%s)',
       v_name, v_from, v_from + p_rows);
     v_made := v_made || v_name;
@@ -375,140 +316,52 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
--- The oldest partition when it may be dropped but for the states in it: its newest row is older than p_retention, and no lane has rows in it that one of its cursors has not
--- passed. Null otherwise. A cursor without rows keeps no partition, because a lane that was tried once leaves its cursors behind for good. The retention is asked first, since
--- it is cheaper. The lock waits for a batch that has rows here and is not committed: it would not be seen.
-CREATE FUNCTION public.passed_log_partition(p_retention interval) RETURNS TABLE (name text, from_seq bigint)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $$
-DECLARE
-  v_until bigint;
-  v_newest timestamptz;
-  v_kept boolean;
-  v_last bigint;
-  v record;
-BEGIN
-  SELECT p.name, p.from_seq, p.until_seq INTO name, from_seq, v_until FROM public.log_partitions() p LIMIT 1;
-  SELECT last_value INTO v_last FROM public.order_updates_seq;
-  -- A partition that may still get rows stays.
-  IF name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
-    RETURN;
-  END IF;
-  EXECUTE format('SELECT max(u.recorded_at) FROM public.lanes l CROSS JOIN LATERAL (
-    SELECT recorded_at FROM public.%I p WHERE p.lane = l.lane ORDER BY p.seq DESC LIMIT 1) AS u', name) INTO v_newest;
-  IF v_newest > clock_timestamp() - p_retention THEN
-    RETURN;
-  END IF;
-  -- A cursor that never saved a position has passed nothing.
-  FOR v IN
-    SELECT l.lane, min(coalesce(r.seq, 0)) AS passed
-    FROM public.lanes l CROSS JOIN (VALUES ('log'), ('state')) AS c(cursor)
-    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor
-    GROUP BY l.lane HAVING min(coalesce(r.seq, 0)) < v_until - 1
-  LOOP
-    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', name);
-    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I WHERE lane = $1 AND seq > $2)', name) INTO v_kept USING v.lane, v.passed;
-    IF v_kept THEN
-      RETURN;
-    END IF;
-  END LOOP;
-  RETURN NEXT;
-END
-$$;
-
--- The first lane that has rows in the partition above those whose states were moved, and how far they were; null: there is none. Within a lane the order of seq is the order of commit,
--- so a row that was committed late is above what was moved.
-CREATE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, OUT lane integer, OUT moved bigint)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-DECLARE
-  v_newest bigint;
-BEGIN
-  LOOP
-    EXECUTE format('SELECT p.lane FROM public.%I p WHERE p.lane > $1 ORDER BY p.lane LIMIT 1', p_name) INTO lane USING coalesce(lane, -1);
-    EXIT WHEN lane IS NULL;
-    EXECUTE format('SELECT p.seq FROM public.%I p WHERE p.lane = $1 ORDER BY p.seq DESC LIMIT 1', p_name) INTO v_newest USING lane;
-    moved := coalesce((SELECT m.seq FROM public.moved_states m WHERE m.from_seq = p_from_seq AND m.lane = lane_to_move.lane), 0);
-    EXIT WHEN moved < v_newest;
-  END LOOP;
-END
-$$;
-
--- Moves states out of the oldest partition, if it may be dropped but for them: those of the orders whose newest update is among the next p_rows rows of a lane. Returns how many rows it
--- looked at; 0: none is left, or another session does it. To be called until then, each call in a transaction of its own, which is short and may end anywhere.
--- The position is compared on the order's newest version, so a newer update is never overwritten; it sets the state to null itself. An order that another transaction holds is not waited
--- for (the other might wait for one held here): what was moved then ends before it, and the next call begins there.
--- There is no index on the position in orders: it changes with each update, and none of them would stay within its page. So each row of the log is looked at once, before its drop.
-CREATE FUNCTION public.move_order_states(p_retention interval, p_rows integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-DECLARE
-  v_name text;
-  v_from bigint;
-  v_lane integer;
-  v_moved bigint;
-  v_seqs bigint[];
-  v_streams text[];
-  v_ids text[];
-  v_held bigint;
-BEGIN
-  IF NOT pg_try_advisory_xact_lock(hashtext('tidemark'), hashtext('moved_states')) THEN
-    RETURN 0;
-  END IF;
-  SELECT p.name, p.from_seq INTO v_name, v_from FROM public.passed_log_partition(p_retention) p;
-  IF v_name IS NULL THEN
-    RETURN 0;
-  END IF;
-  SELECT l.lane, l.moved INTO v_lane, v_moved FROM public.lane_to_move(v_name, v_from) l;
-  IF v_lane IS NULL THEN
-    RETURN 0;
-  END IF;
-  EXECUTE format('SELECT array_agg(u.seq), array_agg(u.stream), array_agg(u.order_id) FROM (
-    SELECT p.seq, p.stream, p.order_id FROM public.%I p WHERE p.lane = $1 AND p.seq > $2 ORDER BY p.seq LIMIT $3) AS u', v_name)
-    INTO v_seqs, v_streams, v_ids USING v_lane, v_moved, p_rows;
-  WITH held AS MATERIALIZED (
-    SELECT o.stream, o.order_id FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
-    JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
-    WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
-    FOR NO KEY UPDATE OF o SKIP LOCKED
-  )
-  UPDATE public.orders o SET state = c.state FROM held h
-  JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
-  WHERE o.stream = h.stream AND o.order_id = h.order_id;
-  SELECT min(u.seq) INTO v_held FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
-  JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
-  WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL;
-  INSERT INTO public.moved_states AS m (from_seq, lane, seq) VALUES (v_from, v_lane, coalesce(v_held - 1, v_seqs[cardinality(v_seqs)]))
-  ON CONFLICT (from_seq, lane) DO UPDATE SET seq = excluded.seq;
-  RETURN cardinality(v_seqs);
-END
-$$;
-
--- Drops the oldest partition when it may be dropped (see passed_log_partition), and every state in it was moved. Returns its name, or null.
+-- Drops the oldest partition when its newest row is older than p_retention and no lane has rows in it that one of its cursors has not passed. Returns its name, or null.
+-- A cursor without rows keeps no partition, because a lane that was tried once leaves its cursors behind for good. The retention is asked first, since it is cheaper.
 -- One partition for each call. DROP locks the whole log, and every later statement waits behind it: so it waits for a short time only, and not at all beside a long
 -- transaction (a backup holds all tables until its end). Otherwise each call would stall every batch.
 CREATE FUNCTION public.drop_log_partition(p_retention interval) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $$
 DECLARE
   v_name text;
-  v_from bigint;
+  v_until bigint;
+  v_newest timestamptz;
+  v_kept boolean;
+  v_last bigint;
   v_held text[];
+  v record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
-  SELECT p.name, p.from_seq INTO v_name, v_from FROM public.passed_log_partition(p_retention) p;
-  IF v_name IS NULL THEN
+  SELECT p.name, p.until_seq INTO v_name, v_until FROM public.log_partitions() p LIMIT 1;
+  SELECT last_value INTO v_last FROM public.order_updates_seq;
+  -- A partition that may still get rows stays.
+  IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
     RETURN NULL;
   END IF;
+  EXECUTE format('SELECT max(u.recorded_at) FROM public.lanes l CROSS JOIN LATERAL (
+    SELECT recorded_at FROM public.%I p WHERE p.lane = l.lane ORDER BY p.seq DESC LIMIT 1) AS u', v_name) INTO v_newest;
+  IF v_newest > clock_timestamp() - p_retention THEN
+    RETURN NULL;
+  END IF;
+  -- A cursor that never saved a position has passed nothing. The lock waits for a batch that has rows here and is not committed: it would not be seen.
+  FOR v IN
+    SELECT l.lane, min(coalesce(r.seq, 0)) AS passed
+    FROM public.lanes l CROSS JOIN (VALUES ('log'), ('state')) AS c(cursor)
+    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor
+    GROUP BY l.lane HAVING min(coalesce(r.seq, 0)) < v_until - 1
+  LOOP
+    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
+    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I WHERE lane = $1 AND seq > $2)', v_name) INTO v_kept USING v.lane, v.passed;
+    IF v_kept THEN
+      RETURN NULL;
+    END IF;
+  END LOOP;
   v_held := public.log_holders(v_name);
   PERFORM pg_sleep(0.3);
   IF v_held && public.log_holders(v_name) THEN
     RETURN NULL;
   END IF;
-  -- From here on no row can be added to it.
-  EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
-  IF (SELECT l.lane FROM public.lane_to_move(v_name, v_from) l) IS NOT NULL THEN
-    RETURN NULL;
-  END IF;
   EXECUTE format('DROP TABLE public.%I', v_name);
-  DELETE FROM public.moved_states m WHERE m.from_seq = v_from;
   RETURN v_name;
 END
 $$;
@@ -583,13 +436,12 @@ CREATE INDEX repair_requests_by_row ON public.repair_requests (quarantine_id) WH
 
 -- ----- Commands -----
 
--- What is asked for comes first and never changes; a step changes only what stands behind it, so the log of a step has little more than those few bytes
--- (docs/decisions/069-a-step-stays-in-its-page.md). A step stays in its page as long as no column of an index changes, also not one of a predicate.
 CREATE TABLE public.commands (
   command_id uuid PRIMARY KEY,
   shard integer NOT NULL,
   principal text NOT NULL,
   idempotency_key text NOT NULL,
+  key_held boolean DEFAULT true NOT NULL,
   request_hash text NOT NULL,
   kind text NOT NULL,
   stream text NOT NULL,
@@ -599,13 +451,6 @@ CREATE TABLE public.commands (
   request json NOT NULL,
   caller_ref text,
   supersedes uuid,
-  baseline json,
-  exposure numeric,
-  limits_change bigint DEFAULT 0 NOT NULL,
-  token_number integer,
-  deadline_at timestamptz NOT NULL,
-  created_at timestamptz NOT NULL,
-  key_held boolean DEFAULT true NOT NULL,
   state text NOT NULL,
   version integer NOT NULL,
   order_id text,
@@ -614,9 +459,14 @@ CREATE TABLE public.commands (
   pending_revision bigint,
   pending_version bigint,
   misses integer DEFAULT 0 NOT NULL,
+  baseline json,
+  exposure numeric,
+  limits_change bigint DEFAULT 0 NOT NULL,
+  token_number integer,
+  deadline_at timestamptz NOT NULL,
+  created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
   settled_at timestamptz,
-  came_to_nothing boolean GENERATED ALWAYS AS (kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied')) STORED NOT NULL,
   CONSTRAINT commands_kind CHECK (kind in ('place', 'replace', 'cancel')),
   CONSTRAINT commands_stream CHECK (stream in ('account', 'prediction')),
   CONSTRAINT commands_state CHECK (state in ('open', 'refused', 'not_sent', 'accepted', 'unknown', 'applied', 'rejected', 'moot', 'conflict')),
@@ -626,41 +476,39 @@ CREATE TABLE public.commands (
   CONSTRAINT commands_of_an_order_name_it CHECK (kind = 'place' or order_id is not null),
   CONSTRAINT commands_no_cancel_supersedes CHECK (supersedes is null or kind <> 'cancel'),
   CONSTRAINT commands_counts CHECK (version > 0 and misses >= 0)
-) WITH (fillfactor = 60);
+);
 
--- One command for each key that is held, and any number of those that gave it up: one index for both, and for the search by key.
-CREATE UNIQUE INDEX commands_one_per_key ON public.commands (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT;
+CREATE UNIQUE INDEX commands_one_per_key ON public.commands (principal, idempotency_key) WHERE key_held;
 CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands (stream, order_id) WHERE kind = 'place' and order_id is not null;
 CREATE INDEX commands_successors ON public.commands (supersedes) WHERE supersedes is not null;
 CREATE INDEX commands_newest ON public.commands (created_at, command_id);
 CREATE INDEX commands_by_account ON public.commands (account_id, created_at, command_id);
+CREATE INDEX commands_by_key ON public.commands (idempotency_key);
 CREATE INDEX commands_by_caller_ref ON public.commands (caller_ref, principal) WHERE caller_ref IS NOT NULL;
 CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHERE settled_at is null;
 CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
 CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
 CREATE INDEX commands_of_order ON public.commands (stream, order_id) WHERE kind <> 'place';
-CREATE INDEX commands_came_to_nothing ON public.commands (shard, command_id) WHERE came_to_nothing;
+CREATE INDEX commands_came_to_nothing ON public.commands (shard, command_id) WHERE kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied');
 
 CREATE TABLE public.attempts (
   attempt_id text PRIMARY KEY,
   command_id uuid NOT NULL CONSTRAINT attempts_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
   number integer NOT NULL,
+  state text NOT NULL,
   epoch bigint NOT NULL,
   prepared_at timestamptz NOT NULL,
-  state text NOT NULL,
   sending_at timestamptz,
   answered_at timestamptz,
   reason json,
-  in_doubt boolean GENERATED ALWAYS AS (state not in ('not_sent', 'refused')) STORED NOT NULL,
-  in_flight boolean GENERATED ALWAYS AS (state in ('prepared', 'sending')) STORED NOT NULL,
   CONSTRAINT attempts_id CHECK (starts_with(attempt_id, 'tm-') and length(attempt_id) <= 64),
   CONSTRAINT attempts_state CHECK (state in ('prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown')),
   CONSTRAINT attempts_number CHECK (number > 0)
-) WITH (fillfactor = 60);
+);
 
 CREATE UNIQUE INDEX attempts_numbered ON public.attempts (command_id, number);
-CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts (command_id) WHERE in_doubt;
-CREATE INDEX attempts_in_flight ON public.attempts (epoch) WHERE in_flight;
+CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts (command_id) WHERE state not in ('not_sent', 'refused');
+CREATE INDEX attempts_in_flight ON public.attempts (epoch) WHERE state in ('prepared', 'sending');
 
 CREATE TABLE public.evidence (
   command_id uuid NOT NULL CONSTRAINT evidence_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
@@ -676,36 +524,19 @@ CREATE TABLE public.evidence (
   CONSTRAINT evidence_number CHECK (number > 0)
 );
 
--- One row for each step of a command, written once: what the step may change. What never changes is read from the command and its attempts (`event_json`).
 CREATE TABLE public.command_events (
-  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
-  id bigint GENERATED ALWAYS AS IDENTITY,
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   command_id uuid NOT NULL CONSTRAINT command_events_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
   version integer NOT NULL,
-  misses integer NOT NULL,
-  presumed_absent boolean NOT NULL,
-  updated_at timestamptz NOT NULL,
-  settled_at timestamptz,
+  snapshot json NOT NULL,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  pending_revision bigint,
-  pending_version bigint,
-  state text NOT NULL,
-  order_id text,
-  order_status text,
-  reason json,
-  attempts json NOT NULL,
-  CONSTRAINT command_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
+  published_at timestamptz,
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
 CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id, version);
-
--- The events that Kafka has not acknowledged yet: a row comes with its event, and goes once it was published.
-CREATE TABLE public.command_outbox (
-  id bigint PRIMARY KEY,
-  shard integer NOT NULL,
-  version integer NOT NULL,
-  command_id uuid NOT NULL
-);
+CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
+CREATE INDEX command_events_in_order ON public.command_events (tx_id, id);
 
 -- Events up to this transaction were deleted: a reader of the stream that stands there cannot go on. At most one row.
 CREATE TABLE public.event_floor (
@@ -731,78 +562,31 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
 CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
 
--- A command in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
-CREATE FUNCTION public.command_at(c public.commands, p_order_status text, p_attempts json) RETURNS json
+-- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
+CREATE FUNCTION public.command_json(c public.commands) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN json_build_object(
     'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
-    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
-    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
-    'attempts', coalesce(p_attempts, '[]'));
-END
-$$;
-
--- The status of a command's order. Only of an order of the same account: a cancel may name any order, and its answer must not show those of others.
-CREATE FUNCTION public.order_status_of(c public.commands) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id);
-END
-$$;
-
--- The planner puts its text in its place, as that of `ms_to_time`.
-CREATE FUNCTION public.attempt_json(a public.attempts) RETURNS json
-LANGUAGE sql STABLE AS $$
-  SELECT json_build_object('attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-    'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason)
-$$;
-
--- A command with its attempts, as it is now.
-CREATE FUNCTION public.command_json(c public.commands) RETURNS json
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  RETURN public.command_at(c, public.order_status_of(c), (
-    SELECT json_agg(public.attempt_json(a) ORDER BY a.number) FROM public.attempts a WHERE a.command_id = c.command_id));
-END
-$$;
-
--- A command with its attempts, as it was after this step: `command_json` of that moment.
-CREATE FUNCTION public.event_json(e public.command_events) RETURNS json
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  c public.commands;
-BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
-  c.version := e.version;
-  c.state := e.state;
-  c.order_id := e.order_id;
-  c.reason := e.reason;
-  c.presumed_absent := e.presumed_absent;
-  c.pending_revision := e.pending_revision;
-  c.pending_version := e.pending_version;
-  c.misses := e.misses;
-  c.updated_at := e.updated_at;
-  c.settled_at := e.settled_at;
-  RETURN public.command_at(c, e.order_status, (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
-    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
-    WHERE a.command_id = e.command_id));
+    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
+    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
+    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
+    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
+    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', (
+      SELECT coalesce(json_agg(json_build_object(
+        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id));
 END
 $$;
 
 -- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
--- A lock beside the row and not of it: the row's would be written to the row and to the write-ahead log by every transaction of the journal.
 CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
-  -- A statement of its own: its snapshot is younger than the lock.
-  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
   RETURN FOUND;
 END
 $$;
@@ -829,29 +613,16 @@ BEGIN
 END
 $$;
 
--- The event of the step that a command just took. Returns the command as it is now, as `command_json` does; what both need is read once.
+-- The event of the step that a command just took. Returns the command as it is now.
 CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  c public.commands;
-  v_status text;
-  v_brief json;
-  v_attempts json;
-  v_id bigint;
+  v_snapshot json;
 BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
-  v_status := public.order_status_of(c);
-  -- The brief form has what of an attempt may change, by its number.
-  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
-    json_agg(public.attempt_json(a) ORDER BY a.number)
-  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
-  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
-    order_status, reason, attempts)
-  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    v_status, c.reason, coalesce(v_brief, '[]'))
-  RETURNING id INTO v_id;
-  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_at(c, v_status, v_attempts);
+  INSERT INTO public.command_events (command_id, version, snapshot)
+  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
+  RETURNING snapshot INTO v_snapshot;
+  RETURN v_snapshot;
 END
 $$;
 
@@ -943,13 +714,6 @@ CREATE FUNCTION public.underlying_symbol(p_symbol text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$', E'\\1');
 
--- Whether limits know both by one symbol. A share class is one in each spelling (BRK.B, BRK/B): the venue may show it in another than it was placed in. The signs of
--- a prediction market are part of its name.
-CREATE FUNCTION public.same_underlying(p_stream text, p_symbol text, p_underlying text) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN public.underlying_symbol(p_symbol) = p_underlying
-  OR p_stream = 'account' AND public.symbol_letters(public.underlying_symbol(p_symbol)) = public.symbol_letters(p_underlying);
-
 -- Money at work in an account, or in one symbol of it: open orders and commands that may have placed one, both sides added up. One statement, so one snapshot: an order
 -- and the command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one whose value is not known.
 CREATE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
@@ -969,7 +733,7 @@ BEGIN
         c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
       END AS value
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
-    JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
+    JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
     CROSS JOIN LATERAL (SELECT json_array_length(coalesce(s.instrument -> 'legs', '[]')), CASE
       WHEN s.instrument ->> 'kind' <> 'option' THEN 1
@@ -977,14 +741,14 @@ BEGIN
       ELSE 100 END) AS u(legs, shares)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
-    WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol)
+    WHERE p_symbol IS NULL OR public.underlying_symbol(o.symbol) = p_symbol
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
     WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
-      AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
-        (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
+      AND (p_symbol IS NULL OR p_symbol = public.underlying_symbol(coalesce(c.symbol,
+        (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id))))
   ) AS e;
 END
 $$;
@@ -1100,12 +864,8 @@ BEGIN
   -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
   IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
     SELECT c.command_id INTO v_same FROM public.commands c
-    WHERE c.account_id = v_account AND c.kind = 'place' AND c.stream = p -> 'request' ->> 'stream'
-      AND (c.symbol = p -> 'request' -> 'terms' ->> 'symbol'
-        OR c.stream = 'account' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
-      AND c.state NOT IN ('not_sent', 'refused')
-      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid
-      AND jsonb_set(c.request::jsonb, '{terms,symbol}', '""') = jsonb_set((p -> 'request')::jsonb, '{terms,symbol}', '""')
+    WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
+      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid AND c.request::jsonb = (p -> 'request')::jsonb
       AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
       AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
     ORDER BY c.created_at DESC LIMIT 1;
@@ -1151,7 +911,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   SELECT (w::jsonb - 'broken')::json FROM public.weigh_limits(p, false) AS w LIMIT 1
 $$;
 
--- A transaction that forbids something (a halt, new limits, the end of a token) calls this. It waits for the marks that are under way, and the later ones wait for
+-- Whoever forbids something (a halt, new limits, the end of a token) calls this in its transaction. It waits for the marks that are under way, and the later ones wait for
 -- the commit and then see it. So nothing is marked as being sent after what forbids it was committed.
 CREATE FUNCTION public.close_sending() RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
@@ -1326,7 +1086,7 @@ BEGIN
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
       public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING;
+    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
 
@@ -1490,7 +1250,6 @@ DECLARE
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
   INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
   IF NOT FOUND THEN
@@ -1500,7 +1259,7 @@ BEGIN
   FOR v IN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
-      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
+      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
       UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP
@@ -1926,8 +1685,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   LEFT JOIN public.orders o USING (stream, order_id)
   WHERE u.generation > now.generation
     OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
-      SELECT FROM public.order_chain(u.stream, u.order_id, u.revision - 1) c JOIN public.order_updates l ON l.lane = c.lane AND l.seq = c.seq
-      WHERE c.revision = u.revision AND l.payload <> u.payload))
+      SELECT FROM public.order_updates l
+      WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
 $$;
 
 -- How many of these batches, each of which Kafka has a mark or a witness of (p_batches: lane, generation and number, and what else the process had seen, as in lacks_commits),
@@ -2097,18 +1856,25 @@ $$;
 
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.halts_guard();
 
--- An event may be deleted only once it was published.
+-- An event is published once, and may be deleted only after that.
 CREATE FUNCTION public.command_events_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF EXISTS (SELECT FROM public.command_outbox WHERE id = OLD.id) THEN
-    RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
+  IF TG_OP = 'DELETE' THEN
+    IF OLD.published_at IS NULL THEN
+      RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
+    END IF;
+    RETURN OLD;
   END IF;
-  RETURN OLD;
+  IF (OLD.id, OLD.command_id, OLD.version, OLD.snapshot::text, OLD.recorded_at) IS DISTINCT FROM
+     (NEW.id, NEW.command_id, NEW.version, NEW.snapshot::text, NEW.recorded_at) THEN
+    RAISE EXCEPTION 'event % never changes', OLD.id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
 END
 $$;
 
-CREATE TRIGGER command_events_guard BEFORE DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
+CREATE TRIGGER command_events_guard BEFORE UPDATE OR DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
 
 CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -2163,8 +1929,7 @@ CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EA
 CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.command_outbox FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
@@ -2175,7 +1940,7 @@ CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls 
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
 -- Orders, the log, bindings and numbers of batches are written by apply_batch alone, so behind the lane's fence.
-GRANT SELECT ON public.orders, public.current_orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.published_topics, public.accounts TO tidemark_app;
 -- How many shards there are is decided once, by the owner.
 GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
@@ -2188,7 +1953,7 @@ GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quaranti
 -- The service may step commands, and takes nothing away but published events.
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;
 GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
-GRANT SELECT, INSERT, DELETE ON public.command_events, public.command_outbox TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at, changes) ON public.cancel_timers TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
@@ -2199,24 +1964,23 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
-  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
+  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Without the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
-GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.order_chain, public.log_partitions, public.ensure_log_partitions,
-  public.move_order_states, public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
+GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
+  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
   public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json,
-  public.cancel_all_json TO tidemark_reader;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.order_chain TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters TO tidemark_reader;

@@ -11,7 +11,7 @@ import { unreachable } from './with-database.ts';
 const examples = `
 Examples:
   $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
-  $ tidemark migrate --json            { "applied": ["0000_baseline"] }
+  $ tidemark migrate --json            { "applied": ["0001_written_once"] }
   $ tidemark migrate --shards 64       a new database, for up to 64 processes
   $ tidemark migrate --roles-only      before pg_restore, which brings everything else (docs/runbooks/after-restore.md)
 

@@ -25,7 +25,7 @@ export interface WitnessedStops {
 
 /**
  * The newest commits acknowledged to one process by its database. Its JSON goes to `lacks_commits`
- * (drizzle/0000_baseline.sql).
+ * (src/store/sql/losses.sql).
  */
 export interface Witnessed extends WitnessedStops {
   readonly generation: number;

@@ -78,6 +78,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     await ensureBooks(client);
     const applied = await applyPending(client, options);
     await client.query('set role tidemark_owner');
+    await validateConstraints(client);
     await client.query('select public.ensure_log_partitions($1)', [options.partitionRows ?? defaultPartitionRows]);
     await ensureShards(client, options.shards);
     return { applied };
@@ -196,6 +197,19 @@ async function applyOne(client: Client, migration: Migration): Promise<void> {
     await client.query('rollback').catch(() => {});
     throw error;
   }
+}
+
+/**
+ * A migration adds a constraint to a large table as not valid: it holds for each new row from then
+ * on. Here the older rows are read for it, beside sessions that read and write them; in the
+ * migration itself these would have to wait. Cut off, it is done by the next call.
+ */
+async function validateConstraints(client: Client): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(
+    `select format('alter table %s validate constraint %I', conrelid::regclass, conname) as statement from pg_constraint
+     where connamespace = 'public'::regnamespace and not convalidated`,
+  );
+  for (const { statement } of rows) await client.query(statement);
 }
 
 /**

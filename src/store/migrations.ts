@@ -4,7 +4,7 @@ import type { ClientBase, Pool } from 'pg';
 import { packageFile } from '../runtime/package-file.ts';
 
 export interface Migration {
-  /** `0000_baseline`: the file's name. */
+  /** `0001_written_once`: the file's name. */
   readonly tag: string;
   /** When it was generated, milliseconds since the epoch: drizzle's own key for it. */
   readonly when: number;

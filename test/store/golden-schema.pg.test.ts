@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { freshDatabase } from '../support/servers/database.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { joinPieces } from '../support/schema/join-schema.ts';
+import { emptyDatabase, freshDatabase } from '../support/servers/database.ts';
 import { onServer } from '../support/servers/on-server.ts';
 
 const head = `-- The schema as it stands after all migrations, read back from a migrated database: tables with their constraints, indexes, triggers and rights, then functions.
@@ -48,11 +52,22 @@ select pg_get_functiondef(p.oid) || coalesce((select E'grant execute to ' || str
 from pg_proc p where p.pronamespace = 'public'::regnamespace
 ) all_of_it order by kind, name collate "C"`;
 
+async function schemaOf(url: string): Promise<string[]> {
+  const { rows } = await onServer(url, (client) => client.query<{ text: string }>(describeSchema));
+  expect(rows.length).toBeGreaterThan(30);
+  return rows.map(({ text }) => text.trimEnd());
+}
+
 it('drizzle/schema.sql is what the migrations make', async () => {
   await using database = await freshDatabase();
-  const { rows } = await onServer(database.url, (client) => client.query<{ text: string }>(describeSchema));
-  expect(rows.length).toBeGreaterThan(30);
-  await expect(`${head}\n${rows.map(({ text }) => text.trimEnd()).join('\n\n')}\n`).toMatchFileSnapshot(
-    '../../drizzle/schema.sql',
-  );
+  const schema = await schemaOf(database.url);
+  await expect(`${head}\n${schema.join('\n\n')}\n`).toMatchFileSnapshot('../../drizzle/schema.sql');
+});
+
+it('the pieces of src/store/sql, joined, make the same schema as the migrations', async () => {
+  await using joined = await emptyDatabase();
+  await using migrated = await freshDatabase();
+  await migrate({ url: joined.url, log: testLog, clock: systemClock, rolesOnly: true });
+  await onServer(joined.url, (client) => client.query(`set role tidemark_owner; ${joinPieces()}`));
+  expect(await schemaOf(migrated.url)).toEqual(await schemaOf(joined.url));
 });

@@ -36,7 +36,7 @@ export async function readCommand(pool: Pool, commandId: string): Promise<Comman
 
 /**
  * Every reason for which `open_command` would refuse the command. By `preview_command` in
- * `drizzle/0000_baseline.sql`; it turns its transaction read only.
+ * `src/store/sql/steps.sql`; it turns its transaction read only.
  */
 export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
   const { rows } = await pool.query<{ preview: JournalPreview }>({

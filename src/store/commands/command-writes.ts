@@ -184,7 +184,7 @@ async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]>
 
 /**
  * Writes a cancel-all with its list, unless its key is known. By `open_cancel_all` in
- * `drizzle/0000_baseline.sql`.
+ * `src/store/sql/stops.sql`.
  */
 export async function openCancelAll(
   deps: RetryDeps & { readonly pool: Pool },

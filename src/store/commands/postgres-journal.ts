@@ -63,7 +63,7 @@ interface CommandJournalDeps extends RetryDeps {
 
 /**
  * The port `CommandJournal` in Postgres: every write is one statement, one round trip and one
- * commit. Its rules are in `drizzle/0000_baseline.sql`. Writes reject with `JournalError`. A write
+ * commit. Its rules are in `src/store/sql/`. Writes reject with `JournalError`. A write
  * is never repeated once it may have committed; a read is.
  */
 export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal {

@@ -335,7 +335,7 @@ export interface AfterRestore {
 
 /**
  * Prepares a database for further use when it is an older copy of itself. The function
- * `after_restore` (drizzle/0000_baseline.sql) has the steps and the reasons. One transaction; a
+ * `after_restore` (src/store/sql/losses.sql) has the steps and the reasons. One transaction; a
  * running holder is fenced and begins again. Only for the owner: 42501 for a member of
  * tidemark_app.
  */
