@@ -11,7 +11,7 @@
 import { readFileSync } from 'node:fs';
 import { runComposeBeside } from './compose/beside.ts';
 import { namedTests, notPassed } from './support/runs/named-tests.ts';
-import { isFiltered, summarise } from './support/runs/summarise-run.ts';
+import { isFiltered, slowestFiles, summarise } from './support/runs/summarise-run.ts';
 import { runVitest } from './support/runs/vitest-run.ts';
 
 const args = process.argv.slice(2);
@@ -31,6 +31,7 @@ for (const { complaints } of summaries) for (const line of complaints) console.e
 for (const { file, title } of unproven) console.error(`docs/platform.md names what did not pass: ${file} › ${title}`);
 const passed = summaries.reduce((sum, summary) => sum + summary.passed, 0);
 const failed = summaries.reduce((sum, summary) => sum + summary.failed, unproven.length);
+if (isWhole && report !== undefined) console.log(slowestFiles(report, 25));
 if (compose?.notRun !== undefined) console.log(`NOT RUN, docker-compose.yml on an engine: ${compose.notRun}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

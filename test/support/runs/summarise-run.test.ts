@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isFiltered, type RunReport, summarise } from './summarise-run.ts';
+import { isFiltered, type RunReport, slowestFiles, summarise } from './summarise-run.ts';
 
 function report(over: Partial<RunReport> = {}): RunReport {
   return { numPassedTests: 3, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [], ...over };
@@ -30,6 +30,19 @@ it.each([
   ['a missing report', undefined, 0],
 ])('takes %s for a failure, and says so', (_what, given, exitCode) => {
   expect(summarise(given, exitCode)).toMatchObject({ failed: 1, complaints: [expect.any(String)] });
+});
+
+it('names the files that took longest', () => {
+  const took = (name: string, seconds: number) => ({
+    ...file('passed', ['passed']),
+    name: `/a/checkout/test/${name}`,
+    startTime: 1_000,
+    endTime: 1_000 + seconds * 1000,
+  });
+  const testResults = [took('a.test.ts', 2), took('deep/b.deep.ts', 70), took('c.test.ts', 9)];
+  expect(slowestFiles(report({ testResults }), 2)).toBe(
+    'slowest files, in seconds: test/deep/b.deep.ts 70, test/c.test.ts 9',
+  );
 });
 
 it('leaves out what the caller filtered away, but not a run without a test', () => {

@@ -7,6 +7,9 @@ export interface RunReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
+    /** Milliseconds since 1970. */
+    readonly startTime?: number;
+    readonly endTime?: number;
     readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
   }[];
 }
@@ -49,4 +52,14 @@ export function summarise(report: RunReport | undefined, exitCode: number, filte
     complaints.push(`vitest ended with exit code ${exitCode} though no test failed: an error outside the tests`);
   }
   return { passed: report.numPassedTests, failed, complaints };
+}
+
+/** Where the time of a run went, in one line: the files that took longest, in seconds. */
+export function slowestFiles({ testResults }: RunReport, most: number): string {
+  const took = testResults.map(({ name, startTime = 0, endTime = 0 }) => ({
+    name: name.slice(name.indexOf('/test/') + 1),
+    seconds: Math.round((endTime - startTime) / 1000),
+  }));
+  const slowest = took.sort((a, b) => b.seconds - a.seconds).slice(0, most);
+  return `slowest files, in seconds: ${slowest.map(({ name, seconds }) => `${name} ${seconds}`).join(', ')}`;
 }
