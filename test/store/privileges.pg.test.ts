@@ -206,8 +206,16 @@ describe('the service as a mere member of tidemark_app', () => {
     } as const;
     await journal.requestApproval({ ...approval, atMs, expiresAtMs: atMs + 1_000 });
     expect(
-      await journal.takeApproval(approval.approvalId, { by: 'bob', reason: 'agreed', requestId: 's', atMs }),
-    ).toMatchObject(approval);
+      await journal.clearHalts(
+        halted.scope,
+        {
+          ...{ by: 'ann', reason: 'r', atMs },
+          approval: { approvalId: approval.approvalId, by: 'bob', reason: 'agreed', requestId: 's', atMs },
+        },
+        { shard: 0, epoch: 2n },
+      ),
+    ).toBe(0);
+    expect(await journal.approvals(atMs)).toEqual([]);
 
     const cancelAll = newCancelAll({ atMs: Date.now() });
     const second = { shard: 0, epoch: 2n };

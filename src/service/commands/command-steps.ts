@@ -40,8 +40,11 @@ export interface MadeStep {
 
 type CommitResult =
   | { readonly kind: 'stepped'; readonly command: Command; readonly decision: Decision }
-  /** Nothing was left to decide on its newest version. */
-  | { readonly kind: 'nothing'; readonly command: Command }
+  /**
+   * Nothing was left to decide on its newest version. `notWaiting`: or the approval that it was
+   * decided under does not wait any more.
+   */
+  | { readonly kind: 'nothing'; readonly command: Command; readonly notWaiting?: true }
   /**
    * The term is over, through a later holder or our own end: the
    * unresolved commands are the next holder's.
@@ -123,6 +126,7 @@ export class CommandSteps {
       const startedMs = this.deps.clock.monotonicMs();
       const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
       if (result.kind === 'fenced') return { kind: 'over' };
+      if (result.kind === 'not_waiting') return { kind: 'nothing', command: newest, notWaiting: true };
       if (result.kind === 'stepped') {
         this.reportStep(newest, result.command, decision);
         book.adopt(result.command);

@@ -5,7 +5,7 @@ import type { Measure } from '../../domain/measure-command.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { OrderSelection } from '../../domain/select-orders.ts';
 import type { OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/cancel-all-journal.ts';
-import type { Approval, Halt } from '../../store/commands/stops-journal.ts';
+import type { Approval, Approving, Halt } from '../../store/commands/stops-journal.ts';
 import type { QuoteRead } from './order-entry.ts';
 
 export interface Submission {
@@ -98,8 +98,8 @@ export interface OperatorWord {
   readonly requestId: string;
   /** The token names only some accounts: a halt of every account stays. */
   readonly ofSomeAccounts?: true;
-  /** The second principal, where one has approved it. */
-  readonly approvedBy?: string;
+  /** Where a second principal has approved it. */
+  readonly approval?: Approving;
 }
 
 /**
@@ -121,7 +121,8 @@ export type SettleResult =
         | 'STORE_UNAVAILABLE'
         | 'COMMAND_NOT_FOUND'
         | 'ALREADY_SETTLED'
-        | 'TOO_MANY_APPROVALS';
+        | 'TOO_MANY_APPROVALS'
+        | 'APPROVAL_NOT_FOUND';
       readonly message: string;
     };
 
@@ -132,14 +133,23 @@ export type HaltResult =
   | { readonly kind: 'done'; readonly halts: readonly Halt[]; readonly unconfirmed?: readonly string[] }
   | {
       readonly kind: 'declined';
-      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'EVERY_ACCOUNT_NEEDED' | 'TOO_MANY_APPROVALS';
+      readonly code:
+        | 'NOT_LEADER'
+        | 'STORE_UNAVAILABLE'
+        | 'EVERY_ACCOUNT_NEEDED'
+        | 'TOO_MANY_APPROVALS'
+        | 'APPROVAL_NOT_FOUND';
       readonly message: string;
     };
 
 /** `limits`: every row, afterwards. */
 export type LimitsResult =
   | { readonly kind: 'done'; readonly limits: readonly LimitRow[] }
-  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE' | 'TOO_MANY_APPROVALS'; readonly message: string };
+  | {
+      readonly kind: 'declined';
+      readonly code: 'STORE_UNAVAILABLE' | 'TOO_MANY_APPROVALS' | 'APPROVAL_NOT_FOUND';
+      readonly message: string;
+    };
 
 /** Those that wait for a second principal, oldest first. */
 export type ApprovalsResult =

@@ -12,6 +12,7 @@ import type { Finding, Verdict } from '../../domain/settling.ts';
 import type { CommandStep, NewEvidence } from '../../store/commands/command-journal.ts';
 import type { WriteResult } from '../../venue/platform/write-result.ts';
 import type { OperatorWord } from './commands.ts';
+import { secondPrincipal } from './four-eyes.ts';
 
 /**
  * The evidence for it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: its
@@ -219,7 +220,7 @@ export function decidePerson(
   const event: CommandEvent = `person_${outcome}`;
   const transition = commandTransition(command.request.kind, standingOf(command), event);
   if (typeof transition === 'string') return undefined;
-  const { by, reason, requestId } = word;
+  const { by, reason, requestId, approval } = word;
   return {
     evidence: 'person',
     step: {
@@ -227,7 +228,10 @@ export function decidePerson(
       atMs,
       presumedAbsent: false,
       reason: { code: 'SETTLED_BY_PERSON', message: `${by}: ${reason}`.slice(0, 500) },
-      evidence: [{ kind: 'person', code: 'settled', detail: { outcome, by, reason, requestId }, atMs }],
+      evidence: [
+        { kind: 'person', code: 'settled', detail: { outcome, by, reason, requestId, ...secondPrincipal(word) }, atMs },
+      ],
+      ...(approval !== undefined && { approval }),
     },
   };
 }

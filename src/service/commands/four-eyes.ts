@@ -7,7 +7,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 
 interface FourEyesDeps {
-  readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'findApproval' | 'takeApproval'>;
+  readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'findApproval'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -26,8 +26,8 @@ const unreachable = {
  * once another principal has approved it.
  *
  * A request's states: waiting → approved, once, by another principal than its own; or it expires.
- * It is approved before it is done: if the process dies between the two, the act is not done, the
- * approval is used up, and the act has to be asked for again.
+ * The transaction that does the act approves it (`doAct`): a request whose act was not done, for
+ * whatever reason, waits as before, and may be approved again.
  */
 export class FourEyes {
   private readonly deps: FourEyesDeps;
@@ -91,7 +91,10 @@ export class FourEyes {
     }
   }
 
-  /** `run` carries out the act, in the asking principal's words. Never rejects. */
+  /**
+   * `run` carries out the act, in the asking principal's words, and spends the word's approval in
+   * the same transaction. Never rejects.
+   */
   async approve(
     approvalId: string,
     word: OperatorWord,
@@ -100,17 +103,17 @@ export class FourEyes {
     const { journal, clock, log } = this.deps;
     try {
       const waiting = await journal.findApproval(approvalId, clock.nowMs());
-      if (waiting === undefined) return notFound;
+      if (waiting === undefined) return noSuchRequest;
       if (waiting.by === word.by) return samePrincipal;
       const { by, reason, requestId } = word;
-      const taken = await journal.takeApproval(approvalId, { by, reason, requestId, atMs: clock.nowMs() });
-      if (taken === undefined) return notFound;
-      log.warn({ approvalId, by, of: taken.by, reason }, 'a second principal has approved');
-      const result = await run(taken.action, { by: taken.by, reason: taken.reason, requestId, approvedBy: by });
-      if (!isDeclined(result)) return { kind: 'done', approval: taken };
-      return { ...result, message: `${result.message}; the approval is used up, and has to be asked for anew` };
+      const approval = { approvalId, by, reason, requestId, atMs: clock.nowMs() };
+      const result = await run(waiting.action, { by: waiting.by, reason: waiting.reason, requestId, approval });
+      if (isDeclined(result))
+        return result.code === noSuchRequest.code ? result : { ...result, message: waits(result) };
+      log.warn({ approvalId, by, of: waiting.by, reason }, 'a second principal has approved');
+      return { kind: 'done', approval: waiting };
     } catch (err) {
-      log.warn({ err, approvalId }, 'an approval could not be written');
+      log.warn({ err, approvalId }, 'a request that waits for a second principal could not be read');
       return unreachable;
     }
   }
@@ -120,7 +123,14 @@ function isDeclined(result: { readonly kind: string } | Declined): result is Dec
   return result.kind === 'declined';
 }
 
-const notFound = {
+/** Without an answer of the database it is not known whether the act was done. */
+function waits({ code, message }: Declined): string {
+  const known =
+    code === 'STORE_UNAVAILABLE' ? 'it waits still where it was not done' : 'nothing was done, and it waits still';
+  return `${message}; ${known}`;
+}
+
+export const noSuchRequest = {
   kind: 'declined',
   code: 'APPROVAL_NOT_FOUND',
   message: 'there is no such request, or it has been approved or has expired',
@@ -137,6 +147,6 @@ const samePrincipal = {
 } as const;
 
 /** The second principal, as the audit trail names it. */
-export function secondPrincipal({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
-  return approvedBy === undefined ? {} : { approvedBy };
+export function secondPrincipal({ approval }: OperatorWord): { readonly approvedBy?: string } {
+  return approval === undefined ? {} : { approvedBy: approval.by };
 }

@@ -198,10 +198,15 @@ export class Halts {
 
   /**
    * Clears every halt in the scope, first in the journal. `over`: the term is over. `kept`: all
-   * stay, since an operator raised one for every account, and this token names only some. Rejects
-   * when the journal could not be written; the halts stay.
+   * stay, since an operator raised one for every account, and this token names only some.
+   * `not_waiting`: all stay, since its approval is gone. Rejects when the journal could not be
+   * written; the halts stay.
    */
-  async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<'cleared' | 'kept' | 'over'> {
+  async clear(
+    scope: Halt['scope'],
+    word: OperatorWord,
+    term: Term,
+  ): Promise<'cleared' | 'kept' | 'over' | 'not_waiting'> {
     const { journal, clock, log } = this.deps;
     const cleared = new Set(this.active.filter(({ halt }) => sameScope(halt.scope, scope)));
     if (word.ofSomeAccounts && [...cleared].some(({ halt }) => halt.cause === 'operator')) return 'kept';
@@ -210,7 +215,7 @@ export class Halts {
       return await this.inTurn(scope, async () => {
         const halts = await journal.clearHalts(scope, { ...word, atMs: clock.nowMs() }, term.fence);
         if (halts === 'fenced') return 'over';
-        if (halts === 'kept') return 'kept';
+        if (typeof halts === 'string') return halts;
         this.keep(this.active.filter((held) => !cleared.has(held)));
         log.warn({ ...named(scope), by: word.by, reason: word.reason, halts }, 'placing may go on');
         return 'cleared';

@@ -28,7 +28,7 @@ import type {
   SettleResult,
 } from './commands.ts';
 import { decidePerson, type PersonsOutcome } from './decide-step.ts';
-import { FourEyes, secondPrincipal } from './four-eyes.ts';
+import { FourEyes, noSuchRequest, secondPrincipal } from './four-eyes.ts';
 import type { HaltAgreement } from './halt-agreement.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
@@ -62,12 +62,15 @@ async function changeLimits(
       const rows = await journal.limits();
       const before = boundsOf(rows, scope);
       const bounds = changedBounds(before, change);
-      if (isDeepStrictEqual(before, bounds)) return { kind: 'done', limits: rows };
+      // An approved change is written even then: the write spends its approval.
+      if (isDeepStrictEqual(before, bounds) && word.approval === undefined) return { kind: 'done', limits: rows };
       const widens = loosens(before, bounds, scope) || (opens(rows, scope, before, bounds) && mayBeReal(deps, scope));
       const waits = widens ? await secondOf() : undefined;
       if (waits !== undefined) return waits;
       const { ofSomeAccounts: _of, ...said } = word;
-      if (await journal.changeLimits({ ...scope, before, bounds, ...said, atMs: clock.nowMs() })) {
+      const changed = await journal.changeLimits({ ...scope, before, bounds, ...said, atMs: clock.nowMs() });
+      if (changed === 'not_waiting') return noSuchRequest;
+      if (changed) {
         log.warn({ ...scope, before, bounds, by: word.by, reason: word.reason }, 'limits were changed');
         return { kind: 'done', limits: await journal.limits() };
       }
@@ -125,7 +128,7 @@ async function settleByPerson(
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
     if (result.kind === 'over') return declined('NOT_LEADER', notLeader.message);
     if (result.kind === 'stepped') return { kind: 'settled', command: result.command };
-    return settledAlready(result.command);
+    return result.notWaiting ? noSuchRequest : settledAlready(result.command);
   } catch {
     return unsettled;
   }
@@ -264,6 +267,7 @@ export class OperatorService implements OperatorActs {
     return this.operate('resume', scope, word, async () => {
       const cleared = await this.deps.halts.clear(scope, word, term);
       if (cleared === 'over') return notLeader;
+      if (cleared === 'not_waiting') return noSuchRequest;
       if (cleared === 'kept') return haltedForEveryAccount;
       this.deps.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
       return undefined;
@@ -291,7 +295,7 @@ export class OperatorService implements OperatorActs {
     const { by: principal, reason, requestId } = word;
     this.deps.record({
       ...{ principal, action, requestId, reason },
-      ...(word.approvedBy !== undefined && { detail: secondPrincipal(word) }),
+      ...(word.approval !== undefined && { detail: secondPrincipal(word) }),
       ...(scope.kind === 'account' && { accountId: scope.accountId }),
     });
     return { kind: 'done', halts: this.halts.list() };

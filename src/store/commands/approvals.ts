@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import { type Approval, type ClearingWord, mostWaiting, type OperatorAction } from './stops-journal.ts';
+import { type Approval, type Approving, mostWaiting, type OperatorAction } from './stops-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
 
@@ -51,26 +51,48 @@ export async function findApproval(pool: Pool, approvalId: string, atMs: number)
   return rows[0] && toApproval(rows[0]);
 }
 
+/** One call of a function of the database, and in which case it has done its act. */
+interface Act {
+  /** With its parameters as $1, $2 and so on. */
+  readonly call: string;
+  readonly values: readonly unknown[];
+  /** SQL over the call's `result`. */
+  readonly isDone: string;
+}
+
 /**
- * Approves once, with its audit line. Undefined: no request with this id waits for this principal.
+ * An act, and with `approval` the end of its request with the audit line, in one transaction: the
+ * approval is spent exactly if the act was done. The request's row is locked first, so two
+ * principals who approve at once do it once. Not "take, do, and give back": a crash between them
+ * would leave an approval without its act. `not_waiting`: no request with this id waits for this
+ * principal.
  */
-export async function takeApproval(
+export async function doAct<Result>(
   deps: Deps,
-  approvalId: string,
-  word: ClearingWord & { readonly requestId: string },
-): Promise<Approval | undefined> {
-  const [row] = await writeOnce<Row>(deps, {
-    text: `with taken as (
-        update public.approvals set approved_by = $2, approved_reason = $3, approved_at = public.ms_to_time($4)
-        where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($4) and requested_by <> $2 returning *
+  approval: Approving | undefined,
+  { call, values, isDone }: Act,
+): Promise<Result | 'not_waiting'> {
+  if (approval === undefined) {
+    const [row] = await writeOnce<{ result: Result }>(deps, { text: `select ${call} as result`, values: [...values] });
+    return (row as { result: Result }).result;
+  }
+  const { approvalId, by, reason, requestId, atMs } = approval;
+  const [id, principal, why, request, at] = [1, 2, 3, 4, 5].map((number) => `$${values.length + number}`);
+  const [row] = await writeOnce<{ result: Result }>(deps, {
+    text: `with waiting as materialized (
+        select approval_id from public.approvals where approval_id = ${id} and approved_at is null
+          and expires_at > public.ms_to_time(${at}) and requested_by <> ${principal} for update
+      ), act as materialized (select ${call} as result from waiting), taken as (
+        update public.approvals set approved_by = ${principal}, approved_reason = ${why}, approved_at = public.ms_to_time(${at})
+        from act where approval_id = ${id} and ${isDone} returning approvals.*
       ), line as (
         insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
-        select approved_at, approved_by, 'approve', account_id, $5, approved_reason,
+        select approved_at, approved_by, 'approve', account_id, ${request}, approved_reason,
           json_build_object('approvalId', approval_id, 'action', action, 'requestedBy', requested_by) from taken)
-      select ${columns} from taken`,
-    values: [approvalId, storableColumn(word.by), storableColumn(word.reason), word.atMs, word.requestId],
+      select result from act`,
+    values: [...values, approvalId, storableColumn(by), storableColumn(reason), requestId, atMs],
   });
-  return row && toApproval(row);
+  return row === undefined ? 'not_waiting' : row.result;
 }
 
 function toApproval(row: Row): Approval {

@@ -4,7 +4,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import type { CancelAllJournal } from './cancel-all-journal.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
-import type { StopsJournal } from './stops-journal.ts';
+import type { Approving, StopsJournal } from './stops-journal.ts';
 import type { Fence } from './term.ts';
 
 export interface NewCommand extends JudgedCommand {
@@ -79,12 +79,16 @@ export interface CommandStep {
    */
   readonly nextAttemptId?: string;
   readonly evidence: readonly NewEvidence[];
+  /** A person's step that needs a second principal. */
+  readonly approval?: Approving;
 }
 
 export type StepResult =
   | { readonly kind: 'stepped'; readonly command: Command }
   /** Another writer stepped first. This is the command as it is now: decide again. */
   | { readonly kind: 'stale'; readonly command: Command }
+  /** Its approval does not wait, or is of the principal that asked for it. Nothing was written. */
+  | { readonly kind: 'not_waiting' }
   | { readonly kind: 'fenced' };
 
 /** A complete read that did not show an unknown command. */

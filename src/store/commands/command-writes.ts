@@ -5,6 +5,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableJson, writeOnce } from '../session/write-once.ts';
+import { doAct } from './approvals.ts';
 import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
 import type {
   AuditTrailEntry,
@@ -76,7 +77,25 @@ export async function stepCommand(
     text: 'select public.step_command($1, $2, $3) as result',
     values: [shard, epoch.toString(), storableJson(step)],
   });
-  const result = row?.result ?? { kind: 'fenced' };
+  return stepResult(row?.result);
+}
+
+/** The same under a second principal's word: see `doAct`. */
+export async function stepApproved(
+  deps: RetryDeps & { readonly pool: Pool },
+  { approval, ...step }: CommandStep,
+  { shard, epoch }: Fence,
+): Promise<StepResult> {
+  const result = await doAct<Stepped | null>(deps, approval, {
+    call: 'public.step_command($1, $2, $3)',
+    values: [shard, epoch.toString(), storableJson(step)],
+    isDone: "act.result ->> 'kind' = 'stepped'",
+  });
+  return result === 'not_waiting' ? { kind: result } : stepResult(result);
+}
+
+function stepResult(stepped: Stepped | null | undefined): StepResult {
+  const result = stepped ?? { kind: 'fenced' };
   return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
 }
 

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { CommitWitness } from '../../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
-import { findApproval, readApprovals, requestApproval, takeApproval } from './approvals.ts';
-import type { CommandJournal, OpenResult, StepResult } from './command-journal.ts';
+import { findApproval, readApprovals, requestApproval } from './approvals.ts';
+import type { CommandJournal, CommandStep, OpenResult, StepResult } from './command-journal.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -29,6 +29,7 @@ import {
   readCancelAll,
   readCancelAllsInForce,
   readUnseenPlaces,
+  stepApproved,
   stepCommand,
   takeOverCommands,
 } from './command-writes.ts';
@@ -104,7 +105,12 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     markSending: write(markSending, (marked, [attemptId]) => {
       if (marked === true) witness?.sawSending(attemptId);
     }),
-    step: write(stepCommand, fenced(), sawCommand),
+    step: write(
+      (to, step: CommandStep, fence: Fence) =>
+        (step.approval === undefined ? stepCommand : stepApproved)(to, step, fence),
+      fenced(),
+      sawCommand,
+    ),
     noteMiss: write(noteMiss, fenced()),
     addEvidence: write(addEvidence),
     takeOver: async (...asked) => {
@@ -155,7 +161,6 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     requestApproval: write(requestApproval),
     approvals: read(readApprovals),
     findApproval: read(findApproval),
-    takeApproval: write(takeApproval),
     addToAuditTrail: write(addToAuditTrail),
   };
 }

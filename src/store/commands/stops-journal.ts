@@ -7,8 +7,8 @@ export interface LimitsChange extends LimitScope {
   readonly before: Bounds;
   readonly bounds: Bounds;
   readonly by: string;
-  /** The second principal, if one is needed. */
-  readonly approvedBy?: string;
+  /** Where a second principal is needed. */
+  readonly approval?: Approving;
   readonly reason: string;
   readonly requestId: string;
   readonly atMs: number;
@@ -77,11 +77,24 @@ export interface Approval {
   readonly expiresAtMs: number;
 }
 
+/**
+ * A second principal's word. The transaction that does the act spends the approval; where nothing
+ * was done, the request waits as before.
+ */
+export interface Approving {
+  readonly approvalId: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+}
+
 export interface ClearingWord {
   readonly by: string;
   readonly reason: string;
   readonly atMs: number;
   readonly ofSomeAccounts?: true;
+  readonly approval?: Approving;
 }
 
 /** The part of the journal that keeps timers, halts, limits, and acts that wait for approval. */
@@ -116,16 +129,22 @@ export interface StopsJournal {
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
   /**
    * Clears all active halts in the scope. Returns how many. `kept`: none was cleared. One is an
-   * operator's halt for every account, and the word is `ofSomeAccounts`.
+   * operator's halt for every account, and the word is `ofSomeAccounts`. `not_waiting`: none was
+   * cleared, since the word's approval does not wait, or is of the principal that asked for it.
    */
-  clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'>;
+  clearHalts(
+    scope: Halt['scope'],
+    word: ClearingWord,
+    fence: Fence,
+  ): Promise<number | 'kept' | 'fenced' | 'not_waiting'>;
   /** Every row of limits, by its scope. */
   limits(): Promise<LimitRow[]>;
   /**
    * Sets a scope's bounds, with its audit line, in one transaction. It needs no fence, as `open`
-   * reads the bounds each time. False: the bounds no longer equal `before`.
+   * reads the bounds each time. False: the bounds no longer equal `before`. `not_waiting`: see
+   * `clearHalts`.
    */
-  changeLimits(change: LimitsChange): Promise<boolean>;
+  changeLimits(change: LimitsChange): Promise<boolean | 'not_waiting'>;
   /**
    * Writes the request down, with its audit line, in one transaction, under no fence. If the same
    * principal already waits for the same act, that request is the answer, and nothing is written.
@@ -139,9 +158,4 @@ export interface StopsJournal {
   approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]>;
   /** The request with this id, however many wait; undefined: it does not wait. */
   findApproval(approvalId: string, atMs: number): Promise<Approval | undefined>;
-  /**
-   * Approves the request once, with its audit line. Undefined: it does not wait, or `by` asked for
-   * it.
-   */
-  takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
 }

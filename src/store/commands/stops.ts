@@ -5,6 +5,7 @@ import { and, asc, drizzle, eq, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/stops.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
+import { doAct } from './approvals.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Halt, LimitsChange } from './stops-journal.ts';
 import type { Fence } from './term.ts';
 
@@ -87,15 +88,14 @@ export async function clearHalts(
   scope: Halt['scope'],
   word: ClearingWord,
   { shard, epoch }: Fence,
-): Promise<number | 'kept' | 'fenced'> {
-  const [row] = await writeOnce<{ cleared: readonly string[] | 'kept' | null }>(deps, {
-    text: 'select public.clear_halts($1, $2, $3, $4, $5, $6, $7) as cleared',
-    values: [
-      ...[shard, epoch.toString(), accountOf(scope), storableColumn(word.by), storableColumn(word.reason), word.atMs],
-      word.ofSomeAccounts === true,
-    ],
-  });
-  const cleared = row?.cleared ?? 'fenced';
+): Promise<number | 'kept' | 'fenced' | 'not_waiting'> {
+  const call = 'public.clear_halts($1, $2, $3, $4, $5, $6, $7)';
+  const values = [
+    ...[shard, epoch.toString(), accountOf(scope), storableColumn(word.by), storableColumn(word.reason), word.atMs],
+    word.ofSomeAccounts === true,
+  ];
+  const act = { call, values, isDone: "json_typeof(act.result) = 'array'" };
+  const cleared = (await doAct<readonly string[] | 'kept' | null>(deps, word.approval, act)) ?? 'fenced';
   if (typeof cleared === 'string') return cleared;
   const [clearedHaltId] = cleared;
   if (clearedHaltId !== undefined) deps.witness?.sawStop({ clearedHaltId });
@@ -176,12 +176,16 @@ export async function readLimits(pool: Pool): Promise<LimitRow[]> {
   }));
 }
 
-export async function changeLimits(deps: Deps, change: LimitsChange): Promise<boolean> {
-  const [row] = await writeOnce<{ auditId: string | null }>(deps, {
-    text: 'select public.change_limits($1)::text as "auditId"',
-    values: [storableJson(change)],
+export async function changeLimits(
+  deps: Deps,
+  { approval, ...change }: LimitsChange,
+): Promise<boolean | 'not_waiting'> {
+  const auditId = await doAct<string | null>(deps, approval, {
+    call: 'public.change_limits($1)::text',
+    values: [storableJson({ ...change, approvedBy: approval?.by })],
+    isDone: 'act.result is not null',
   });
-  if (row == null || row.auditId === null) return false;
-  deps.witness?.sawStop({ limitsChange: { auditId: row.auditId, atMs: change.atMs } });
+  if (auditId === null || auditId === 'not_waiting') return auditId ?? false;
+  deps.witness?.sawStop({ limitsChange: { auditId, atMs: change.atMs } });
   return true;
 }

@@ -343,6 +343,7 @@ function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNul
     journal: Object.assign(Object.create(journal), {
       noteMiss: async ({ evidence, ...of }: Miss, fence: Fence): Promise<MissResult> => {
         const result = await journal.step(change({ ...of, atMs: evidence.atMs, evidence: [evidence] }), fence);
+        if (result.kind === 'not_waiting') throw new Error('a miss is under no approval');
         return result.kind === 'stepped' ? { kind: 'noted', command: result.command } : result;
       },
     }),

@@ -42,6 +42,7 @@ export async function expectTruth(world: CommandsUnderFaults): Promise<void> {
   expectWrites(world, commands);
   expectSubmissions(world, commands);
   expectStops(world);
+  await expectApprovals(world);
   await expectHaltsStored(world);
   await expectActions(world, commands);
 }
@@ -135,6 +136,21 @@ async function expectHaltsStored({ stops, rig }: CommandsUnderFaults): Promise<v
     if (last.action === 'halt') expect(rows.length, `${JSON.stringify(scope)} is halted`).toBeGreaterThan(0);
     else if (its.every(({ kind }) => kind === 'done')) expect(rows, `${JSON.stringify(scope)} was resumed`).toEqual([]);
   }
+}
+
+/** An approval is spent by its act, and by nothing else: the two stand in one transaction. */
+async function expectApprovals({ rig }: CommandsUnderFaults): Promise<void> {
+  const [counted] = await rig.rows<Record<string, string>>(`select
+    (select count(*) from approvals where approved_at is not null and action ->> 'kind' = 'change_limits') as limits,
+    (select count(*) from audit_log where action = 'change_limits' and detail ->> 'approvedBy' is not null) as changed,
+    (select count(*) from approvals where approved_at is not null and action ->> 'kind' = 'settle') as settlements,
+    (select count(*) from evidence where kind = 'person' and detail ->> 'approvedBy' is not null) as settled,
+    (select count(*) from approvals where approved_at is not null) as approved,
+    (select count(*) from audit_log where action = 'approve') as lines`);
+  const { limits, changed, settlements, settled, approved, lines } = counted ?? {};
+  expect({ limits, settlements, approved }, 'approvals that were spent').toEqual({
+    ...{ limits: changed, settlements: settled, approved: lines },
+  });
 }
 
 async function expectActions(world: CommandsUnderFaults, commands: readonly CommandRow[]): Promise<void> {

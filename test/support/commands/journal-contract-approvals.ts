@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Approval, mostWaiting } from '../../../src/store/commands/stops-journal.ts';
-import { atMs, type JournalUnderTest } from './journal-fixtures.ts';
+import { answered, atMs, fence, halt, type JournalUnderTest, sending, unknown } from './journal-fixtures.ts';
 
 function request(over: Partial<Approval> = {}): Approval {
   return {
@@ -18,6 +18,13 @@ function request(over: Partial<Approval> = {}): Approval {
 }
 
 const second = { by: 'bob', reason: 'agreed', requestId: 'request-2', atMs: atMs + 10 };
+const asAsked = { by: 'ann', reason: 'looked', atMs: atMs + 10 };
+
+/** Resumes an account under the approval of a request. */
+function approve({ journal }: JournalUnderTest, { approvalId }: Approval, over: object = {}) {
+  const approval = { ...second, approvalId, ...over };
+  return journal.clearHalts({ kind: 'account', accountId: 'acct-1' }, { ...asAsked, approval }, fence);
+}
 
 export function approvalContract(make: () => Promise<JournalUnderTest>): void {
   describe('a request for a second principal', () => {
@@ -30,10 +37,9 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       const first = request();
       for (const each of [first, everywhere]) await rig.journal.requestApproval(each);
       expect(await rig.journal.approvals(atMs)).toEqual([first, everywhere]);
-      const taken = await Promise.all(
-        Array.from({ length: 5 }, () => rig.journal.takeApproval(first.approvalId, second)),
-      );
-      expect(taken.filter((each) => each !== undefined)).toEqual([first]);
+      await rig.journal.raiseHalt(halt(), fence);
+      const cleared = await Promise.all(Array.from({ length: 5 }, () => approve(rig, first)));
+      expect(cleared.filter((each) => each !== 'not_waiting')).toEqual([1]);
       expect(await rig.journal.approvals(atMs)).toEqual([everywhere]);
     });
 
@@ -49,7 +55,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.requestApproval(ofAnother)).toEqual(ofAnother);
       expect(await rig.journal.approvals(atMs)).toEqual([first, ofAnother]);
       // An act that was approved, or has expired, may be asked for again.
-      await rig.journal.takeApproval(first.approvalId, second);
+      expect(await approve(rig, first)).toBe(0);
       const later = request({ atMs: atMs + 20, expiresAtMs: atMs + 1_020 });
       expect(await rig.journal.requestApproval(later)).toEqual(later);
       const muchLater = request({ atMs: atMs + 2_000, expiresAtMs: atMs + 3_000 });
@@ -80,11 +86,44 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const asked = request();
       await rig.journal.requestApproval(asked);
-      expect(await rig.journal.takeApproval(asked.approvalId, { ...second, by: 'ann' })).toBeUndefined();
-      expect(await rig.journal.takeApproval(asked.approvalId, { ...second, atMs: atMs + 1_000 })).toBeUndefined();
-      expect(await rig.journal.takeApproval(randomUUID(), second)).toBeUndefined();
+      await rig.journal.raiseHalt(halt(), fence);
+      expect(await approve(rig, asked, { by: 'ann' })).toBe('not_waiting');
+      expect(await approve(rig, asked, { atMs: atMs + 1_000 })).toBe('not_waiting');
+      expect(await approve(rig, asked, { approvalId: randomUUID() })).toBe('not_waiting');
+      expect((await rig.journal.activeHalts()).length).toBe(1);
       expect(await rig.journal.approvals(atMs + 999)).toEqual([asked]);
       expect(await rig.journal.approvals(atMs + 1_000)).toEqual([]);
+    });
+
+    it('is spent by its act alone: one that was refused leaves it as it was', async () => {
+      await using rig = await make();
+      const asked = request();
+      await rig.journal.requestApproval(asked);
+      const approval = { ...second, approvalId: asked.approvalId };
+      const late = { ...fence, epoch: fence.epoch - 1n };
+      const scope = { kind: 'account', accountId: 'acct-1' } as const;
+      const command = await unknown(rig.journal);
+      const next = await sending(rig.journal);
+      await rig.journal.raiseHalt(halt(), fence);
+      expect(await rig.journal.clearHalts(scope, { ...asAsked, approval }, late)).toBe('fenced');
+      const bound = { ...asAsked, approval, ofSomeAccounts: true } as const;
+      expect(await rig.journal.clearHalts(scope, bound, fence)).toBe('kept');
+      const change = { accountId: 'acct-1', bounds: { maxQuantity: '5' }, ...asAsked, requestId: 'r', approval };
+      expect(await rig.journal.changeLimits({ ...change, before: { maxQuantity: '4' } })).toBe(false);
+      const { commandId, version } = command;
+      const step = { commandId, version, to: 'rejected', atMs: atMs + 30, evidence: [], approval } as const;
+      expect(await rig.journal.step(step, late)).toEqual({ kind: 'fenced' });
+      expect(await rig.journal.step({ ...step, version: version - 1 }, fence)).toEqual({ kind: 'stale', command });
+      expect(await rig.journal.approvals(atMs)).toEqual([asked]);
+      expect(await rig.journal.step(step, fence)).toMatchObject({ kind: 'stepped', command: { state: 'rejected' } });
+      expect(await rig.journal.approvals(atMs)).toEqual([]);
+      expect(await rig.journal.step({ ...answered(next, 'unknown'), approval }, fence)).toEqual({
+        kind: 'not_waiting',
+      });
+      expect(await rig.journal.changeLimits({ ...change, before: {} })).toBe('not_waiting');
+      expect(await rig.journal.limits()).toEqual([]);
+      expect(await rig.journal.clearHalts(scope, { ...asAsked, approval }, fence)).toBe('not_waiting');
+      expect(await rig.journal.find(next.commandId)).toMatchObject({ state: 'open' });
     });
   });
 }

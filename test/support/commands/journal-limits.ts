@@ -56,7 +56,7 @@ export class MemoryLimits {
     atMs,
     principal,
     accountId,
-    approvedBy,
+    approval,
   }: LimitsChange): AuditTrailEntry | undefined {
     const isOfScope = (row: LimitRow) => row.principal === principal && row.accountId === accountId;
     if (!isDeepStrictEqual(this.rows.find(isOfScope)?.bounds ?? {}, before)) return undefined;
@@ -77,7 +77,7 @@ export class MemoryLimits {
     );
     const detail = {
       ...(principal !== undefined && { of: principal }),
-      ...(approvedBy !== undefined && { approvedBy }),
+      ...(approval !== undefined && { approvedBy: approval.by }),
       before,
       after: bounds,
     };

@@ -28,6 +28,7 @@ import type {
 import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
 import {
   type Approval,
+  type Approving,
   type CancelTimer,
   type CancelTimersChange,
   type ClearingWord,
@@ -148,7 +149,11 @@ export class MemoryJournal implements CommandJournal {
   }
 
   step(step: CommandStep, fence: Fence): Promise<StepResult> {
-    return this.hook('step', () => this.transactStep(step, fence));
+    const act = () => this.transactStep(step, fence);
+    return this.hook('step', () => {
+      const result = this.doAct(step.approval, act, ({ kind }) => kind === 'stepped');
+      return result === 'not_waiting' ? { kind: result } : result;
+    });
   }
 
   noteMiss({ commandId, version, evidence }: Miss, fence: Fence): Promise<MissResult> {
@@ -401,10 +406,10 @@ export class MemoryJournal implements CommandJournal {
 
   clearHalts(
     scope: Halt['scope'],
-    { by, reason, atMs, ofSomeAccounts }: ClearingWord,
+    { by, reason, atMs, ofSomeAccounts, approval }: ClearingWord,
     fence: Fence,
-  ): Promise<number | 'kept' | 'fenced'> {
-    return this.hook('clearHalts', () => {
+  ): Promise<number | 'kept' | 'fenced' | 'not_waiting'> {
+    const act = () => {
       if (!this.holds(fence)) return 'fenced';
       const those = this.halts.filter((halt) => isActive(halt) && sameScope(halt.scope, scope));
       if (ofSomeAccounts && those.some(({ cause }) => cause === 'operator')) return 'kept';
@@ -417,7 +422,8 @@ export class MemoryJournal implements CommandJournal {
       }
       this.onResumed(scope, atMs);
       return cleared;
-    });
+    };
+    return this.hook('clearHalts', () => this.doAct(approval, act, (cleared) => typeof cleared === 'number'));
   }
 
   requestApproval(approval: Approval): Promise<Approval | undefined> {
@@ -455,30 +461,31 @@ export class MemoryJournal implements CommandJournal {
     return [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > atMs);
   }
 
-  takeApproval(
-    approvalId: string,
-    { by, atMs, reason, requestId }: ClearingWord & { requestId: string },
-  ): Promise<Approval | undefined> {
-    return this.hook('takeApproval', () => {
-      const taken = this.waiting.get(approvalId);
-      if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return undefined;
-      this.waiting.delete(approvalId);
-      const detail = { approvalId, action: taken.action, requestedBy: taken.by };
-      this.audits.push({ atMs, principal: by, action: 'approve', reason, requestId, detail });
-      return taken;
-    });
+  /** The act, and the end of its approval if it was done: one transaction. */
+  private doAct<T>(approval: Approving | undefined, act: () => T, isDone: (result: T) => boolean): T | 'not_waiting' {
+    if (approval === undefined) return act();
+    const { approvalId, by, atMs, reason, requestId } = approval;
+    const taken = this.waiting.get(approvalId);
+    if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return 'not_waiting';
+    const result = act();
+    if (!isDone(result)) return result;
+    this.waiting.delete(approvalId);
+    const detail = { approvalId, action: taken.action, requestedBy: taken.by };
+    this.audits.push({ atMs, principal: by, action: 'approve', reason, requestId, detail });
+    return result;
   }
 
   limits(): Promise<LimitRow[]> {
     return this.hook('limits', () => [...this.limitsHeld.rows]);
   }
 
-  changeLimits(change: LimitsChange): Promise<boolean> {
-    return this.hook('changeLimits', () => {
+  changeLimits(change: LimitsChange): Promise<boolean | 'not_waiting'> {
+    const act = () => {
       const line = this.limitsHeld.change(change);
       if (line !== undefined) this.audits.push(line);
       return line !== undefined;
-    });
+    };
+    return this.hook('changeLimits', () => this.doAct(change.approval, act, (changed) => changed));
   }
 
   addToAuditTrail(entries: readonly AuditTrailEntry[]): Promise<void> {

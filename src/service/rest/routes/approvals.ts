@@ -4,12 +4,14 @@ import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts'
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Approval } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
+import type { ApproveResult } from '../../commands/commands.ts';
 import { notLeader } from '../../commands/operator-service.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
+import { sendFromElsewhere } from '../instances/forwarding.ts';
 import type { Answer, Route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendDecline, sendOfHolder } from '../send-command.ts';
+import { sendDecline } from '../send-command.ts';
 
 export const listApprovals: Route = {
   method: 'GET',
@@ -55,10 +57,15 @@ export const approve: Route = {
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const [asked] = waiting.approvals;
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
-    // First, because the process that takes an approval uses it up, even if it may not do the act.
-    if (forwarding.isElsewhere(call, asked.accountId))
-      return sendOfHolder(forwarding, call, notLeader, asked.accountId);
-    const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));
+    const { accountId } = asked;
+    const word = operatorWordOf(principal, body.reason, request.id);
+    // Some acts need the holder; asked again while the shard moves, since it spends nothing.
+    const act = async (): Promise<ApproveResult> =>
+      forwarding.isElsewhere(call, accountId)
+        ? { kind: 'declined', ...notLeader }
+        : commands.operator.approve(approvalId, word);
+    const { result, given } = await forwarding.ofHolder(call, accountId, act);
+    if (given !== undefined) return sendFromElsewhere(reply, given);
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });
   },

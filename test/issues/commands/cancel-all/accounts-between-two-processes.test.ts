@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CancelAllResult } from '../../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../../src/service/fleet/other-instances.ts';
-import { sampleCommand } from '../../../support/commands/scripted-commands.ts';
+import { sampleApproval, sampleCommand } from '../../../support/commands/scripted-commands.ts';
 import { ask, startRest } from '../../../support/rest/rest-rig.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
@@ -110,6 +110,7 @@ const requests = {
   'cancel-all': '/v1/accounts/ACC-1/cancel-all',
   resume: '/v1/accounts/ACC-1/resume',
   reconcile: '/v1/reconcile?accountId=ACC-1',
+  approval: `/v1/approvals/${sampleApproval.approvalId}/approve`,
 } as const;
 
 describe('a request about one account while its shard moves', () => {
@@ -127,6 +128,7 @@ describe('a request about one account while its shard moves', () => {
       const { commands } = { one, two }[name];
       commands.cancelAllAnswer = () => moving(holding(['ACC-1'], []));
       commands.resume = async () => moving({ kind: 'done', halts: [] } as const);
+      commands.approve = async () => moving({ kind: 'done', approval: sampleApproval } as const);
       commands.reconcile = async () => moving({ kind: 'done', report } as const);
     }
     const { status, headers } = await post(one, path, path.includes('reconcile') ? undefined : word);
