@@ -1,6 +1,7 @@
 import { compareDecimals, type Decimal } from './decimal.ts';
 import { compareInstants } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
+import { symbolLetters } from './symbol.ts';
 import { compareText, contradictsLeg, isLearntMore } from './view-content.ts';
 
 /** A fact some sources leave out, and the place of the view that has it. */
@@ -94,12 +95,9 @@ export function isToldBy(join: InstrumentJoin, view: OrderView): boolean {
 
 function isSame<T>(a: Told<T> | undefined, b: Told<T> | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
-  return a.cumQty === b.cumQty && a.updatedAt === b.updatedAt && compareValues(a.value, b.value) === 0;
-}
-
-/** By content: legs read back from the database are other objects with the same content. */
-function compareValues(a: unknown, b: unknown): number {
-  return a === b ? 0 : compareText(JSON.stringify(a), JSON.stringify(b));
+  if (a.cumQty !== b.cumQty || a.updatedAt !== b.updatedAt) return false;
+  // Legs read back from the database are other objects with the same content.
+  return a.value === b.value || JSON.stringify(a.value) === JSON.stringify(b.value);
 }
 
 function withEffects(legs: readonly Leg[], told: readonly Leg[]): readonly Leg[] {
@@ -114,8 +112,17 @@ function withEffects(legs: readonly Leg[], told: readonly Leg[]): readonly Leg[]
 function later<T>(a: Told<T> | undefined, b: Told<T> | undefined): Told<T> | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const order =
-    compareDecimals(a.cumQty, b.cumQty) || compareInstants(a.updatedAt, b.updatedAt) || compareValues(a.value, b.value);
+    compareDecimals(a.cumQty, b.cumQty) ||
+    compareInstants(a.updatedAt, b.updatedAt) ||
+    (a.value === b.value ? 0 : compareText(contentOf(a.value), contentOf(b.value)));
   return order < 0 ? b : a;
+}
+
+/** Legs at one instant that are only spelt otherwise, or in another order, are the same ones. */
+function contentOf(value: unknown): string {
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  const legs = value.map((leg: Leg) => JSON.stringify({ ...leg, symbol: symbolLetters(leg.symbol) }));
+  return legs.toSorted().join();
 }
 
 function present(

@@ -41,7 +41,7 @@ export const orderStatuses = Object.keys(statuses) as [OrderStatus, ...OrderStat
 export type TerminalStatus = 'filled' | 'replaced' | 'canceled' | 'expired' | 'rejected';
 
 export interface Leg {
-  /** Compact OCC option symbol, as the platform wrote it. */
+  /** Compact OCC option symbol, in its one form. */
   readonly symbol: string;
   readonly side: string;
   readonly ratioQty: Decimal;
@@ -69,9 +69,9 @@ export interface WorkingTerms {
 
 /**
  * One order's content as one source gave it, normalised. Decimals are canonical strings, instants
- * the platform's own ISO 8601 text (already proven to parse), words in lower case (`orderWord`).
- * `outcome` names a contract, `statusRaw` is the platform's own word: both are kept as they came.
- * Optional means absent at the source: never zero, never empty.
+ * the platform's own ISO 8601 text (already proven to parse), words in lower case (`orderWord`),
+ * symbols in their one form (`canonicalSymbol`), texts without blanks around them. Optional means
+ * absent at the source: never zero, never empty.
  */
 export interface OrderView {
   readonly stream: Stream;
@@ -82,7 +82,7 @@ export interface OrderView {
   readonly orderType: string;
   readonly timeInForce: string;
   readonly status: OrderStatus;
-  /** The platform's own word for the status. */
+  /** The platform's own word for the status, in the spelling of its documents (`statusWord`). */
   readonly statusRaw: string;
   /** One of the platform's four values; `certain` if the source does not say. */
   readonly certainty: string;
@@ -213,8 +213,19 @@ export function parseVersion(sourceDigits: string): bigint | undefined {
 /**
  * A platform word (a side, a type, a time in force) as order records write it: in lower case on
  * both streams. The platform writes account orders in capitals and prediction orders in small
- * letters. No word is lost: the platform has no two that differ in case alone (decision 033).
+ * letters. No word is lost: the platform has no two that differ in case alone (decision 033), or in
+ * what joins their parts (`STOP LIMIT`, `stop-limit`).
  */
 export function orderWord(platformWord: string): string {
-  return platformWord.toLowerCase();
+  const word = platformWord.toLowerCase();
+  return gaps.test(word) ? word.replaceAll(allGaps, '_') : word;
+}
+
+const gaps = /[ -]/;
+const allGaps = /[ -]+/g;
+
+/** A word for a status, which has two spellings of its own besides. */
+export function statusWord(platformWord: string): string {
+  const word = orderWord(platformWord);
+  return word === 'cancelled' ? 'canceled' : word;
 }

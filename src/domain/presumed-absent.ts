@@ -2,6 +2,7 @@ import type { AccountPlaceTerms, Attempt, Command, PredictionPlaceTerms } from '
 import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderWord } from './order.ts';
+import { sameLetters, sameSymbol } from './symbol.ts';
 
 /**
  * A read, by account or by reference, that was complete and reached its end. Failed and partial
@@ -103,7 +104,7 @@ function wasMadeMeanwhile(command: Command, { createdAt, updatedAt }: Order): bo
 
 function hasAccountTerms(order: Order, terms: AccountPlaceTerms): boolean {
   return (
-    order.instrument.symbol === terms.symbol &&
+    sameLetters(order.instrument.symbol, terms.symbol) &&
     (order.side === orderWord(terms.side) || order.side === 'unknown') &&
     order.quantity === terms.qty &&
     order.orderType === orderWord(terms.type) &&
@@ -116,7 +117,7 @@ function hasAccountTerms(order: Order, terms: AccountPlaceTerms): boolean {
 
 function hasPredictionTerms(order: Order, terms: PredictionPlaceTerms): boolean {
   return (
-    order.instrument.symbol === terms.symbol &&
+    sameSymbol(order.instrument.symbol, terms.symbol) &&
     order.instrument.outcome === terms.outcome &&
     order.side === terms.side &&
     order.quantity === terms.quantity &&

@@ -13,11 +13,15 @@ const optionSymbol = /^(?:O:)?([A-Z0-9.]{1,6}) *(\d{6}[CP]\d{8})$/;
  */
 export const longestOptionSymbol = 21;
 
+/** Most symbols are in their one form. An option's is longer, and would be looked at closer. */
+const plainSymbol = /^[A-Z][A-Z0-9.-]{0,14}$/;
+
 /**
  * A symbol's one form: upper case, no blanks around it, an option compact. Two texts with equal
  * forms name one instrument.
  */
 export function canonicalSymbol(text: string): string {
+  if (plainSymbol.test(text)) return text;
   const plain = text.replace(/^ +| +$/g, '').toUpperCase();
   const option = optionSymbol.exec(plain);
   return option === null ? plain : `${option[1]}${option[2]}`;
@@ -38,6 +42,11 @@ const signs = /[ -/:-@[-`{-~]/g;
 export function symbolLetters(text: string): string {
   const plain = canonicalSymbol(text);
   return plain.replace(signs, '') || plain;
+}
+
+/** Whether an account order's two symbols are one, also where they write its signs otherwise. */
+export function sameLetters(a: string, b: string): boolean {
+  return a === b || symbolLetters(a) === symbolLetters(b);
 }
 
 /** A contract has at least so many letters: a root of one, a date, C or P, and a strike. */

@@ -1,6 +1,6 @@
 import { parseInstant } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
-import { canonicalSymbol } from './symbol.ts';
+import { sameLetters, sameSymbol, symbolLetters } from './symbol.ts';
 
 /** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
 type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId'>;
@@ -19,9 +19,13 @@ export function sameInstrument(a: Instrument, b: Instrument): boolean {
   return a.legs === undefined || a.legs.every((leg, index) => leg.positionEffect === b.legs?.[index]?.positionEffect);
 }
 
-/** Over the fields both have: a field one source leaves out does not contradict the other. */
+/**
+ * Over the fields both have: a field one source leaves out does not contradict the other. Nor does
+ * another spelling: BRK/B is BRK.B. A market's signs count, since B70.5 and B705 are two.
+ */
 export function contradictsInstrument(a: Instrument, b: Instrument): boolean {
-  if (a.kind !== b.kind || a.symbol !== b.symbol) return true;
+  const isSame = a.kind === 'prediction' ? sameSymbol : sameLetters;
+  if (a.kind !== b.kind || !isSame(a.symbol, b.symbol)) return true;
   if (a.outcome !== undefined && b.outcome !== undefined && a.outcome !== b.outcome) return true;
   return a.legs !== undefined && b.legs !== undefined && contradictsLegs(a.legs, b.legs);
 }
@@ -32,7 +36,8 @@ function contradictsLegs(a: readonly Leg[], b: readonly Leg[]): boolean {
 }
 
 export function contradictsLeg(a: Leg, b: Leg | undefined): boolean {
-  if (b === undefined || a.symbol !== b.symbol || a.side !== b.side || a.ratioQty !== b.ratioQty) return true;
+  if (b === undefined || !sameLetters(a.symbol, b.symbol) || a.side !== b.side || a.ratioQty !== b.ratioQty)
+    return true;
   return a.positionEffect !== undefined && b.positionEffect !== undefined && a.positionEffect !== b.positionEffect;
 }
 
@@ -44,7 +49,8 @@ export function isLearntMore(leg: Leg, other: Leg): boolean {
 /**
  * The content of an account order's winning view: the fields its stream events and its list rows
  * both have. Fields the order takes from elsewhere (legs, references, history) are joined on their
- * own and are not content.
+ * own and are not content. Nor are a symbol's signs: of two spellings at one instant the first one
+ * stays.
  */
 export function accountContent(view: OrderView): string {
   return JSON.stringify(contentOf(view));
@@ -60,12 +66,8 @@ export function contradictsContent(a: OrderView, b: OrderView): boolean {
   return termsAndExpiry(a).some((value, at) => value !== undefined && theirs[at] !== undefined && value !== theirs[at]);
 }
 
-/**
- * Only letters and digits, and the side's direction: BRK/B and BRK.B, padded and compact OCC
- * symbols are one.
- */
 function spelling({ instrument, side }: OrderView): string {
-  return `${instrument.symbol.replace(/[^0-9a-z]/gi, '').toUpperCase()} ${directionOf(side)}`;
+  return `${symbolLetters(instrument.symbol)} ${directionOf(side)}`;
 }
 
 /**
@@ -79,7 +81,7 @@ export function contradictsSpeltLegs(a: readonly Leg[], b: readonly Leg[]): bool
 
 function speltLegs(legs: readonly Leg[], withEffects: boolean): string {
   const spelt = legs.map(({ symbol, side, ratioQty, positionEffect }) =>
-    [canonicalSymbol(symbol), directionOf(side), ratioQty, ...(withEffects ? [positionEffect] : [])].join(' '),
+    [symbolLetters(symbol), directionOf(side), ratioQty, ...(withEffects ? [positionEffect] : [])].join(' '),
   );
   return spelt.sort().join();
 }
@@ -117,7 +119,7 @@ export function compareText(a: string, b: string): -1 | 0 | 1 {
 }
 
 function contentOf(view: OrderView): unknown[] {
-  return [...termsAndExpiry(view), view.instrument.symbol, view.side];
+  return [...termsAndExpiry(view), symbolLetters(view.instrument.symbol), view.side];
 }
 
 function termsAndExpiry(view: OrderView): unknown[] {

@@ -150,15 +150,24 @@ describe('an account order', () => {
         expect(head.order.instrument.symbol).toBe('META');
     });
 
-    it('is not looked at again where two sources spell it in turns', () => {
-      const spelt = (second: number, symbol: string) => at(second, { instrument: { kind: 'equity', symbol } });
-      const { reductions } = all(spelt(0, 'BRK/B'), spelt(1, 'BRK.B'), spelt(2, 'BRK/B'), spelt(3, 'BRK.B'));
+    it('is not looked at again where two sources name it in turns', () => {
+      const named = (second: number, symbol: string) => at(second, { instrument: { kind: 'equity', symbol } });
+      const { reductions } = all(named(0, 'FB'), named(1, 'META'), named(2, 'FB'), named(3, 'META'));
       expect(reductions.map((r) => ('doubt' in r ? r.doubt : undefined))).toEqual([
         undefined,
         'renamed',
         undefined,
         undefined,
       ]);
+    });
+
+    it('is not another one where a symbol is only spelt otherwise', () => {
+      const spelt = (second: number, symbol: string) => at(second, { instrument: { kind: 'equity', symbol } });
+      const { head, reductions } = all(spelt(0, 'BRK/B'), spelt(0, 'BRK.B'), spelt(1, 'BRK.B'), spelt(1, 'BRKB'));
+      expect(reductions[1]).toEqual({ outcome: 'duplicate' });
+      expect(applied(reductions[2])).toMatchObject({ changed: ['updatedAt'] });
+      expect(reductions.some((r) => 'doubt' in r)).toBe(false);
+      expect(head.order.instrument.symbol).toBe('BRK.B');
     });
 
     it('never becomes an equity by a row that names no option', () => {

@@ -1,7 +1,7 @@
 import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../../domain/order.ts';
-import { isTerminal, orderWord, parseVersion } from '../../domain/order.ts';
+import { isTerminal, orderStatuses, orderWord, parseVersion, statusWord } from '../../domain/order.ts';
 import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { accountOrderItem } from '../../venue/platform/wire/account-order.ts';
@@ -20,27 +20,12 @@ type ViewUnderWay = { -readonly [K in keyof OrderView]: OrderView[K] };
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
 const maxLegs = 16;
 
-/**
- * PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they show a request, not the order's
- * status.
- */
-const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
-  ['PENDING_NEW', 'pending_new'],
-  ['NEW', 'new'],
-  ['PARTIALLY_FILLED', 'partially_filled'],
-  ['FILLED', 'filled'],
-  ['CANCELED', 'canceled'],
-  ['CANCELLED', 'canceled'],
-  ['REPLACED', 'replaced'],
-  ['REJECTED', 'rejected'],
-  ['EXPIRED', 'expired'],
-  ['DONE_FOR_DAY', 'done_for_day'],
-  ['SUSPENDED', 'suspended'],
-]);
+/** They show a request, and not the order's status. */
 const pendingActions: ReadonlyMap<string, string> = new Map([
-  ['PENDING_CANCEL', 'cancel'],
-  ['PENDING_REPLACE', 'replace'],
+  ['pending_cancel', 'cancel'],
+  ['pending_replace', 'replace'],
 ]);
+const accountStatuses: ReadonlySet<string> = new Set(orderStatuses);
 
 /**
  * An equity or option order of the platform → the normalised view (platform specification,
@@ -48,15 +33,16 @@ const pendingActions: ReadonlyMap<string, string> = new Map([
  * no working terms of their own: they repeat the terms.
  */
 function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
-  const raw = row.text('ordStatus');
-  const word = raw.trim().toUpperCase();
+  const word = statusWord(row.text('ordStatus'));
+  const known = knownStatus(word, accountStatuses);
   const quantity = row.quantity('qty');
-  const cumQty = filledOf(row, quantity, accountStatuses.get(word));
-  const price = row.optionalDecimal('price');
-  const stopPrice = row.optionalDecimal('stopPrice');
-  const averagePrice = row.carriedDecimal('avgPrice');
+  const cumQty = filledOf(row, quantity, known);
   const orderType = wordOf(row, 'type');
-  const status = statusOf(word, cumQty);
+  const price = hasNoPrice.has(orderType) ? nonZero(row, 'price') : row.optionalDecimal('price');
+  const stopPrice = nonZero(row, 'stopPrice');
+  const averagePrice = row.carriedDecimal('avgPrice');
+  const pendingAction = pendingActions.get(word);
+  const status = pendingAction === undefined ? known : cumQty === '0' ? 'new' : 'partially_filled';
   const instrument = readInstrument(row);
   const view: ViewUnderWay = {
     stream: 'account',
@@ -67,9 +53,9 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
     orderType,
     timeInForce: wordOf(row, 'timeInForce'),
     status,
-    statusRaw: raw,
+    statusRaw: word.toUpperCase(),
     certainty: 'certain',
-    pendingAction: pendingActions.get(word) ?? 'none',
+    pendingAction: pendingAction ?? 'none',
     quantity,
     working: { quantity, ...(price !== undefined && { price }), orderType },
     cumQty,
@@ -98,22 +84,33 @@ function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): 
   if (extra !== undefined && view.extra === undefined) view.extra = extra;
 }
 
+const hasNoPrice: ReadonlySet<string> = new Set(['market', 'stop']);
+
+/**
+ * A price that an order may have none of: some platforms write that as zero. Only a package of legs
+ * may have the limit zero.
+ */
+function nonZero(row: RowReader, field: string): string | undefined {
+  const price = row.optionalDecimal(field);
+  return price === '0' ? undefined : price;
+}
+
 /**
  * A field's word for how an order works, not for what became of it: `unknown` if it is left out.
  */
 function wordOf(row: RowReader, field: string): string {
-  return orderWord((row.carriedText(field) ?? 'unknown').trim());
+  return orderWord(row.carriedText(field) ?? 'unknown');
 }
 
 /**
  * The filled quantity. An order just begun, or rejected, may be shown without one; a working one
  * may have the rest instead. If it follows from neither, it is missing.
  */
-function filledOf(row: RowReader, total: string, status: OrderStatus | undefined): string {
+function filledOf(row: RowReader, total: string, status: OrderStatus): string {
   const filled = row.optionalQuantity('cumQty');
   if (filled !== undefined || row.fault !== undefined) return filled ?? '0';
   if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
-  const leaves = status !== undefined && isTerminal(status) ? undefined : row.optionalQuantity('leavesQty');
+  const leaves = isTerminal(status) ? undefined : row.optionalQuantity('leavesQty');
   if (leaves === undefined || row.fault !== undefined || compareDecimals(leaves, total) > 0)
     return row.quantity('cumQty');
   return subtractDecimals(total, leaves);
@@ -126,14 +123,13 @@ function leavesOf(row: RowReader, total: string, cumQty: string, status: OrderSt
   return isTerminal(status) || compareDecimals(cumQty, total) > 0 ? '0' : subtractDecimals(total, cumQty);
 }
 
-function statusOf(word: string, cumQty: string): OrderStatus {
-  if (pendingActions.has(word)) return cumQty === '0' ? 'new' : 'partially_filled';
-  return accountStatuses.get(word) ?? 'unknown';
+function knownStatus(word: string, statuses: ReadonlySet<string>): OrderStatus {
+  return statuses.has(word) ? (word as OrderStatus) : 'unknown';
 }
 
 /** Several legs each have a side, and the order as a whole may have none. */
 function sideOf(row: RowReader, { legs = [] }: Instrument): string {
-  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side').trim());
+  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side'));
 }
 
 /** Several legs may come without a symbol over them: then it is the underlying of the first one. */
@@ -141,17 +137,15 @@ function readInstrument(row: RowReader): Instrument {
   const legs = readLegs(row);
   const [first] = legs;
   const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
-  const symbol = told ?? underlyingText(first?.symbol ?? '');
+  const symbol = told === undefined ? underlyingText(first?.symbol ?? '') : canonicalSymbol(told);
   const isOption =
-    legs.length > 0 ||
-    row.carriedText('category') === 'option' ||
-    ['OPT', 'MLEG'].includes(row.carriedText('securityType') ?? '');
+    legs.length > 0 || wordOf(row, 'category') === 'option' || ['opt', 'mleg'].includes(wordOf(row, 'securityType'));
   if (!isOption) return { kind: 'equity', symbol };
   return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
 }
 
 function underlyingText(leg: string): string {
-  return optionRoot(canonicalSymbol(leg)) ?? leg;
+  return optionRoot(leg) ?? leg;
 }
 
 function readLegs(row: RowReader): Leg[] {
@@ -160,7 +154,7 @@ function readLegs(row: RowReader): Leg[] {
     const leg = new RowReader(item);
     const positionEffect = leg.carriedText('positionEffect');
     const decoded = {
-      symbol: leg.text('symbol'),
+      symbol: canonicalSymbol(leg.text('symbol')),
       side: wordOf(leg, 'side'),
       ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
       ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
@@ -200,27 +194,30 @@ function readVersion(row: RowReader, version: unknown, required: boolean): bigin
 }
 
 function readView(row: RowReader, accountId: string): OrderView {
-  const state = row.text('state');
-  const word = orderWord(state.trim()).replace(/^cancelled$/, 'canceled');
-  const status = predictionStatuses.has(word) ? (word as OrderStatus) : 'unknown';
+  const word = statusWord(row.text('state'));
+  const status = knownStatus(word, predictionStatuses);
   const quantity = row.quantity('quantity');
   const working = row.optionalQuantity('workingQuantity') ?? quantity;
   const cumQty = filledOf(row, working, status);
   const averagePrice = row.carriedDecimal('avgPx');
-  const price = row.optionalDecimal('price');
-  const stopPrice = row.optionalDecimal('stopPx');
-  const workingPrice = row.optionalDecimal('workingPrice');
+  const price = nonZero(row, 'price');
+  const stopPrice = nonZero(row, 'stopPx');
+  const workingPrice = nonZero(row, 'workingPrice');
   const workingOrderType = row.carriedText('workingOrderType');
   const view: ViewUnderWay = {
     stream: 'prediction',
     orderId: row.id('orderId'),
     accountId: row.optionalId('accountId') ?? accountId,
-    instrument: { kind: 'prediction', symbol: row.text('symbol'), outcome: row.text('outcome') },
-    side: orderWord(row.text('side').trim()),
+    instrument: {
+      kind: 'prediction',
+      symbol: canonicalSymbol(row.text('symbol')),
+      outcome: row.text('outcome').toUpperCase(),
+    },
+    side: orderWord(row.text('side')),
     orderType: wordOf(row, 'orderType'),
     timeInForce: wordOf(row, 'timeInForce'),
     status,
-    statusRaw: state,
+    statusRaw: word,
     certainty: orderWord(row.optionalText('certainty') ?? 'certain'),
     pendingAction: orderWord(row.optionalText('pendingAction') ?? 'none'),
     quantity,

@@ -26,9 +26,10 @@ const idPattern = /^[\x21-\x7e]{1,128}$/;
  * it, with one more copy for each row; a property test holds the decoders to the zod shapes
  * instead.
  *
- * Null and the empty string count as absent in optional fields, and as missing in required ones. A
- * number stands for its text. An unreadable optional field is absent too, if nothing depends on it;
- * it is carried in `extra` as it came, since only what is needed may decide about a row.
+ * Null and the empty string count as absent in optional fields, and as missing in required ones.
+ * Blanks around a text are no part of it. A number stands for its text. An unreadable optional
+ * field is absent too, if nothing depends on it; it is carried in `extra` as it came, since only
+ * what is needed may decide about a row.
  */
 export class RowReader {
   fault: Fault | undefined;
@@ -44,7 +45,8 @@ export class RowReader {
    * so nothing in it is repaired.
    */
   id(field: string): string {
-    const value = textOf(this.row[field]);
+    const found = this.row[field];
+    const value = typeof found === 'number' ? String(found) : found;
     if (typeof value === 'string' && idPattern.test(value)) return value;
     return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_id', 'an identifier');
   }
@@ -168,13 +170,13 @@ function instantOf(value: unknown): string | undefined {
   return isInstant(value) ? value : respelledInstant(value);
 }
 
-/** A number as the text it stands for; any other value as it is. */
+/** A number as its text, and a text without blanks around it; any other value as it is. */
 function textOf(value: unknown): unknown {
-  return typeof value === 'number' ? String(value) : value;
+  return typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : value;
 }
 
 function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || value === '';
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }
 
 function cut(text: string): string {

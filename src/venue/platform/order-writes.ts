@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { CommandRequest } from '../../domain/command.ts';
+import { parseSpelledDecimal } from '../../domain/decimal.ts';
 import { isOrderId, orderWord, type Stream } from '../../domain/order.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';
 import { neededText, optionalText } from './wire/optional-field.ts';
@@ -224,14 +226,22 @@ function idIn(order: Fields, field: string | undefined, stream: Stream): string 
 }
 
 /**
- * The platform may name the symbol and the side otherwise than the request did: our reference and
- * the direction are enough. What is left out contradicts nothing.
+ * The platform may name the side otherwise than the request did: its direction is enough. Nor does
+ * another spelling of a symbol or a number contradict, nor what is left out.
  */
 function contradicts(field: string, answered: unknown, sent: unknown): boolean {
   if (!isThere(answered)) return false;
-  if (field !== 'side') return String(answered) !== String(sent);
-  return directionOf(orderWord(String(answered))) !== directionOf(orderWord(String(sent)));
+  const [theirs, ours] = [answered, sent].map((value) => spelledValue(field, String(value)));
+  return theirs !== ours;
 }
+
+function spelledValue(field: string, text: string): string {
+  if (field === 'side') return directionOf(orderWord(text.trim()));
+  if (field === 'symbol') return canonicalSymbol(text);
+  return decimalTerms.has(field) ? (parseSpelledDecimal(text) ?? text) : text;
+}
+
+const decimalTerms: ReadonlySet<string> = new Set(['qty', 'quantity', 'price']);
 
 function hasTerms({ terms = {} }: Write, order: Fields, sent: Fields): boolean {
   return Object.entries(terms).every(

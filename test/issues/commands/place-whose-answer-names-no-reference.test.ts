@@ -52,6 +52,15 @@ describe('an answer to our own write that names the order by its id alone', () =
     }
   });
 
+  it('is about our order where it spells the terms in another way', async () => {
+    const desk = await CommandWorld.start();
+    const { symbol, side, qty } = equity.terms;
+    const spelt = { symbol: ` ${symbol.toLowerCase()} `, side: side.toLowerCase(), qty: `${qty}.00` };
+    const answer = reworded((it) => ({ clOrdId: null, ordId: newest(it).terms.orderId, ...spelt }));
+    desk.script({ applied: 'yes', answer: answer(desk) });
+    expect((await desk.send(equity)).state).not.toBe('unknown');
+  });
+
   it('binds nothing to an order whose rows have another reference', async () => {
     const desk = await CommandWorld.start();
     const open = desk.exchange.open.bind(desk.exchange);

@@ -65,19 +65,23 @@ describe('an order is read in each spelling that leaves no doubt', () => {
   );
 
   it.each([
-    ['new', 'new'],
-    ['Partially_Filled', 'partially_filled'],
-    ['CANCELLED', 'canceled'],
-    [' Expired ', 'expired'],
-    ['pending_cancel', 'new'],
-  ])('a status %s', (ordStatus, status) => {
-    expect(viewOf('account', { ...accountRow, ordStatus })).toMatchObject({ status, statusRaw: ordStatus });
+    ['new', 'new', 'NEW'],
+    ['Partially_Filled', 'partially_filled', 'PARTIALLY_FILLED'],
+    ['partially filled', 'partially_filled', 'PARTIALLY_FILLED'],
+    ['Done-for-day', 'done_for_day', 'DONE_FOR_DAY'],
+    ['CANCELLED', 'canceled', 'CANCELED'],
+    [' Expired ', 'expired', 'EXPIRED'],
+    ['pending_cancel', 'new', 'PENDING_CANCEL'],
+    ['held by desk', 'unknown', 'HELD_BY_DESK'],
+  ])('a status %s', (ordStatus, status, statusRaw) => {
+    expect(viewOf('account', { ...accountRow, ordStatus })).toMatchObject({ status, statusRaw });
   });
 
   it('and the words of a prediction order', () => {
-    const words = { state: 'CANCELLED', certainty: 'CERTAIN', pendingAction: 'NONE', side: ' Buy ' };
+    const words = { state: 'CANCELLED', certainty: 'CERTAIN', pendingAction: 'NONE', side: ' Buy ', outcome: 'yes' };
     expect(viewOf('prediction', { ...predictionRow, ...words, version: '7' })).toMatchObject({
-      ...{ status: 'canceled', certainty: 'certain', pendingAction: 'none', side: 'buy' },
+      ...{ status: 'canceled', statusRaw: 'canceled', certainty: 'certain', pendingAction: 'none', side: 'buy' },
+      instrument: { outcome: 'YES' },
     });
   });
 });

@@ -254,7 +254,7 @@ describe('an account order', () => {
     ['CALCULATED', '0', 'unknown', 'none'],
   ])('with status %s and %s filled is %s, pending %s', (ordStatus, cumQty, status, pendingAction) => {
     const { view } = readable(fromStream('account', { ...accountRow, ordStatus, cumQty }));
-    expect(view).toMatchObject({ status, pendingAction, statusRaw: ordStatus });
+    expect(view).toMatchObject({ status, pendingAction, statusRaw: ordStatus.toUpperCase() });
   });
 
   it.each([
