@@ -124,9 +124,8 @@ describe('the sources', () => {
     expect(found.filter((line) => !line.includes('// What a user saw: '))).toEqual([]);
   });
 
-  const rooms = ['cli', 'console', 'demo', 'sandbox', 'domain', 'store', 'venue'];
-  const ofService = ['sources', 'commands', 'fleet'].map((room) => `service/${room}`);
-  it.each([...rooms, ...ofService])('say the thing and then the reason in comments of %s', (room) => {
+  const rooms = globSync(['src/*/', 'src/service/*/']).map((folder) => folder.replace(/^src\//, ''));
+  it.each(rooms)('say the thing and then the reason in comments of %s', (room) => {
     const texts = sources.filter(({ file }) => file.startsWith(`src/${room}/`)).map(({ text }) => text);
     const comments = texts.flatMap((text) => text.match(/\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/[^\n]*/g) ?? []);
     const words = comments.flatMap((text) => text.replace(/`[^`]*`/g, 'X').match(/[A-Za-z][A-Za-z'’-]*/g) ?? []);

@@ -306,8 +306,8 @@ export class BatchPipeline {
 
   private isolate(entries: readonly Entry[], refusal: Refusal): void {
     const [entry] = entries;
-    // A single entry that was refused at once is tried once more. It was reduced against a cached
-    // head, and the heads that it touched have been evicted since.
+    // A single entry refused at once is tried once more. It was reduced against a cached head, and
+    // its heads have been evicted since.
     if (entries.length > 1 || entry === undefined || !this.poison.searching) {
       this.poison.refused(entries.length);
       return;

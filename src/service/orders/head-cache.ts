@@ -62,7 +62,7 @@ export class HeadCache {
     heads.set(key, slot);
   }
 
-  /** Does nothing for a head that is not here. */
+  /** Does nothing for an unknown head. */
   pin(key: string): void {
     const slot = this.slot(key);
     if (slot !== undefined) slot.pins += 1;

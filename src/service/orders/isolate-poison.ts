@@ -16,15 +16,15 @@ export interface Refusal {
 }
 
 /**
- * Finds the entry that Postgres will not take. The refused batch is tried again in halves, alone on
- * the lane, until a batch of one is refused.
+ * Finds the entry Postgres will not take. The refused batch is tried again in halves, alone on the
+ * lane, until a single entry is refused.
  *
  * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown cause may be
  * due to one row, or to the whole database (read only, a table damaged or gone). Then the entry is
  * guilty only if a batch with another order has committed since the search began (`othersPass`).
  *
- * Invariant: `limit` is the largest batch that may be sent now. It is below the normal size only
- * while suspects are left.
+ * Invariant: `limit` is the largest batch allowed now. It is below the normal size only while
+ * suspects are left.
  */
 export class PoisonSearch {
   private suspects = 0;

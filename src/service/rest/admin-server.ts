@@ -27,14 +27,14 @@ interface AdminServerOptions {
   readonly host: string;
   /** 0: any free port; see `address`. */
   readonly port: number;
-  /** Names that `Host` may have besides loopback, `host` and the address that a request came to. */
+  /** Names `Host` may have besides loopback, `host` and the address a request came to. */
   readonly names?: readonly string[] | undefined;
 }
 
 const statusDeadlineMs = 5000;
 /**
- * Probes and scrapes are few. Without a bound strangers could take every socket that the process
- * may open.
+ * Probes and scrapes are few. Without a bound strangers could take every socket the process may
+ * open.
  */
 const maxConnections = 200;
 const hostNotNamed =

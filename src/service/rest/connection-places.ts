@@ -28,9 +28,9 @@ interface Place {
   readonly socket: Socket;
   readonly peer: string;
   readonly sinceMs: number;
-  /** Requests that were read and are not answered whole. */
+  /** Requests read and not yet answered whole. */
   busy: number;
-  /** One of its requests was answered. */
+  /** One request on it was answered. */
   hasAsked: boolean;
   /** Its last request's principal; undefined: no caller has signed in on it. */
   principal: string | undefined;

@@ -3,16 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../observability/logger.ts';
 import type { Random } from '../../runtime/random.ts';
 
-/**
- * A fault in one field of a body or in one parameter. `path` names it; the value is not repeated.
- */
+/** A fault in one field or one parameter. `path` names it; the value is not repeated. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
 /**
- * A command breaks this limit: the value that it would reach, and the bound. No value: it can't be
+ * A command breaks this limit: the value it would reach, and the bound. No value: it can't be
  * computed.
  */
 export interface BrokenLimit {
@@ -21,7 +19,7 @@ export interface BrokenLimit {
   readonly bound: string;
 }
 
-/** The body of all our error answers: RFC 9457, with the fields for a program to act on. */
+/** Our one body for error answers: RFC 9457, with the fields for a program to act on. */
 interface Problem {
   readonly type: 'about:blank';
   readonly title: string;

@@ -42,10 +42,10 @@ type JsonBodyResult =
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A JSON body that can be read in one way only: UTF-8 without a byte order mark, no key twice in
- * one object (the platform and we might take different ones), no `__proto__`, no lone surrogate, no
- * NUL, at most 16 levels. Valid JSON with another shape is refused later, by the shapes. The size
- * of `bytes` was checked before.
+ * A JSON body with one reading only: UTF-8 without a byte order mark, no key twice in one object
+ * (the platform and we might take different ones), no `__proto__`, no lone surrogate, no NUL, at
+ * most 16 levels. Valid JSON with another shape is refused later, by the shapes. The size of
+ * `bytes` was checked before.
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
   if (bytes.length === 0)

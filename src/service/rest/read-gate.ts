@@ -2,10 +2,10 @@ import type { RestMetrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
 export interface ReadGateOptions {
-  /** Rows that may be read at once. A read that asks for more than a bound passes alone. */
+  /** Rows read at once. A read for more than a bound passes alone. */
   readonly maxRows: number;
   readonly maxRowsPerPrincipal: number;
-  /** Finished answers' bytes that sockets have not taken yet. Above it no new read begins. */
+  /** Finished answers' bytes not yet taken by sockets. Above it no new read begins. */
   readonly maxHeldBytes: number;
   readonly maxHeldBytesPerPrincipal: number;
   /** The most reads of one principal that may wait for room; a further one is refused. */
@@ -27,11 +27,11 @@ export const readGateDefaults: ReadGateOptions = {
 };
 
 /**
- * A read that was let in. Call each function once: `read` when the work has ended, `taken` when the
+ * An admitted read. Call each function once: `read` when the work has ended, `taken` when the
  * socket has taken the answer or is gone.
  */
 export interface ReadPass {
-  /** `heldBytes`: the answer's bytes that the socket has not taken yet. */
+  /** `heldBytes`: the answer's bytes not yet taken by the socket. */
   read(heldBytes: number): void;
   taken(): void;
 }
@@ -51,10 +51,10 @@ interface Reader {
 /**
  * Limits how much one principal, and all together, may read at once: rows being read, and bytes not
  * yet taken by sockets. A read without room waits a short time. Principals take turns, so one
- * principal's page does not wait behind sixty pages of another. Commands do not pass here.
+ * principal's page does not wait behind another's sixty pages. Commands do not pass here.
  *
- * Invariant: rows and bytes count the reads that were let in and have not ended; a principal
- * without any is forgotten.
+ * Invariant: rows and bytes count the admitted reads until they end; a principal without any is
+ * forgotten.
  */
 export class ReadGate {
   private readonly readers = new Map<string, Reader>();

@@ -3,22 +3,19 @@ import { stream } from '../../contract/words.ts';
 import { parseInstant } from '../../domain/instant.ts';
 import { longestCursor } from './cursor.ts';
 
-/**
- * Grammars for the ids in paths. A text that does not match names nothing that can exist, so the
- * answer is "not found".
- */
+/** Grammars for the ids in paths. A text outside them can name nothing, so it is "not found". */
 export const idKinds = {
   stream: /^(?:account|prediction)$/,
-  /** The ids that the platform may use (its order decoder refuses others). */
+  /** Ids the platform may use (its order decoder refuses others). */
   orderId: /^[\x21-\x7e]{1,128}$/,
   accountId: /^[!-~]{1,50}$/,
   commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   jobId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  /** The name of a process, as in `Tidemark-Instance`. */
+  /** A process's name, as in `Tidemark-Instance`. */
   instance: /^[!-.0-~]{1,128}$/,
   shard: /^(?:0|[1-9]\d{0,4})$/,
-  /** The number of a row in quarantine. */
+  /** A quarantine row's number. */
   rowId: /^[1-9]\d{0,17}$/,
 } as const;
 export type IdKind = keyof typeof idKinds;
@@ -54,13 +51,13 @@ export const cursorField = z.string().min(1).max(longestCursor).exactOptional().
 export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
 export const streamField = stream;
 
-/** An id or a reference that a reader looks for. */
+/** An id or a reference to search for. */
 export const searchField = z
   .string()
   .regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without line breaks')
   .exactOptional();
 
-/** The last microsecond that Postgres and ISO 8601 write with a four-digit year. */
+/** The last microsecond with a four-digit year, in Postgres and ISO 8601. */
 const lastMicros = 253_402_300_799_999_999n;
 const notAnInstant = 'must be a time in ISO 8601 with its zone, from 1970 on';
 

@@ -31,13 +31,12 @@ interface HeaderFault {
   readonly detail: string;
 }
 
-/** The rules for request line and headers that node's parser does not enforce itself. */
+/** The rules for request line and headers beyond those in node's parser. */
 export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   if ((request.url ?? '').length > longestUrl)
     return { status: 414, code: 'URL_TOO_LONG', detail: `the URL has more than ${longestUrl} characters` };
   const { rawHeaders, headers } = request;
-  // node's own maxHeadersCount silently drops the rest, perhaps an If-Match that the caller relies
-  // on.
+  // node's own maxHeadersCount silently drops the rest, perhaps an If-Match the caller relies on.
   if (rawHeaders.length > mostHeaders * 2)
     return { status: 431, code: 'TOO_MANY_HEADERS', detail: `the request has more than ${mostHeaders} header fields` };
   if (hasRepeated(rawHeaders))

@@ -41,8 +41,7 @@ export interface RestServerOptions {
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
   /**
-   * A socket that has not taken its whole answer after this time is closed. The stream has its own
-   * rule.
+   * A socket is closed if it has not taken its whole answer by then. The stream has its own rule.
    */
   readonly takeAnswerMs: number;
 }

@@ -31,8 +31,8 @@ export interface RestParts {
   readonly commands: Commands;
   readonly reads: OrderReads;
   /**
-   * The same on separate connections. A route that changes something gets them as its `reads`, so
-   * that it never waits behind a caller's pages.
+   * The same on separate connections. A changing route gets them as its `reads`, so it never waits
+   * behind a caller's pages.
    */
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
@@ -43,7 +43,7 @@ export interface RestParts {
   readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;
   readonly forwarding: Forwarding;
-  /** Records denied writes, and acts that no other part records. */
+  /** Records denied writes, and acts no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /**
    * The database's tokens, in addition to the configured ones. If it is given, every caller has to
@@ -69,7 +69,7 @@ export interface RouteParts extends RestParts {
   readonly draining: AbortSignal;
 }
 
-/** Texts made once, from the table of routes and the schemas. */
+/** Texts made once, from the routes and the schemas. */
 export interface Documents {
   readonly openapi: string;
   readonly asyncapi: string;

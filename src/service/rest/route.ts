@@ -4,12 +4,12 @@ import type { Principal, Scope } from './auth/principal.ts';
 import type { IdKind } from './request-fields.ts';
 import type { RouteParts } from './route-parts.ts';
 
-/** One request, read and checked as far as the table of routes says. */
+/** One request, read and checked as far as the route table says. */
 export interface Call<Query = Readonly<Record<string, unknown>>> {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly principal: Principal;
-  /** Each matches the grammar that the route names for it. */
+  /** Each matches the grammar its route names. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
 }
@@ -24,10 +24,7 @@ export interface Answer {
   readonly headers?: readonly string[];
 }
 
-/**
- * One entry of the table. The routes, OpenAPI and the matrix of authorization tests are made from
- * it.
- */
+/** One entry of the table. Routes, OpenAPI and the authorization tests are made from it. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** In OpenAPI's spelling: `/v1/commands/{commandId}`. */
@@ -43,7 +40,7 @@ export interface Route {
   readonly query?: z.ZodObject;
   /** Shown in OpenAPI; the handler parses it. */
   readonly body?: z.ZodType;
-  /** Request headers that this route reads, in addition to every route's headers. */
+  /** Request headers read by this route, in addition to every route's headers. */
   readonly headers?: readonly ('Idempotency-Key' | 'Prefer' | 'If-Match' | 'If-None-Match' | 'Last-Event-ID')[];
   readonly answers: Readonly<Record<number, Answer>>;
   /** Problem codes in addition to every route's codes, by status. */

@@ -11,10 +11,7 @@ import type { Call } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
 import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 
-/**
- * One second: most commands that were unknown for a moment are settled by then, and asking costs
- * one read by key.
- */
+/** One second: most unknown commands are settled by then, and asking costs one read by key. */
 const retryAfterSeconds = 1;
 
 type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
@@ -136,7 +133,7 @@ const operatorDeclines = {
 } as const;
 
 /**
- * Answers why nothing was journaled. "Not found" has our own text, the same for things that do not
+ * Answers why nothing was journaled. "Not found" has our own text, also for things that do not
  * belong to the caller.
  */
 export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {
@@ -151,7 +148,7 @@ export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, 
   });
 }
 
-/** The answer of the process that has the account, or the decline where none can be asked. */
+/** The answer from the account's process, or the decline if none can be asked. */
 export async function sendOfHolder(
   forwarding: Forwarding,
   call: Parameters<Forwarding['answer']>[0],

@@ -37,7 +37,7 @@ const lookEveryMs = 60_000;
 const askWithinMs = 5_000;
 /**
  * The platform's answers come at least with each audit. An older reading says nothing about a clock
- * that was set since.
+ * set since.
  */
 const validForMs = 300_000;
 

@@ -26,8 +26,8 @@ interface ConfigRecordOptions {
 
 /**
  * Writes the configuration into the audit trail if it differs from the last recorded one. It does
- * so at the start of a term, so the trail has the settings of the process at work. A term does not
- * wait for it, and it is tried until the database takes it.
+ * so at a term's start, so the trail has the settings of the process at work. A term does not wait
+ * for it, and it is tried until the database takes it.
  */
 export class ConfigRecord {
   private recording: Promise<void> = Promise.resolve();
@@ -56,7 +56,7 @@ export class ConfigRecord {
     this.over.abort();
   }
 
-  /** As `end`. Resolves when a write that has begun is done or given up. */
+  /** As `end`. Resolves when a write under way is done or given up. */
   async drained(): Promise<void> {
     this.end();
     await this.recording;

@@ -82,7 +82,7 @@ function streamTimings(config: Config): Partial<StreamTimings> {
   };
 }
 
-/** The streams and accounts that this process is set to follow. */
+/** The streams and accounts this process is set to follow. */
 export function followOptions(config: PlatformConfig): Pick<FollowCheckOptions, 'streams' | 'only'> {
   const withPredictions = 'predictionStreamUrl' in predictionStream(config);
   return {

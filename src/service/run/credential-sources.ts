@@ -13,7 +13,7 @@ import type { ConnectionReading, SourceStatus } from '../sources/source-status.t
 import type { Sources } from './lane-parts.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-/** One credential's connectors, and the tokens that they use. */
+/** One credential's connectors, and the tokens they use. */
 interface CredentialParts {
   readonly tokens: RefreshingTokenSource;
   readonly connectors: Connectors;
@@ -34,7 +34,7 @@ interface CredentialSourcesDeps {
 }
 
 interface CredentialSourcesOptions {
-  /** The client's own token is one of the credentials. */
+  /** The client's own token is a credential too. */
   readonly withClient: boolean;
   /**
    * Why the list's linked logins can't be used, for example for want of a key: they are named, and
@@ -103,7 +103,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
   }
 
-  /** This process's accounts have changed: those of others are left before this returns. */
+  /** This process's accounts have changed: it has left the others' before this returns. */
   review(): void {
     for (const { connectors } of this.entries.values()) connectors.review();
   }

@@ -10,8 +10,8 @@ import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from '../sources/account-access.ts';
 
 /**
- * An account stream that this process ought to follow and does not, or only follows on because no
- * login lists it any more.
+ * An account stream this process ought to follow and does not, or only follows on because no login
+ * lists it any more.
  */
 export interface Unfollowed {
   readonly stream: Stream;
@@ -24,9 +24,7 @@ export interface Unfollowed {
 
 type AccountStream = Pick<Unfollowed, 'stream' | 'accountId'>;
 
-/**
- * With the monotonic start of the grace: a wall clock that is set back would hide it for an hour.
- */
+/** With the monotonic start of the grace: a wall clock set back would hide it for an hour. */
 interface Missing {
   readonly what: Unfollowed;
   readonly fromMs: number;
@@ -41,7 +39,7 @@ interface FollowCheckDeps {
     /** The accounts in the logins' last complete lists, open or not. */
     listed(): readonly PlatformAccount[];
   };
-  /** Whether the account is in one of this process's shards. */
+  /** Whether one of this process's shards has the account. */
   readonly isOurs: (accountId: string) => boolean;
   readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
   readonly clock: Clock;
@@ -49,7 +47,7 @@ interface FollowCheckDeps {
 }
 
 export interface FollowCheckOptions {
-  /** The streams that this process is set to follow. */
+  /** The streams this process is set to follow. */
   readonly streams: readonly Stream[];
   /** If given, only these accounts: each of them ought to be followed. */
   readonly only?: ReadonlySet<string>;
@@ -87,8 +85,8 @@ export class FollowCheck implements Service {
   readonly name = 'follow-check';
   private known: readonly AccountStream[] = [];
   /**
-   * Streams that a list has shown since the database was read: their records may have been written
-   * only then.
+   * Streams shown by a list since the database was read: their records may have been written only
+   * then.
    */
   private readonly shownSince = new Map<string, AccountStream>();
   private loadAtMs = Number.NEGATIVE_INFINITY;
@@ -129,7 +127,7 @@ export class FollowCheck implements Service {
     this.compare();
   }
 
-  /** Never rejects: a database that can't be read leaves the earlier reading. */
+  /** Never rejects: if the database can't be read, the earlier reading stays. */
   private async load(): Promise<void> {
     const { registry, clock, log } = this.deps;
     const nowMs = clock.monotonicMs();

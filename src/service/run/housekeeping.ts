@@ -35,14 +35,14 @@ interface HousekeepingOptions {
 const maxUndealt = 20_000;
 
 /**
- * Between two steps of moving states out of an old partition: at most 40,000 rows of the log a
- * second, more than are written.
+ * Between two steps when states move out of an old partition: at most 40,000 log rows a second,
+ * more than are written.
  */
 const betweenStepsMs = 25;
 
 /**
  * Every running process's regular work: the log's partitions, the commands' outbox, and the gauges
- * that only the database knows. Work that fails is tried again in the next round.
+ * only the database knows. Failed work is tried again in the next round.
  */
 export class Housekeeping implements Service {
   readonly name = 'housekeeping';

@@ -7,8 +7,8 @@ import type { ClockDoubt } from './clock-watch.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
 /**
- * The facts that a caller may see, about its own accounts if they belong to accounts. Times are
- * wall time in milliseconds.
+ * The facts a caller may see, about its own accounts where they belong to accounts. Times are wall
+ * time in milliseconds.
  */
 export interface TrustFacts {
   readonly nowMs: number;
@@ -20,7 +20,7 @@ export interface TrustFacts {
     readonly sinceMs: number | undefined;
   };
   /**
-   * The other processes in the fleet, and the account shards that no process holds, with the oldest
+   * The other processes in the fleet, and the account shards without a process, with the oldest
    * time. Undefined: each has one.
    */
   readonly fleet: {
@@ -29,12 +29,12 @@ export interface TrustFacts {
     /** Whether any process follows an account; undefined: not known. */
     readonly anyFollows: boolean | undefined;
     /**
-     * Account streams that a process ought to follow and none does, as far as the caller may know.
+     * Account streams some process ought to follow and none does, as far as the caller may know.
      */
     readonly unfollowed: number;
     readonly unusableLogins: number;
   };
-  /** Streams that this process ought to follow and does not, as far as the caller may know. */
+  /** Streams this process ought to follow and does not, as far as the caller may know. */
   readonly unfollowed: readonly {
     readonly stream: string;
     readonly accountId: string;
@@ -53,7 +53,7 @@ export interface TrustFacts {
   readonly unsent: readonly Waiting[];
   /** Topic settings that may lose or refuse records. Left out: none. */
   readonly topics?: TopicDoubts | undefined;
-  /** Topics that are not the ones we published to. Left out: none. */
+  /** Topics other than the ones we published to. Left out: none. */
   readonly replaced?: TopicDoubts | undefined;
   /** Clocks further apart than they may be. Left out: none. */
   readonly clocks?: ClockDoubt | undefined;
@@ -99,7 +99,7 @@ const runbooks: Readonly<Record<DoubtName, string>> = {
   quarantined: 'Quarantined',
 };
 
-/** Routes that a token with `ops:read` may read. */
+/** Routes a token with `ops:read` may read. */
 const links: Readonly<Record<DoubtName, string>> = {
   no_holder: '/v1/status',
   standby: '/v1/status',

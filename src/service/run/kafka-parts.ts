@@ -18,7 +18,7 @@ interface KafkaPartsOptions {
   readonly topicPrefix: string;
   /** Left out: as planned. */
   readonly topicRetentionDays?: number;
-  /** The lane that this process holds. */
+  /** This process's lane. */
   readonly lane: () => number;
 }
 
@@ -47,24 +47,23 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     );
   const ofThisLane = {
     publisher: logPublisher(),
-    /** For the witnesses of this process's lane, and of lanes that it finishes. */
+    /** For the witnesses of this process's lane, and of lanes it finishes. */
     witnessPublisher: logPublisher(),
     /**
-     * A separate publisher: each takes one send at a time, and sends of updates must not wait for
-     * commands.
+     * A separate publisher: each takes one send at a time, and updates must not wait for commands.
      */
     outcomePublisher: logPublisher(),
     statePublisher: stateWriterOf(lane),
   };
   return {
     ...ofThisLane,
-    /** To finish the log of another lane: this state writer fences the one before it. */
+    /** To finish another lane's log: this state writer fences the one before it. */
     publishersOf: (other: number) => ({
       updates: logPublisher(),
       witness: logPublisher(),
       states: stateWriterOf(() => other),
     }),
-    /** Transactions of ours that were refused: a later holder had taken the state topic over. */
+    /** Our refused transactions: a later holder had taken the state topic over. */
     fences: () => fences,
     newestPublished: newestReader(deps, kafka, topics),
     canary: new CanaryReader(deps, { kafka, topic: topics.continuity }),

@@ -4,7 +4,7 @@ import type { Relay } from '../log/relay.ts';
 import type { StateWriter } from '../log/state-writer.ts';
 import type { Ingest } from '../orders/ingest.ts';
 
-/** The part that follows the streams while the lane is held. */
+/** Follows the streams while the lane is held. */
 export interface Sources {
   begin(): Promise<void>;
   end(): Promise<void>;
@@ -31,8 +31,7 @@ interface LanePartsDeps {
   /** Rejects when the database's schema does not fit this build. */
   readonly checkSchema: () => Promise<void>;
   /**
-   * Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is
-   * published.
+   * Its `begin` rejects when Kafka has updates the database lacks. Left out: nothing is published.
    */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
   /** Keeps observed commits on Kafka. Left out: nothing is kept. */
@@ -49,8 +48,8 @@ interface LanePartsDeps {
 
 /**
  * The parts that run while the lane is held, in the data path's order. They begin from its end, so
- * that nothing is offered to a part before it has begun. They end from its start. Commands begin
- * last and end first.
+ * nothing is offered to a part before it has begun. They end from its start. Commands begin last
+ * and end first.
  */
 export class LaneParts implements LaneWork {
   private readonly deps: LanePartsDeps;
@@ -84,8 +83,8 @@ export class LaneParts implements LaneWork {
     relay.end();
     stateWriter.end();
     outcomes?.end();
-    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe
-    // of the commands may wait for its source.
+    // In parallel: a source may wait for a barrier answered only by the end of ingest, and a
+    // command's probe may wait for its source.
     await Promise.all([shards.end(), sources.end(), ingest.end()]);
   }
 }

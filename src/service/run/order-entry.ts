@@ -11,9 +11,9 @@ interface OrderEntryDeps extends Omit<WriteDeps, 'tokens'> {
 
 /**
  * The port `OrderEntry` over the platform's writes (`venue/platform/order-writes.ts`): one call is
- * at most one request, with the tokens that reach the account. An order in the answer goes to
- * ingest by the account's own intake, like every other row in it. One that is named by its id alone
- * is looked at there, as the order of this attempt.
+ * at most one request, with the tokens for the account. An order in the answer goes to ingest by
+ * the account's own intake, like every other row in it. One named by its id alone is looked at
+ * there, as this attempt's order.
  */
 export class PlatformOrderEntry implements OrderEntry {
   private readonly deps: OrderEntryDeps;

@@ -12,7 +12,7 @@ interface PipelineRingDeps {
 
 interface PipelineRingOptions {
   readonly everyMs: number;
-  /** The most readings that are kept. */
+  /** The most readings kept. */
   readonly kept: number;
 }
 

@@ -19,7 +19,7 @@ interface PlatformPartsDeps extends SharedParts {
   readonly clocks: Pick<ClockWatch, 'watching'>;
 }
 
-/** Names this process among those that share a lane or a credential. */
+/** Names this process among those with the same lane or credential. */
 export function holderName(random: Random): string {
   return `${hostname()}-${random.uuid().slice(0, 8)}`;
 }
@@ -47,7 +47,7 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
   return { http, proxies, signedIn };
 }
 
-/** The accounts that we follow, with the tokens that reach them. */
+/** The followed accounts, with the tokens to reach them. */
 export interface EntryAccounts extends Pick<FollowedAccounts, 'hasListed' | 'account'> {
   /**
    * Tokens of the credential that follows the account. Undefined: none does, or the lane is not

@@ -29,9 +29,9 @@ interface QuarantineJobRoundDeps {
 }
 
 interface QuarantineJobRoundOptions {
-  /** The most orders that one round reads again for all jobs, one after the other. */
+  /** The most orders one round reads again for all jobs, one after the other. */
   readonly ordersARound: number;
-  /** Rows that one round discards. */
+  /** Rows one round discards. */
   readonly discardsARound: number;
   /** For one order; an account may wait for its connection. */
   readonly readWithinMs: number;

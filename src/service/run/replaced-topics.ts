@@ -21,13 +21,12 @@ const lookEveryMs = 30_000;
 const askWithinMs = 20_000;
 
 /**
- * Compares our topics' ids with the ids in the database, from the topics that records were
- * published to. A topic that was deleted and made again looks as planned, but its records are gone.
- * It also looks while everything runs, since Kafka does not say so.
+ * Compares our topics' ids with the ids in the database, from the topics records were published to.
+ * A topic deleted and made again looks as planned, but its records are gone. It also looks while
+ * everything runs, since Kafka does not say so.
  *
  * Invariant: only a person's act replaces a kept id (`replay`, `audit --repair`, `topics accept`).
- * A question without an answer leaves the doubts as they are, and so does a Kafka that gives no
- * ids.
+ * A question without an answer leaves the doubts as they are, and so does a Kafka without ids.
  */
 export class ReplacedTopics implements Service {
   readonly name = 'replaced-topics';

@@ -21,22 +21,22 @@ interface RestSources
     'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'
   >;
   readonly others: OtherInstances;
-  /** The name of this process. */
+  /** This process's name. */
   readonly instance: string;
 }
 
-/** Sockets at once, including those for the stream of updates. */
+/** Sockets at once, including those for the stream. */
 const maxConnections = 2000;
 /** The largest answers have some megabytes. A connection too slow for them is no use to a desk. */
 const takeAnswerMs = 30_000;
-/** Requests that wait for one other instance. */
+/** Requests waiting for one other instance. */
 const mostForwards = 64;
 /**
  * A silent instance loses its lane after some time. A caller waits for its answer for this part of
  * that time, so not until the others have taken over.
  */
 const silentPart = 0.8;
-/** The shards of an instance that died are taken over within this part of that time. */
+/** A dead instance's shards are taken over within this part of that time. */
 const takenPart = 1.5;
 /** Longer than any route's answer; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;

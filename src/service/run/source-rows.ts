@@ -5,7 +5,7 @@ import type { AccountScope } from '../../store/orders/order-reads.ts';
 import { maySee } from '../rest/auth/principal.ts';
 import type { CredentialSource, CredentialSources } from './credential-sources.ts';
 
-/** A source, with the accounts that the caller may see. */
+/** A source, with the accounts the caller may see. */
 interface SeenSource extends CredentialSource {
   /** The caller sees all its accounts. */
   readonly whole: boolean;
@@ -75,8 +75,7 @@ export function accountRows({ credential, stream, accounts, whole }: SeenSource)
 }
 
 /**
- * Orders that are open here and unknown to the platform, listed up to a number for one person to
- * look at.
+ * Orders open here and unknown to the platform, listed up to a number for one person to look at.
  */
 export function absentRows({ stream, accounts }: SeenSource): StatusDocument['absentOrders'] {
   return accounts.flatMap(({ accountId, absent }) =>

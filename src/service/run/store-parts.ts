@@ -27,18 +27,15 @@ interface StorePartsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /**
-   * Called for each journal write that was refused because the journal has another epoch than its
-   * fence.
-   */
+  /** Called for each refused journal write: the journal has another epoch than its fence. */
   readonly onFenced?: (fence: Fence) => void;
-  /** Its witness records the commits that the journal has acknowledged. */
+  /** Its witness records the commits acknowledged by the journal. */
   readonly lease?: Lease;
-  /** Something that was about to be written again was lost, and a generation has begun. */
+  /** Something about to be written again was lost, and a generation has begun. */
   readonly onLoss?: (loss: FoundLoss) => void;
 }
 
-/** What was acknowledged beside the numbers of the lane. */
+/** What was acknowledged beside the lane's numbers. */
 type SeenAlone = Omit<Witnessed, 'generation' | 'epoch' | 'batch'>;
 
 interface StorePartsOptions {

@@ -18,7 +18,7 @@ export function disagreements(world: SimulatedWorld): string[] {
   return [...hops(world)].flatMap((differences) => differences.slice(0, most));
 }
 
-/** The same as a question, which is asked at each step of a clock: it ends at the first difference. */
+/** The same as a question, asked at each step of a clock: it ends at the first difference. */
 export function agrees(world: SimulatedWorld): boolean {
   for (const differences of hops(world)) if (differences.length > 0) return false;
   return true;

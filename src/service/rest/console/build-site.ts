@@ -7,22 +7,19 @@ import { consolePage } from './console-page.ts';
 /** What a browser fetches, by name. A name has a digest of the content. */
 export type ConsoleFiles = ReadonlyMap<string, Uint8Array>;
 
-/** One file of the console. */
 interface SiteFile {
   readonly type: string;
   readonly bytes: Uint8Array;
   readonly gzipped: Uint8Array;
 }
 
-/** Everything that the console consists of, made once. */
+/** The whole console, made once. */
 export interface BuiltSite {
   /** The one HTML page. */
   readonly page: string;
   /** By address, from `/console/` on. */
   readonly files: ReadonlyMap<string, SiteFile>;
-  /**
-   * Runbooks by name, as they are written: plain text, which the page draws and `curl` can read.
-   */
+  /** Runbooks by name, as they are written: plain text for the page and for `curl`. */
   readonly runbooks: ReadonlyMap<string, SiteFile>;
 }
 
@@ -45,8 +42,8 @@ const root = '/console/app';
 const compress = promisify(gzip);
 
 /**
- * The page around these files, and all of them compressed, outside the thread that commits batches.
- * Rejects where one that the page needs is missing.
+ * The page around these files, and all files compressed, outside the thread for batches. Rejects if
+ * script, style or icon is missing.
  */
 export async function buildSite({ files, runbooks, demo }: SiteSource): Promise<BuiltSite> {
   const named = (pattern: RegExp) => {
@@ -67,7 +64,7 @@ export async function buildSite({ files, runbooks, demo }: SiteSource): Promise<
   };
 }
 
-/** The files of a folder, by name. */
+/** A folder's files, by name. */
 export async function filesIn(folder: string): Promise<ConsoleFiles> {
   const files = new Map<string, Uint8Array>();
   for (const name of await readdir(folder)) files.set(name, await readFile(join(folder, name)));

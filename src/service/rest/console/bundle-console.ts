@@ -6,7 +6,7 @@ import type { ConsoleFiles } from './build-site.ts';
 /** Packages that few readers need: a screen fetches them when it is opened. */
 const fetchedLater = ['uplot', 'oauth4webapi'];
 
-/** Lines and names of the sources are in the maps, which a browser fetches for its tools alone. */
+/** Lines and source names are in the maps, fetched by a browser's tools alone. */
 const options = {
   bundle: true,
   minify: true,
@@ -16,15 +16,15 @@ const options = {
   target: 'es2024',
   jsx: 'automatic',
   jsxImportSource: 'preact',
-  // A name has a digest of its content, so that a browser may keep the file for good.
+  // A name has a digest of its content, so a browser may keep the file for good.
   entryNames: '[name]-[hash]',
   loader: { '.svg': 'copy' },
   logLevel: 'silent',
 } satisfies BuildOptions;
 
 /**
- * The console from its sources: one script, one style, the icon, and the packages that are fetched
- * later, each with its map. Takes half a second. Rejects where a source has a fault.
+ * The console from its sources: one script, one style, the icon, and the packages fetched later,
+ * each with its map. Takes half a second. Rejects if a source has a fault.
  */
 export async function bundleConsole(): Promise<ConsoleFiles> {
   const shared = { ...options, absWorkingDir: packageFile('.'), outdir: packageFile('dist/console') };

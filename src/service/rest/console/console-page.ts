@@ -7,7 +7,7 @@ interface PageParts {
   readonly demo: boolean;
 }
 
-/** The one HTML page of the console, which has no script and no style of its own. */
+/** The console's one HTML page, without a script or style of its own. */
 export function consolePage({ script, style, icon, demo }: PageParts): string {
   return [
     `<!doctype html><html lang="en"${demo ? ' data-demo' : ''}><head><meta charset="utf-8">`,
@@ -21,8 +21,8 @@ export function consolePage({ script, style, icon, demo }: PageParts): string {
 }
 
 /**
- * No inline script or style, no eval, no frame, no form that leaves the page, no text that becomes
- * markup (trusted types). `askable`: the origins that the page may ask beside this service.
+ * No inline script or style, no eval, no frame, no form to another site, no text turned into markup
+ * (trusted types). `askable`: the origins the page may ask beside this service.
  */
 export function policyOf(askable: readonly string[]): string {
   return [

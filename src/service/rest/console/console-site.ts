@@ -63,7 +63,7 @@ export class ConsoleSite {
 
   private async build(): Promise<BuiltSite | undefined> {
     try {
-      // A package has what `prepack` bundled; its files are the only ones that end in `.js`.
+      // A package has what `prepack` bundled; no other files in it end in `.js`.
       const isCheckout = import.meta.url.endsWith('.ts');
       const files = await (isCheckout ? this.bundled() : filesIn(packageFile('dist/console')));
       const runbooks = await filesIn(packageFile('docs/runbooks'));
@@ -77,7 +77,7 @@ export class ConsoleSite {
   /** By esbuild, which an install without developers' packages lacks. */
   private async bundled(): Promise<ConsoleFiles> {
     const worker = new Worker(new URL('./bundle-worker.ts', import.meta.url));
-    // It must not keep alive a process that has been asked to stop.
+    // It must not keep alive a process once it is asked to stop.
     worker.unref();
     const answer = new Promise<ConsoleFiles>((resolve, reject) => {
       worker.once('message', resolve);

@@ -6,10 +6,7 @@ import { sendMissing, sendProblem } from '../send-answer.ts';
 interface DemoPassDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
-  /**
-   * The address of "Break it", on loopback. The configuration's rules make sure that it is, and
-   * that there is no sign-in.
-   */
+  /** The address of "Break it". The configuration's rules require loopback, and no sign-in. */
   readonly url: string;
 }
 

@@ -17,7 +17,7 @@ export const docsPagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha
 
 /**
  * OpenAPI as a page for people: every route with its parameters, body and answers, and every schema
- * that they name.
+ * they name.
  */
 export function docsPage({ info, tags, paths, components }: OpenapiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, item]) =>

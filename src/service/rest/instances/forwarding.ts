@@ -18,21 +18,20 @@ interface ForwardingDeps {
 }
 
 interface ForwardingOptions {
-  /** The name of this process in `Tidemark-Instance`. */
+  /** This process's name in `Tidemark-Instance`. */
   readonly instance: string;
   /**
-   * At one other instance. Further requests for it get the answer
-   * of this process, which has done nothing.
+   * At one other instance. Further requests for it get this process's answer, without any effect.
    */
   readonly mostInFlight: number;
   /**
-   * Below the time after which the others take over from an instance that is silent. The time that
-   * the caller asks us to wait is added.
+   * Below the time after which the others take over from a silent instance. The caller's own wait
+   * is added.
    */
   readonly answerWithinMs: number;
   /**
-   * For so long an operator's request is asked again while no process holds its account: a shard
-   * that moves is without one for a second, that of a process that died for a lease.
+   * An operator's request is asked again for so long while no process holds its account. A moving
+   * shard is without one for a second, a dead process's shard for a lease.
    */
   readonly askAgainForMs: number;
 }
@@ -40,7 +39,7 @@ interface ForwardingOptions {
 interface AnyCall {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Of our span, which the other instance continues; left out: that of the caller. */
+  /** Our span's: the other instance continues it. Left out: the caller's. */
   readonly traceparent?: string | undefined;
   /** How much longer than usual its answer may take. */
   readonly patienceMs?: number;
@@ -49,7 +48,7 @@ interface AnyCall {
 interface SendOptions {
   /** Instead of the caller's. */
   readonly body?: unknown;
-  /** The account that it is about, if it is one: its holder is the only one to answer. */
+  /** The account it is about, if it is one: only its holder may answer. */
   readonly accountId?: string | undefined;
   /** No caller waits for the answer any more. */
   readonly signal?: AbortSignal;
@@ -61,14 +60,13 @@ type Forwarded =
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'not_sent' };
 
-/** What another process has made of a request. */
 export type FromElsewhere =
   | { readonly kind: 'answered'; readonly answer: InstanceAnswer; readonly by: OtherInstance }
   | { readonly kind: 'unanswered' };
 
-/** How often an instance that has not answered is looked up: from memory. */
+/** How often an instance without an answer is looked up: from memory. */
 const lookEveryMs = 250;
-/** Between two times that a request is asked, at first; it doubles. */
+/** Between two tries, at first; it doubles. */
 const firstPauseMs = 250;
 const longestPauseMs = 2_000;
 
@@ -76,8 +74,8 @@ const longestPauseMs = 2_000;
 const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
 
 /**
- * Headers of the caller that the other instance reads. Those of
- * browsers stay here, where they were checked.
+ * The caller's headers for the other instance. Those for browsers stay here, where they were
+ * checked.
  */
 const passedOn = ['idempotency-key', 'prefer', 'if-match', 'traceparent', 'tracestate'] as const;
 const givenBack = [
@@ -92,19 +90,18 @@ const givenBack = [
 ] as const;
 
 /**
- * Requests that another process has to carry out because it holds the account's shard. Each is sent
- * there once, with the caller's own token, which is checked there again; a request that was
- * forwarded already is never forwarded further.
+ * Requests for another process, because it holds the account's shard. Each is sent there once, with
+ * the caller's own token, which is checked there again. A forwarded request is never forwarded
+ * further.
  *
- * Each instance has a window of its own, so that a frozen one takes no place of the
- * others. Nothing waits for it longer than `answerWithinMs`, nor once the fleet has gone
- * on without it: then the answer counts as lost, and the request is not sent anywhere
- * else, since it may have been carried out.
+ * Each instance has its own window, so a frozen one takes no place from the others. Nothing waits
+ * for it longer than `answerWithinMs`, nor once the fleet has gone on without it. The answer then
+ * counts as lost. The request is not sent anywhere else, since it may have been carried out.
  */
 export class Forwarding {
   readonly instance: string;
   readonly others: OtherInstances;
-  /** Requests in flight, by the address of the instance. */
+  /** Requests in flight, by the instance's address. */
   private readonly inFlight = new Map<string, number>();
   private readonly left = new WeakMap<FastifyReply['raw'], AbortSignal>();
   private readonly deps: ForwardingDeps;
@@ -118,10 +115,10 @@ export class Forwarding {
   }
 
   /**
-   * After a decline with `code`: what the holder of the account answers. Undefined: the decline is
-   * the answer, because the reason is not one of this process alone, or because no other process
-   * can be asked. Without an account any other process may do it: they are asked one after the
-   * other, until one does not decline for a reason of its own.
+   * After a decline with `code`: the answer from the account's holder. Undefined: the decline is
+   * the answer, because its reason does not lie in this process alone, or because no other process
+   * can be asked. Without an account any other process may do it: they are asked one by one, until
+   * one does not decline for its own reason.
    */
   async answer(call: AnyCall, code: string, accountId: string | undefined): Promise<FromElsewhere | undefined> {
     if (!isOfThisProcess(code) || wasForwarded(call.request)) return undefined;
@@ -139,10 +136,10 @@ export class Forwarding {
 
   /**
    * The answer to an operator's request, which must not fail because a shard is between two
-   * processes: it is asked here and elsewhere, and again while `isHeld` says that no process held
+   * processes. It is asked here and elsewhere, and again while `isHeld` says that no process held
    * its account. Not for places and cancels: their callers repeat them under their keys, and no
-   * caller wants a place that is sent late. `ask` has to do the same once, however often it is
-   * called. A request that was forwarded is asked once: the process that sent it asks again.
+   * caller wants a place sent late. `ask` must have the same effect however often it is called. A
+   * forwarded request is asked once: its sender asks again.
    */
   async untilHeld<T>(call: AnyCall, ask: () => Promise<T>, isHeld: (answer: T) => boolean): Promise<T> {
     const { clock } = this.deps;
@@ -205,15 +202,14 @@ export class Forwarding {
       const outcome = await this.deps.http.request({
         operation: 'forward',
         method: request.method as Parameters<InstanceHttp['request']>[0]['method'],
-        // Not `new URL(…, address)`: a path that begins with two
-        // slashes would name another host there.
+        // Not `new URL(…, address)`: two slashes at a path's start would name another host.
         url: to.address + request.url,
         headers: { ...this.headersOf(request, body !== undefined), ...(traceparent !== undefined && { traceparent }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,
       });
-      // An answer that does not name the request is not one of Tidemark: a proxy's, or that of
-      // another program at the old address.
+      // Without the request's id it is no answer from Tidemark: it is a proxy's, or another
+      // program's at the old address.
       if (outcome.kind === 'answered' && outcome.headers['x-request-id'] === request.id) return outcome;
       const code = outcome.kind === 'failed' ? outcome.code : `HTTP ${outcome.status}`;
       this.deps.log.warn(
@@ -241,7 +237,7 @@ export class Forwarding {
     const untilMs = clock.monotonicMs() + this.options.answerWithinMs + waitMs + patienceMs;
     const over = new AbortController();
     const watch = async () => {
-      // Twice in a row: one that gives its shards away in good order still sends its answers.
+      // Twice in a row: while it gives its shards away, it still sends its answers.
       for (
         let looks = 0;
         looks < 2 && clock.monotonicMs() < untilMs;
@@ -256,14 +252,14 @@ export class Forwarding {
     return over.signal;
   }
 
-  /** The newest look shows that instance as a live one, and as the holder of the account. */
+  /** The newest look shows the instance as live, and as the account's holder. */
   private answersFor({ address }: OtherInstance, { accountId }: SendOptions): boolean {
     const { others } = this.deps;
     if (accountId !== undefined) return others.holderOf(accountId)?.address === address;
     return others.all().some((each) => each.address === address);
   }
 
-  /** Aborts when the caller has left. One listener for all forwards of its request. */
+  /** Aborts when the caller has left. One listener for its request's forwards. */
   private leftOf({ raw }: FastifyReply): AbortSignal {
     const known = this.left.get(raw);
     if (known !== undefined) return known;
@@ -291,7 +287,7 @@ export class Forwarding {
 
 const problem = z.object({ code: z.string() });
 
-/** That of a problem; empty where it is none. */
+/** A problem's code; empty without one. */
 function codeOf({ status, text }: InstanceAnswer): string {
   return status < 400 ? '' : (problem.safeParse(jsonOrUndefined(text)).data?.code ?? '');
 }

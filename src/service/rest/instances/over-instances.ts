@@ -23,21 +23,20 @@ import {
   wasForwarded,
 } from './forwarding.ts';
 
-// One request for the accounts of several processes: each is
-// asked once, and the answers are made one.
+// One request for several processes' accounts: each is asked once, and the answers are joined.
 
 type ReconcileDocument = z.infer<typeof reconcileAnswer>;
 type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
 
 /**
- * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels. One that
- * is frozen is left out as soon as the fleet goes on without it.
+ * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels. A frozen
+ * one is left out as soon as the fleet goes on without it.
  */
 export const cancelAllMs = 20_000;
 
 /** What all instances have answered, as one. */
 type OfAll<Body> = { readonly kind: 'done'; readonly body: Body } | (Decline & { readonly kind: 'declined' }) | Lost;
-/** None has done anything for certain, and the answer of one was lost. */
+/** None has done anything for certain, and one answer was lost. */
 interface Lost {
   readonly kind: 'unanswered';
 }
@@ -48,9 +47,9 @@ export function sendOfAll(reply: FastifyReply, given: OfAll<object>): FastifyRep
 }
 
 /**
- * Asks every other instance the same. `own`: the answer of this process, or why it has none: it is
- * the answer where no instance did anything, or the request was forwarded. Then this process
- * answers for itself alone.
+ * Asks every other instance the same. `own`: this process's answer, or why it has none. That is the
+ * answer if no instance did anything, or to a forwarded request. This process then answers for
+ * itself alone.
  */
 async function answerOfAll<Body extends { readonly unanswered?: Unanswered | undefined }>(
   forwarding: Forwarding,
@@ -75,7 +74,7 @@ async function answerOfAll<Body extends { readonly unanswered?: Unanswered | und
 /** What is shown every few seconds does not wait longer for a process that may be frozen. */
 const answerWithinMs = 2_000;
 
-/** `own`, with the states of accounts that other processes follow, as these give them. */
+/** `own`, with the states other processes give for the accounts they follow. */
 export async function accountsOfAll(
   { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
   call: Call,
@@ -99,8 +98,8 @@ export async function accountsOfAll(
 }
 
 /**
- * Asks each the same as `call` asks here, and waits two seconds at most. A request that was
- * forwarded asks no other instance.
+ * Asks each the same as `call` asks here, and waits two seconds at most. A forwarded request asks
+ * no other instance.
  */
 export async function askOthers<Body>(
   { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
@@ -112,7 +111,7 @@ export async function askOthers<Body>(
 > {
   if (wasForwarded(call.request) || others.length === 0) return [];
   const late = new AbortController();
-  // A request that is too late is given up: it would hold a place among those in flight.
+  // A late request is given up: it would hold a place among those in flight.
   const tooLate = clock.sleep(answerWithinMs, late.signal).then(() => {
     late.abort();
     return { code: 'FORWARD_UNANSWERED' };
@@ -126,7 +125,7 @@ export async function askOthers<Body>(
 
 const ofProblem = z.object({ code: z.string() });
 
-/** `{}`: it has none of the accounts. */
+/** `{}`: it has no such account. */
 async function ask<Body>(
   forwarding: Forwarding,
   call: Call & { readonly patienceMs?: number },
@@ -145,7 +144,7 @@ async function ask<Body>(
   return code === 'NOT_LEADER' ? {} : { instance, code };
 }
 
-/** `own`: `open` in it does not count the accounts of others. */
+/** `own`: its `open` does not count the others' accounts. */
 export function cancelAllOfAll(
   forwarding: Forwarding,
   call: Call,
@@ -159,8 +158,8 @@ export function cancelAllOfAll(
 }
 
 /**
- * Accounts are left that no process held, or whose process gave no answer: the same request again,
- * under its key, may reach them, and does nothing twice.
+ * Accounts are left: no process held them, or theirs gave no answer. The same request again, under
+ * its key, may reach them, and does nothing twice.
  */
 export function leavesAccounts(answer: OfAll<CancelAllDocument>): boolean {
   if (answer.kind === 'unanswered') return true;
@@ -169,7 +168,7 @@ export function leavesAccounts(answer: OfAll<CancelAllDocument>): boolean {
   return [...declined, ...unanswered].some(({ code }) => isOfThisProcess(code) || lost.has(code));
 }
 
-/** The process may be gone, and its accounts soon be those of another. */
+/** The process may be gone, and another may soon have its accounts. */
 const lost: ReadonlySet<string> = new Set(['FORWARD_UNANSWERED', 'NOT_REACHED']);
 
 export function reconcileOfAll(
@@ -184,10 +183,9 @@ export function reconcileOfAll(
 type CancelAfterDocument = z.infer<typeof cancelAfterAnswer>;
 
 /**
- * Sets the timers of accounts that this process declined, at their holders. `own`: what it has set
- * itself. Undefined: the decline is the answer, because an account has no holder that can be asked.
- * An answer that is not 200 is given back as it came: only an answer for all accounts is one to
- * rely on.
+ * Sets timers at the holders, for accounts this process declined. `own`: its own timers. Undefined:
+ * the decline is the answer, because an account has no holder to ask. An answer other than 200 is
+ * given back as it came: only an answer for all accounts can be relied on.
  */
 export async function cancelAfterElsewhere(
   forwarding: Forwarding,

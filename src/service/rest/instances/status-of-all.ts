@@ -4,7 +4,7 @@ import type { Call } from '../route.ts';
 import type { Forwarding } from './forwarding.ts';
 import { askOthers } from './over-instances.ts';
 
-// The state of the whole fleet, from the answer of each of its instances about itself.
+// The state of the whole fleet, from each instance's own answer.
 
 interface OfInstance {
   readonly instance: string;
@@ -12,8 +12,8 @@ interface OfInstance {
 }
 
 /**
- * `own`, with what the other instances say of themselves. A forwarded request gets `own`, and so
- * does that of a single process.
+ * `own`, joined with the other instances' answers. A forwarded request gets `own`, and so does a
+ * single process.
  */
 export async function statusOfAll(
   { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
@@ -87,7 +87,7 @@ const ofDatabase: ReadonlySet<string> = new Set<DoubtName>(['halted', 'quarantin
 /** The sentence of a doubt names no more instances than this. */
 const mostNamed = 3;
 
-/** One doubt of each name, the gravest first. The words of several instances are put together. */
+/** One doubt for each name, the gravest first. Several instances' words are put together. */
 function doubtsOfAll(all: readonly OfInstance[]): Doubt[] {
   const doubts = all.flatMap(({ instance, status }) => status.trust.doubts.map((doubt) => ({ instance, doubt })));
   const rankOf = (name: Doubt['name']) => (doubtNames as readonly string[]).indexOf(name);

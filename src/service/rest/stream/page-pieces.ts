@@ -4,7 +4,7 @@ import { streamId, updateEvent } from './stream-event.ts';
 /** Several updates' events, as bytes for a socket. */
 export interface Piece {
   readonly bytes: Uint8Array;
-  /** The seq of the last update in it. */
+  /** Its last update's seq. */
   readonly lastSeq: bigint;
 }
 

@@ -19,7 +19,7 @@ export interface StreamReader {
   /** Already limited to the requested account. */
   readonly accounts: AccountScope;
   readonly stream?: 'account' | 'prediction';
-  /** The kinds of events that it wants beside updates, and their start. Left out: updates only. */
+  /** The event kinds wanted beside updates, and their start. Left out: updates only. */
   readonly events?: { readonly kinds: ReadonlySet<StreamedEvent['kind']>; readonly after: EventPosition };
   /** Checks its token again, by present knowledge. Never rejects. */
   readonly judge: () => TokenVerdict | Promise<TokenVerdict>;

@@ -12,18 +12,18 @@ interface StreamHubDeps {
   readonly log: Logger;
   readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
   readonly metrics: RestMetrics;
-  /** `readUnacknowledged`; left out: only bytes that our own kernel has not taken count. */
+  /** `readUnacknowledged`; left out: only bytes our own kernel has not taken count. */
   readonly unacknowledged?: () => Promise<ReadonlyMap<string, number>>;
 }
 
 export interface StreamHubOptions {
   readonly maxClients: number;
   readonly maxClientsPerPrincipal: number;
-  /** The most bytes that one reader's socket may leave untaken. */
+  /** The most bytes one reader's socket may leave untaken. */
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room. */
   readonly stallMs: number;
-  /** A reader that takes nothing for so long, although something waits for it, is gone. */
+  /** A reader is gone if it takes nothing for so long, although something waits for it. */
   readonly goneAfterMs: number;
   readonly heartbeatEveryMs: number;
   /** After this time a reader has to connect again. */
@@ -61,7 +61,7 @@ const everyAccount: AccountScope = { kind: 'all' };
 const noBytes: ReadonlyMap<string, number> = new Map();
 
 /**
- * The readers of `GET /v1/stream`, and one tail of the log for all live ones.
+ * The readers on `GET /v1/stream`, and one tail on the log for all live ones.
  *
  * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has
  * got every update for its accounts up to the tail's position. A reader that catches up joins only
@@ -177,10 +177,9 @@ export class StreamHub {
   }
 
   /**
-   * A page that is not full need not be the last: for a quiet account a read returns little,
-   * however far it looked. Only the first live reader has to be near the end: the tail begins at
-   * its position, and later readers would have to wait while the tail goes through everything
-   * unseen.
+   * A page with room left need not be the last: for a quiet account a read returns little, however
+   * far it looked. Only the first live reader has to be near the end: the tail begins at its
+   * position. Later readers would have to wait while the tail goes through everything unseen.
    */
   private async isNearEnd(page: {
     readonly updates: readonly StreamedUpdate[];
@@ -286,8 +285,8 @@ export class StreamHub {
   }
 
   /**
-   * A JWT is verified each time. 200 readers, the most that are served, cost 40 ms of each second
-   * by ES256, 17 by RS256.
+   * A JWT is verified each time. 200 readers (the most served) cost 40 ms a second by ES256, 17 by
+   * RS256.
    */
   private scheduleJudging(): void {
     this.judging = this.deps.clock.after(this.options.judgeEveryMs, () => {
@@ -307,8 +306,8 @@ export class StreamHub {
 }
 
 /**
- * At most `limit` at once, first come first served: readers that catch up share the database with
- * all other work.
+ * At most `limit` at once, first come first served: readers catching up share the database with all
+ * other work.
  */
 class ReadTurns {
   private free: number;
