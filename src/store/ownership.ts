@@ -19,11 +19,17 @@ const owner = 'tidemark_owner';
  */
 async function ourObjects(): Promise<{ relations: string[]; functions: string[]; definers: string[] }> {
   const text = (await readMigrations()).flatMap(({ statements }) => statements).join('\n');
-  const names = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))];
+  const relations = text.matchAll(/^CREATE (?:OR REPLACE )?(?:TABLE|SEQUENCE|VIEW) public\.(\w+)/gm);
+  // A later migration may define a function again: its last definition says what it is.
+  const functions = new Map<string, boolean>();
+  for (const [header, name = ''] of text.matchAll(
+    /^CREATE (?:OR REPLACE )?FUNCTION public\.(\w+)(?:(?!\$\$)[\s\S])*?(?:\$\$|;)/gm,
+  ))
+    functions.set(name, header.includes('SECURITY DEFINER'));
   return {
-    relations: names(/^CREATE (?:TABLE|SEQUENCE|VIEW) public\.(\w+)/gm),
-    functions: names(/^CREATE (?:OR REPLACE )?FUNCTION public\.(\w+)/gm),
-    definers: names(/^CREATE (?:OR REPLACE )?FUNCTION public\.(\w+)(?:(?!\$\$)[\s\S])*?SECURITY DEFINER/gm),
+    relations: [...new Set([...relations].map(([, name = '']) => name))],
+    functions: [...functions.keys()],
+    definers: [...functions].filter(([, isDefiner]) => isDefiner).map(([name]) => name),
   };
 }
 

@@ -36,9 +36,12 @@ const bookGrants: readonly RoleGrant[] = [
   { privilege: 'SELECT', on: 'drizzle.__drizzle_migrations' },
 ];
 
-/** Every right a role has in a database as the migrations leave it. */
+/**
+ * Every right a role has in a database as the migrations leave it. Each migration grants all of
+ * them anew; those before it may name what is gone.
+ */
 export async function plannedGrants(role: GrantedRole): Promise<RoleGrant[]> {
-  return [...roleGrants(await readMigrations(), role), ...bookGrants];
+  return [...roleGrants((await readMigrations()).slice(-1), role), ...bookGrants];
 }
 
 /** Splits at the commas outside parentheses. */

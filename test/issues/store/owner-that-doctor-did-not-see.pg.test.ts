@@ -142,6 +142,28 @@ it.each(damages)('doctor names %s, and its statement puts it right', async (_, d
   }
 });
 
+it('doctor knows every table, view and function that the migrations made, also a later one', async () => {
+  await using database = await freshDatabase();
+  const stranger = `stranger_${randomBytes(4).toString('hex')}`;
+  try {
+    const names = await onServer(database.url, async (client) => {
+      await client.query(`create role ${stranger}`);
+      const { rows } = await client.query<{ kind: string; name: string }>(
+        `select case when c.relkind = 'v' then 'view' else 'table' end as kind, format('public.%I', c.relname) as name from pg_class c
+         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+         union all select 'function', format('public.%I', p.proname) from pg_proc p where p.pronamespace = 'public'::regnamespace`,
+      );
+      for (const { kind, name } of rows) await client.query(`alter ${kind} ${name} owner to ${stranger}`);
+      return rows.map(({ kind, name }) => `${kind} ${name}`);
+    });
+    const told = (await lookAt(database.url)).map(({ detail }) => detail).join('\n');
+    expect(names.filter((name) => !told.includes(name))).toEqual([]);
+    expect(names.length).toBeGreaterThan(90);
+  } finally {
+    await onServer(database.url, (client) => client.query(`drop owned by ${stranger} cascade; drop role ${stranger}`));
+  }
+});
+
 it('finds nothing in a database as the migrations make it, whatever other people have in it', async () => {
   await using database = await freshDatabase();
   await onServer(database.url, (client) =>
