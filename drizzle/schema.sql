@@ -1386,7 +1386,7 @@ AS $function$
   WHERE i.inhparent = 'public.order_updates'::regclass
   ORDER BY 2
 $function$
-grant execute to tidemark_app
+grant execute to tidemark_app, tidemark_reader
 
 CREATE OR REPLACE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision)
  RETURNS json
@@ -1687,14 +1687,34 @@ CREATE OR REPLACE FUNCTION public.order_chain(p_stream text, p_order_id text, p_
 AS $function$
 DECLARE
   v_before_lane integer;
+  v_below bigint;
+  v_partition text;
 BEGIN
-  SELECT o.lane, o.seq INTO v_before_lane, before_seq FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
+  SELECT o.lane, o.seq, o.revision + 1 INTO v_before_lane, before_seq, v_below FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
   WHILE before_seq IS NOT NULL LOOP
     SELECT u.lane, u.seq, u.revision, u.before_seq, u.before_lane INTO lane, seq, revision, before_seq, v_before_lane
     FROM public.order_updates u WHERE u.lane = v_before_lane AND u.seq = order_chain.before_seq;
-    EXIT WHEN NOT FOUND OR revision <= p_above;
+    IF NOT FOUND OR revision <= p_above THEN
+      RETURN;
+    END IF;
+    v_below := revision;
     RETURN NEXT;
   END LOOP;
+  IF v_below > greatest(p_above, 0) + 1 THEN
+    FOR v_partition IN
+      SELECT p.name FROM public.log_partitions() p
+      WHERE EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = to_regclass(format('public.%I', p.name)) AND k.contype = 'u') ORDER BY p.from_seq DESC
+    LOOP
+      FOR lane, seq, revision IN EXECUTE format('SELECT u.lane, u.seq, u.revision FROM public.%I u
+        WHERE u.stream = $1 AND u.order_id = $2 AND u.revision > $3 AND u.revision < $4 ORDER BY u.revision DESC', v_partition)
+        USING p_stream, p_order_id, p_above, v_below
+      LOOP
+        v_below := revision;
+        RETURN NEXT;
+      END LOOP;
+      EXIT WHEN v_below <= greatest(p_above, 0) + 1;
+    END LOOP;
+  END IF;
 END
 $function$
 grant execute to tidemark_app, tidemark_reader

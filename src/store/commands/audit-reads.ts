@@ -58,12 +58,14 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
          abs(n.revision - c.oldest + 1 - c.rows) + case when c.below >= k.from_seq then 1 else 0 end as holes
        from page p cross join kept k
        left join lateral (
-         select u.revision, u.lane, u.seq, substring(left(u.payload, 1200) from '"generation":([0-9]+)') as generation, extract(epoch from u.recorded_at) * 1000 as recorded_ms
-         from public.order_updates u where u.lane = p.lane and u.seq = p.seq limit 1
-       ) n on true
-       left join lateral (
-         select min(u.revision) as oldest, count(*) as rows, (array_agg(u.before_seq order by u.revision))[1] as below from public.order_chain(p.stream, p.order_id, 0) u
+         select min(u.revision) as oldest, count(*) as rows, (array_agg(u.before_seq order by u.revision))[1] as below,
+           (array_agg(u.lane order by u.revision desc))[1] as lane, (array_agg(u.seq order by u.revision desc))[1] as seq
+         from public.order_chain(p.stream, p.order_id, 0) u
        ) c on true
+       left join lateral (
+         select u.revision, u.lane, u.seq, substring(left(u.payload, 1200) from '"generation":([0-9]+)') as generation, extract(epoch from u.recorded_at) * 1000 as recorded_ms
+         from public.order_updates u where u.lane = c.lane and u.seq = c.seq limit 1
+       ) n on true
        order by p.stream, p.order_id`,
       [...after, pageRows],
     );
@@ -166,7 +168,8 @@ export async function newestPayloads(pool: Pool, keys: readonly string[]): Promi
      from unnest($1::text[]) as k(key)
      join public.current_orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
      join public.lanes l on l.lane = o.lane
-     left join lateral (select payload from public.order_updates u where u.lane = o.lane and u.seq = o.seq limit 1) u on true`,
+     left join lateral (
+       select payload from public.order_chain(o.stream, o.order_id, o.revision - 1) c join public.order_updates u on u.lane = c.lane and u.seq = c.seq limit 1) u on true`,
     [textArray(keys)],
   );
   return new Map(rows.map((row) => [row.key, row.payload ?? payloadOf(row)]));

@@ -224,19 +224,41 @@ $$;
 
 -- An order's updates from the newest down to the one above p_above, one look-up by the log's key for each; they end where the log does. Without sequential scans: a plan made while a
 -- partition was empty would read all of it later.
+-- Rows of a build that kept no chain name none before them. They are in partitions that have an index on orders (docs/decisions/074-a-database-that-exists-is-migrated.md):
+-- one look-up for each of these partitions, from the newest down, until revision 1 is found. A new database has none.
 CREATE FUNCTION public.order_chain(p_stream text, p_order_id text, p_above bigint)
 RETURNS TABLE (lane integer, seq bigint, revision bigint, before_seq bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   v_before_lane integer;
+  v_below bigint;
+  v_partition text;
 BEGIN
-  SELECT o.lane, o.seq INTO v_before_lane, before_seq FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
+  SELECT o.lane, o.seq, o.revision + 1 INTO v_before_lane, before_seq, v_below FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
   WHILE before_seq IS NOT NULL LOOP
     SELECT u.lane, u.seq, u.revision, u.before_seq, u.before_lane INTO lane, seq, revision, before_seq, v_before_lane
     FROM public.order_updates u WHERE u.lane = v_before_lane AND u.seq = order_chain.before_seq;
-    EXIT WHEN NOT FOUND OR revision <= p_above;
+    IF NOT FOUND OR revision <= p_above THEN
+      RETURN;
+    END IF;
+    v_below := revision;
     RETURN NEXT;
   END LOOP;
+  IF v_below > greatest(p_above, 0) + 1 THEN
+    FOR v_partition IN
+      SELECT p.name FROM public.log_partitions() p
+      WHERE EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = to_regclass(format('public.%I', p.name)) AND k.contype = 'u') ORDER BY p.from_seq DESC
+    LOOP
+      FOR lane, seq, revision IN EXECUTE format('SELECT u.lane, u.seq, u.revision FROM public.%I u
+        WHERE u.stream = $1 AND u.order_id = $2 AND u.revision > $3 AND u.revision < $4 ORDER BY u.revision DESC', v_partition)
+        USING p_stream, p_order_id, p_above, v_below
+      LOOP
+        v_below := revision;
+        RETURN NEXT;
+      END LOOP;
+      EXIT WHEN v_below <= greatest(p_above, 0) + 1;
+    END LOOP;
+  END IF;
 END
 $$;
 

@@ -3,15 +3,15 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
-import { storeRig } from '../orders/store-rig.ts';
+import { type StoreRigOptions, storeRig } from '../orders/store-rig.ts';
 import { atMs, fence } from './journal-fixtures.ts';
 
 /**
  * The journal in Postgres beside the order store, on a database
  * of its own, under epoch 1 of lane 0.
  */
-export async function journalRig() {
-  const rig = await storeRig();
+export async function journalRig(options: StoreRigOptions = {}) {
+  const rig = await storeRig(options);
   const told = { fenced: 0 };
   const journal = createPostgresJournal({
     ...{ pool: rig.pool, clock: systemClock, random: systemRandom },
@@ -19,7 +19,8 @@ export async function journalRig() {
       told.fenced += 1;
     },
   });
-  await journal.takeOver(fence, atMs, 0);
+  // A database that was given has holders of its own.
+  if (options.database === undefined) await journal.takeOver(fence, atMs, 0);
   return {
     ...rig,
     journal,

@@ -8,7 +8,7 @@ import { PostgresOrderReads } from '../../../src/store/rest-reads.ts';
 import { createReadPool } from '../../../src/store/session/pool.ts';
 import { journalRig } from '../commands/journal-rig.ts';
 import { testLog } from '../runs/test-log.ts';
-import { batch } from './store-rig.ts';
+import { batch, type StoreRigOptions } from './store-rig.ts';
 import { type StoredOrderSpec, storedOrder } from './stored-orders.ts';
 
 export const all: AccountScope = { kind: 'all' };
@@ -23,9 +23,9 @@ export interface Asked {
  * REST's reads beside the stores that write what they read.
  * `queries`: what they asked the database, in order.
  */
-export async function readRig() {
+export async function readRig(options: StoreRigOptions = {}) {
   const stack = new AsyncDisposableStack();
-  const rig = stack.use(await journalRig());
+  const rig = stack.use(await journalRig(options));
   const pool = createReadPool(
     { log: testLog },
     { url: rig.database.url, applicationName: 'test-reads', maxConnections: 2 },

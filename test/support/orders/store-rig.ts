@@ -8,10 +8,12 @@ import { DatabaseSession } from '../../../src/store/session/database-session.ts'
 import { createPool } from '../../../src/store/session/pool.ts';
 import { eventually } from '../runs/poll.ts';
 import { testLog } from '../runs/test-log.ts';
-import { freshDatabase } from '../servers/database.ts';
+import { freshDatabase, type TestDatabase } from '../servers/database.ts';
 import { TcpProxy } from '../servers/tcp-proxy.ts';
 
-interface StoreRigOptions {
+export interface StoreRigOptions {
+  /** Left out: a new one. It is dropped with the rig. */
+  readonly database?: TestDatabase;
   /** The lane's connection goes through a proxy, whose faults are the caller's to switch. */
   readonly proxied?: boolean;
 }
@@ -22,7 +24,7 @@ interface StoreRigOptions {
  */
 export async function storeRig(options: StoreRigOptions = {}) {
   const stack = new AsyncDisposableStack();
-  const database = stack.use(await freshDatabase());
+  const database = stack.use(options.database ?? (await freshDatabase()));
   const proxy = stack.use(await TcpProxy.start({ targetPort: Number(new URL(database.url).port || 5432) }));
   const pool = createPool({ log: testLog }, { url: database.url, applicationName: 'test', maxConnections: 5 });
   stack.defer(() => pool.end());

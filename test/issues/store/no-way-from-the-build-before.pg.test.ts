@@ -1,0 +1,34 @@
+// What a user saw: The next build called the database foreign, and only a new database helped.
+
+import { expect, it } from 'vitest';
+import { runProgram } from '../../../src/cli/program.ts';
+import { cliIo } from '../../support/rest/cli-io.ts';
+import { firstBuildDatabase } from '../../support/schema/first-build.ts';
+import { onServer } from '../../support/servers/on-server.ts';
+
+async function run(url: string): Promise<{ code: number | undefined; said: string }> {
+  const io = cliIo({ DATABASE_URL: url });
+  await runProgram(io, ['migrate']);
+  return { code: io.code(), said: io.out() + io.err() };
+}
+
+it('a database with the rows of the first build is migrated once its last process is gone', async () => {
+  await using database = await firstBuildDatabase();
+  await onServer(database.url, (client) => client.query('update lanes set renewed_at = now()'));
+  const held = await run(database.url);
+  expect(held.code).toBe(69);
+  expect(held.said).toContain('one holds lane 0, and its build cannot go on beside this migration');
+
+  await onServer(database.url, (client) => client.query("update lanes set renewed_at = now() - interval '1 minute'"));
+  expect(await run(database.url)).toEqual({ code: 0, said: 'applied 0001_written_once\n' });
+  expect(await run(database.url)).toEqual({ code: 0, said: 'The schema is current; nothing to do.\n' });
+});
+
+it('no constraint waits for its check after `tidemark migrate`', async () => {
+  await using database = await firstBuildDatabase();
+  await run(database.url);
+  const { rows } = await onServer(database.url, (client) =>
+    client.query('select conname from pg_constraint where not convalidated'),
+  );
+  expect(rows).toEqual([]);
+});
