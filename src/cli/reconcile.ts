@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { reconcileAnswer } from '../contract/rest-answers.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import { tableText } from './io/format-text.ts';
+import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { longestHoldMs } from './rest/rest-client.ts';
 import { type RestFlags, restExitCodes, tellUnanswered } from './rest/rest-flags.ts';
@@ -38,8 +38,10 @@ export const reconcileVerb: Verb<typeof reconcileAnswer, ReconcileFlags> = {
   about: 'the reconciler',
   answer: reconcileAnswer,
   text: report,
-  end: (io, { unanswered }) => {
-    if (tellUnanswered(io, unanswered)) io.exit(exitCodes.unresolved);
+  end: (io, { unanswered, left = [] }) => {
+    for (const { accountId, commands } of left)
+      io.stderr.write(`${printable(`${accountId}: ${commands.join(' ')}`)} left open: no process could look\n`);
+    if (tellUnanswered(io, unanswered) || left.length > 0) io.exit(exitCodes.unresolved);
   },
 };
 

@@ -306,6 +306,12 @@ export const reconcileAnswer = z
     plan: z
       .array(z.object({ accountId: z.string(), stream: z.string(), read: z.string(), commands: z.array(z.string()) }))
       .describe('What would be read, or was'),
+    left: z
+      .array(z.object({ accountId: z.string(), commands: z.array(z.string()) }))
+      .optional()
+      .describe(
+        'Of all accounts: commands that were open when it was asked for, and that no look covers. No process has held their account for some seconds, its process has no room for them, or their write is under way. Left out: every one was looked at',
+      ),
     unanswered: unanswered.optional(),
   })
   .meta({ id: 'ReconcileResult', description: 'One look of the reconciler' });

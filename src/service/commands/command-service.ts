@@ -28,6 +28,7 @@ import type {
   CancelAllScope,
   Commands,
   NextProbe,
+  OpenCommandsResult,
   PlaceAsked,
   PreviewResult,
   ReconcileResult,
@@ -38,6 +39,7 @@ import { HaltAgreement } from './halt-agreement.ts';
 import { HaltWatch } from './halt-watch.ts';
 import { accountScope, Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
+import { readOpenCommands } from './open-commands.ts';
 import { notLeader, OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
 import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-holders.ts';
@@ -328,6 +330,10 @@ export class CommandService implements Commands, Service {
     );
     const reports = results.flat();
     return reports.length === 0 ? { kind: 'declined', ...notLeader } : { kind: 'done', report: mergeReports(reports) };
+  }
+
+  openCommands(): Promise<OpenCommandsResult> {
+    return readOpenCommands(this.deps);
   }
 
   /** The term to send under, or why nothing may be sent. */

@@ -198,6 +198,11 @@ export type ReconcileResult =
   | { readonly kind: 'done'; readonly report: ReconcileReport }
   | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
 
+/** Commands without an outcome in the journal, of every shard, or why they can't be read. */
+export type OpenCommandsResult =
+  | { readonly kind: 'done'; readonly commands: readonly { readonly commandId: string; readonly accountId: string }[] }
+  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
+
 /** One account, or all that are followed, by their ids. `only`: selects among their orders. */
 export type CancelAllScope = (
   | { readonly kind: 'account'; readonly accountId: string }
@@ -346,6 +351,11 @@ export interface Commands {
    * the budget; `dryRun` reads nothing.
    */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
+  /**
+   * What a reconciliation of all accounts has to look at, whatever process holds the accounts: each
+   * command that is being sent, or that the platform can still be asked about.
+   */
+  openCommands(): Promise<OpenCommandsResult>;
   /** What is left for places and replaces. */
   readonly placeBudget: { allowance(accountId: string): Allowance };
 }

@@ -11,6 +11,7 @@ import type {
   HaltResult,
   LimitsResult,
   NextProbe,
+  OpenCommandsResult,
   OperatorActs,
   OperatorWord,
   PlaceAsked,
@@ -169,6 +170,12 @@ export class ScriptedCommands implements Commands, OperatorActs {
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
     this.reconciled.push(options);
     return this.reconcileAnswer;
+  }
+
+  openAnswer: OpenCommandsResult = { kind: 'done', commands: [] };
+
+  async openCommands(): Promise<OpenCommandsResult> {
+    return this.openAnswer;
   }
 
   readonly placeBudget = { allowance: () => ({ limit: 10, remaining: 7, resetMs: 1500 }) };

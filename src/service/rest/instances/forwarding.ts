@@ -43,6 +43,8 @@ interface AnyCall {
   readonly traceparent?: string | undefined;
   /** How much longer than usual its answer may take. */
   readonly patienceMs?: number;
+  /** Instead of the caller's: a path of ours with its query. */
+  readonly url?: string;
 }
 
 interface SendOptions {
@@ -190,7 +192,7 @@ export class Forwarding {
   }
 
   private async attempt(call: AnyCall, to: OtherInstance, options: SendOptions): Promise<Forwarded> {
-    const { request, reply, traceparent } = call;
+    const { request, reply, traceparent, url = request.url } = call;
     const { body = request.body } = options;
     const before = this.inFlight.get(to.address) ?? 0;
     if (before >= this.options.mostInFlight) return { kind: 'not_sent' };
@@ -203,7 +205,7 @@ export class Forwarding {
         operation: 'forward',
         method: request.method as Parameters<InstanceHttp['request']>[0]['method'],
         // Not `new URL(…, address)`: two slashes at a path's start would name another host.
-        url: to.address + request.url,
+        url: to.address + url,
         headers: { ...this.headersOf(request, body !== undefined), ...(traceparent !== undefined && { traceparent }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,

@@ -35,7 +35,10 @@ type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
 export const cancelAllMs = 20_000;
 
 /** What all instances have answered, as one. */
-type OfAll<Body> = { readonly kind: 'done'; readonly body: Body } | (Decline & { readonly kind: 'declined' }) | Lost;
+export type OfAll<Body> =
+  | { readonly kind: 'done'; readonly body: Body }
+  | (Decline & { readonly kind: 'declined' })
+  | Lost;
 /** None has done anything for certain, and one answer was lost. */
 interface Lost {
   readonly kind: 'unanswered';

@@ -15,8 +15,9 @@ import { resembles } from '../../../domain/presumed-absent.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
-import { isOfThisProcess, sendFromElsewhere } from '../instances/forwarding.ts';
+import { sendFromElsewhere, wasForwarded } from '../instances/forwarding.ts';
 import { reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
+import { reconcileAll } from '../instances/reconcile-all.ts';
 import { readStore } from '../problem.ts';
 import { recomputedVerdict } from '../recomputed-verdict.ts';
 import {
@@ -193,20 +194,24 @@ export const reconcile = route({
     dryRun: optionalFlag.describe('Only say what would be read'),
   }),
   answers: { 200: { describe: 'What was read, or would be, and what it settled', schema: reconcileAnswer } },
-  problems: { 403: ['EVERY_ACCOUNT_NEEDED'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['NOT_LEADER', 'FORWARD_UNANSWERED'] },
-  handle: async ({ commands, forwarding }, call) => {
+  problems: {
+    403: ['EVERY_ACCOUNT_NEEDED'],
+    404: ['ACCOUNT_NOT_FOUND'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
+  },
+  handle: async (parts, call) => {
+    const { commands, forwarding } = parts;
     const { reply, principal, query } = call;
     const { accountId, dryRun = false } = query;
     const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
     const refused = refuseScope({ reply, principal }, scope);
     if (refused !== undefined) return refused;
-    const look = () => commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
     if (accountId === undefined) {
-      const ofAll = async () => reconcileOfAll(forwarding, call, await look());
-      const isHeld = (answer: Awaited<ReturnType<typeof ofAll>>) =>
-        answer.kind !== 'declined' || !isOfThisProcess(answer.code);
-      return sendOfAll(reply, await forwarding.untilHeld(call, ofAll, isHeld));
+      // Another instance has asked: it compares with the journal, and asks again.
+      const own = async () => reconcileOfAll(forwarding, call, await commands.reconcile({ dryRun }));
+      return sendOfAll(reply, await (wasForwarded(call.request) ? own() : reconcileAll(parts, call, dryRun)));
     }
+    const look = () => commands.reconcile({ dryRun, accountId });
     const { result, given } = await forwarding.ofHolder(call, accountId, look);
     if (given !== undefined) return sendFromElsewhere(reply, given);
     return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendDecline(reply, result);

@@ -1,0 +1,39 @@
+import type { Command } from '../../domain/command.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { OpenCommandsResult } from './commands.ts';
+import { isFollowed } from './watched.ts';
+
+interface OpenCommandsDeps {
+  readonly journal: Pick<CommandJournal, 'unresolved'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const pageSize = 1_000;
+
+/**
+ * Every command of every shard that is being sent, or that the platform can still be asked about.
+ * From the journal: a shard between two holders is in no process's memory. Never rejects.
+ */
+export async function readOpenCommands({ journal, clock, log }: OpenCommandsDeps): Promise<OpenCommandsResult> {
+  const atMs = clock.nowMs();
+  const open: Command[] = [];
+  let after: Command | undefined;
+  try {
+    do {
+      const page = await journal.unresolved(pageSize, after);
+      open.push(...page.filter((command) => command.state === 'open' || isFollowed(command)));
+      after = page.length < pageSize ? undefined : page.at(-1);
+      // What is journaled from now on was not open when it was asked.
+    } while (after !== undefined && after.createdAtMs <= atMs);
+  } catch (err) {
+    log.warn({ err }, 'open commands could not be read');
+    return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the open commands could not be read: ask again' };
+  }
+  return {
+    kind: 'done',
+    commands: open.map(({ commandId, request: { accountId } }) => ({ commandId, accountId })),
+  };
+}
