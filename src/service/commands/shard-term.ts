@@ -91,12 +91,12 @@ export class ShardTerm implements SendingTerm {
 
   /**
    * Takes over the commands that the former holder left. Rejects when the journal can't be read or
-   * written. An `end` meanwhile wins.
+   * written. An `end` meanwhile wins. `atMs`: when this takeover was first tried. A try that failed
+   * may have committed its sweep, and what it swept is known by that time.
    */
-  async begin(): Promise<void> {
-    const { journal, clock, log, halts, haltWatch, gauges, cancelAlls, onStep } = this.deps;
+  async begin(atMs: number): Promise<void> {
+    const { journal, log, halts, haltWatch, gauges, cancelAlls, onStep } = this.deps;
     const { fence, over } = this.term;
-    const atMs = clock.nowMs();
     const taken = await journal.takeOver(fence, atMs, takeOverRecentMs);
     await halts.load();
     if (over.aborted) return;

@@ -165,7 +165,8 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
    * Raises the fence to `epoch`. The same transaction turns attempts SENDING → UNKNOWN and PREPARED
    * → `not_sent`, with their commands, evidence and events. Returns every command that is not
    * final, and those final since less than `recentMs`, oldest first. A late landing may still come
-   * for the second kind.
+   * for the second kind. `atMs` marks what was swept: a try behind one that failed passes the same,
+   * since the sweep may be committed, and is witnessed by it.
    */
   takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]>;
   find(commandId: string): Promise<Command | undefined>;

@@ -5,6 +5,8 @@ import { systemClock as clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../../src/runtime/random.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
+import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { createPool } from '../../../src/store/session/pool.ts';
 import { fence, newPlace, sending } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
@@ -49,4 +51,28 @@ it('the steps of a takeover are witnessed: a database without them has lost comm
   // What can't be told to be unsent counts as sent.
   const [again] = await taking.journal.takeOver(next, clock.nowMs(), 60_000);
   expect(again).toMatchObject({ state: 'unknown', attempts: [{ state: 'unknown' }] });
+});
+
+// A sweep is a commit like any other, and its caller can't have read it back.
+it('the steps of a takeover whose read-back failed are witnessed by its next try', async () => {
+  const rig = await journalRig();
+  ends.push(async () => rig[Symbol.asyncDispose]());
+  const command = await sending((await process(rig)).journal, newPlace());
+  const { lease } = await process(rig);
+  const pool = createPool({ log }, { url: rig.database.url, maxConnections: 1, applicationName: 'taking' });
+  ends.push(() => pool.end());
+  let failing = true;
+  const reading = Object.assign(Object.create(pool) as typeof pool, {
+    query: (...asked: unknown[]) =>
+      failing ? Promise.reject(new Error('it can not be read')) : Reflect.apply(pool.query, pool, asked),
+  });
+  const journal = createPostgresJournal({ pool: reading, clock, random, witness: lease.witness });
+  const next = { ...fence, epoch: fence.epoch + 1n };
+  const atMs = clock.nowMs();
+  await expect(journal.takeOver(next, atMs, 60_000)).rejects.toThrow('can not be read');
+  expect(lease.witness.newest?.command).toBeUndefined();
+  failing = false;
+  const [swept] = await journal.takeOver(next, atMs, 60_000);
+  expect(swept).toMatchObject({ commandId: command.commandId, state: 'unknown' });
+  expect(lease.witness.newest?.command).toEqual({ commandId: command.commandId, version: swept?.version });
 });
