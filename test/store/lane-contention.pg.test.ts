@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import type { ApplyResult, HeadRow, UpdateRow } from '../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
+import { placesOf } from '../support/orders/batch-places.ts';
 import { head, storeRig, update } from '../support/orders/store-rig.ts';
 
 const orderIds = Array.from({ length: 20 }, (_, i) => `order-${i}`);
@@ -40,7 +41,14 @@ async function holder(rig: Rig, name: string, seed: number, turns: number): Prom
     for (let refused = false; !refused && random.next() < 0.8; ) {
       const pair = [nextBatch(random, known), nextBatch(random, known)].map((rows) => {
         number += 1n;
-        return store.applyBatch({ lane: 0, epoch: lane.epoch, number, ...rows, quarantine: [] });
+        return store.applyBatch({
+          lane: 0,
+          epoch: lane.epoch,
+          number,
+          ...rows,
+          places: placesOf(rows),
+          quarantine: [],
+        });
       });
       const answers = await Promise.all(pair);
       results.push(...answers);

@@ -166,12 +166,12 @@ export class BatchPipeline {
     const prepared = prepareBatch(entries, this.cache, term);
     this.unproven = prepared.unproven;
     this.cache.trim();
-    const { heads, updates, quarantine, bindings: bound } = prepared;
+    const { heads, updates, places, quarantine, bindings: bound } = prepared;
     const rows = heads.length + updates.length + quarantine.length;
     const writes = rows > 0 || entries.some((entry) => entry.kind === 'barrier' && entry.numbered);
     const number = writes ? nextNumber : undefined;
     if (writes) this.nextNumber += 1n;
-    const rest = { updates, quarantine, ...(bound.length > 0 && { bindings: bound }) };
+    const rest = { updates, places, quarantine, ...(bound.length > 0 && { bindings: bound }) };
     const answer: Promise<ApplyResult> =
       number === undefined
         ? Promise.resolve({ kind: 'committed', lastSeq: undefined })

@@ -16,6 +16,7 @@ import type {
   Binding,
   BindingRow,
   HeadRow,
+  Places,
   QuarantineRow,
   Unproven,
   UpdateRow,
@@ -38,6 +39,7 @@ const maxOrderBytes = 256 * 1024;
 export interface PreparedBatch {
   readonly heads: readonly HeadRow[];
   readonly updates: readonly UpdateRow[];
+  readonly places: Places;
   readonly quarantine: readonly QuarantineRow[];
   readonly bindings: readonly BindingRow[];
   /** How each entry ends, in the entries' order. Undefined for barriers and continuity marks. */
@@ -85,11 +87,23 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
   return batch.finish();
 }
 
+/** A head's last state in this batch. */
+interface Newest {
+  head: Head;
+  state: string | undefined;
+  readonly reducedFrom: number;
+  /** Among the heads, from 1. */
+  readonly place: number;
+  /** Of its last update among the updates, from 1. */
+  update: number | null;
+}
+
 class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
   private readonly doubts: { observation: Observation; doubt: Doubt }[] = [];
-  private readonly newest = new Map<string, { head: Head; state: string | undefined; readonly reducedFrom: number }>();
+  private readonly newest = new Map<string, Newest>();
   private readonly updates: UpdateRow[] = [];
+  private readonly before: (number | null)[] = [];
   private readonly quarantine: QuarantineRow[] = [];
   private readonly bindings: BindingRow[] = [];
   private readonly rows: LogRow[] = [];
@@ -125,7 +139,7 @@ class BatchBuilder {
       this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
       this.outcomes.push('conflict');
     } else {
-      if (reduction.head !== undefined) this.remember(key, reduction.head, this.newest.get(key)?.state);
+      if (reduction.head !== undefined) this.remember(key, reduction.head);
       this.outcomes.push(reduction.outcome);
     }
     if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined && observation.onDoubt !== undefined)
@@ -155,20 +169,25 @@ class BatchBuilder {
       revision: 1,
       payload: encodeContinuity(mark, this.proof()),
     } as const;
+    this.before.push(null);
     this.append(row, key, Number.NaN);
     this.outcomes.push(undefined);
   }
 
   finish(): PreparedBatch {
     const heads: HeadRow[] = [];
-    for (const { head, state, reducedFrom } of this.newest.values())
+    const places = { newest: [] as (number | null)[], before: this.before };
+    for (const { head, state, reducedFrom, update } of this.newest.values()) {
       heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
+      places.newest.push(update);
+    }
     const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
     const unproven = this.unproven();
     return {
       heads,
       updates,
+      places,
       quarantine,
       bindings,
       outcomes,
@@ -233,7 +252,10 @@ class BatchBuilder {
     });
     this.count += 1;
     this.sum = addSums(this.sum, hashOfValue(payload));
-    this.remember(key, head, orderJson);
+    const newest = this.remember(key, head);
+    this.before.push(newest.update ?? -newest.place);
+    newest.update = this.updates.length + 1;
+    newest.state = orderJson;
     const { stream, orderId, accountId } = order;
     this.append(
       { stream, orderId, accountId, revision: head.revision, payload },
@@ -245,11 +267,19 @@ class BatchBuilder {
     return 'applied';
   }
 
-  private remember(key: string, head: Head, state: string | undefined): void {
-    const reducedFrom = this.newest.get(key)?.reducedFrom ?? this.cache.get(key)?.revision ?? 0;
+  private remember(key: string, head: Head): Newest {
+    const known = this.newest.get(key);
+    const reducedFrom = known === undefined ? (this.cache.get(key)?.revision ?? 0) : known.reducedFrom;
     this.cache.set(key, head);
-    if (!this.newest.has(key)) this.cache.pin(key);
-    this.newest.set(key, { head, state, reducedFrom });
+    if (known !== undefined) {
+      known.head = head;
+      return known;
+    }
+    this.cache.pin(key);
+    const place = this.newest.size + 1;
+    const newest: Newest = { head, state: undefined, reducedFrom, place, update: null };
+    this.newest.set(key, newest);
+    return newest;
   }
 
   private append(row: UpdateRow, key: string, receivedMs: number, bound?: BindingRow, commandId?: string): void {

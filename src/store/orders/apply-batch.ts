@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { orderKey } from '../../domain/order.ts';
 import {
   describeCode,
   isKnownToPass,
@@ -52,11 +51,10 @@ const maxRawCharacters = 64 * 1024;
  * bindings. Throws a RangeError or SyntaxError when Postgres could not store a number.
  */
 function batchValues(batch: Batch, allocate: Allocate): unknown[] {
-  const { lane, epoch, number, heads, updates, quarantine, bindings = [] } = batch;
+  const { lane, epoch, number, heads, updates, places, quarantine, bindings = [] } = batch;
   const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
   const jsons = (values: (string | null)[]) => textArray(values, 'json', allocate);
   const bigints = (values: readonly (number | string | null)[]) => bigintArray(values, allocate);
-  const places = placesOf(batch);
   const values: unknown[] = [
     lane,
     epoch.toString(),
@@ -96,34 +94,6 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
     bigints(bindings.map((row) => (row.matches ? 1 : 0))),
   );
   return values;
-}
-
-interface Places {
-  /** Of each head's own update, which has its state; null: only the join's memory changed. */
-  readonly newest: readonly (number | null)[];
-  /**
-   * Of each update's row before: among the updates, or less than 0 its head's among the heads. Null
-   * for marks.
-   */
-  readonly before: readonly (number | null)[];
-}
-
-/** Who belongs to whom in the batch, by places from 1. */
-function placesOf({ heads, updates }: Batch): Places {
-  const keys = heads.map(({ stream, orderId }) => orderKey(stream, orderId));
-  const last = new Map(keys.map((key, i) => [key, -(i + 1)]));
-  const before = updates.map(({ stream, orderId }, i) => {
-    if (stream === 'continuity') return null;
-    const key = orderKey(stream, orderId);
-    const place = last.get(key) ?? null;
-    last.set(key, i + 1);
-    return place;
-  });
-  const newest = heads.map(({ revision }, i) => {
-    const place = last.get(keys[i] ?? '') ?? 0;
-    return updates[place - 1]?.revision === revision ? place : null;
-  });
-  return { newest, before };
 }
 
 // Quarantine must take everything. A row it refused would be found poisonous, put in quarantine,

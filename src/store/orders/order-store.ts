@@ -35,6 +35,17 @@ export interface UpdateRow {
   readonly payload: string;
 }
 
+/** Which head and which updates of a batch are one order's, by places from 1. */
+export interface Places {
+  /** Of each head's own update, which has its state; null: only the join's memory changed. */
+  readonly newest: readonly (number | null)[];
+  /**
+   * Of each update's row before: among the updates, or less than 0 its head's among the heads. Null
+   * for marks.
+   */
+  readonly before: readonly (number | null)[];
+}
+
 export interface QuarantineRow {
   readonly stream: Stream;
   readonly accountId: string | null;
@@ -83,6 +94,7 @@ export interface Batch {
   readonly heads: readonly HeadRow[];
   /** In the order of acceptance: seq rises with revision. */
   readonly updates: readonly UpdateRow[];
+  readonly places: Places;
   readonly quarantine: readonly QuarantineRow[];
   /** Left out: none. */
   readonly bindings?: readonly BindingRow[];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Head } from '../../../src/domain/head.ts';
 import { decodeHead } from '../../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../../src/domain/order.ts';
@@ -14,6 +15,7 @@ import type {
   Unproven,
 } from '../../../src/store/orders/order-store.ts';
 import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../../src/store/orders/update-log.ts';
+import { placesOf } from '../../support/orders/batch-places.ts';
 import {
   type DatabaseCopy,
   type LaneSession,
@@ -158,6 +160,8 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     const nowMs = this.clock.nowMs();
     const row = this.laneRow(batch.lane);
     row.batch = batch.number;
+    if (!isDeepStrictEqual(batch.places, placesOf(batch)))
+      this.violations.push(`batch ${batch.number} has rows that name others than their own order's`);
     this.renewed(batch.lane, row);
     for (const head of batch.heads) this.heads.set(orderKey(head.stream, head.orderId), { ...head, touchedMs: nowMs });
     const first = this.log.length;

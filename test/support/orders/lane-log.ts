@@ -6,6 +6,7 @@ import type { UpdateRow } from '../../../src/store/orders/order-store.ts';
 import type { RelayCursor, StoredLogRow } from '../../../src/store/orders/update-log.ts';
 import type { LogEntry } from '../../simulation/database-rows.ts';
 import { MemoryDatabase } from '../../simulation/world/memory-database.ts';
+import { placesOf } from './batch-places.ts';
 
 const lane = 0;
 
@@ -59,7 +60,8 @@ export class LaneLog extends MemoryDatabase {
     const { batch, epoch, nextSeq, seqStep } = this;
     const updates = rows.map((row, i) => this.updateRow(row, String(nextSeq + BigInt(i) * seqStep)));
     const number = batch + 1n;
-    const lastSeq = this.write({ lane, epoch, number, heads: [], updates, quarantine: [] });
+    const written = { heads: [], updates, quarantine: [] };
+    const lastSeq = this.write({ lane, epoch, number, ...written, places: placesOf(written) });
     const handed = this.log.slice(this.log.length - rows.length);
     const isMark = handed.map(({ topic }) => topic === 'continuity');
     const nowMs = this.clock.monotonicMs();

@@ -7,6 +7,7 @@ import { maintainLog } from '../../../src/store/maintenance.ts';
 import type { HeadRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
+import { placesOf } from './batch-places.ts';
 import { all, readRig } from './read-rig.ts';
 import { storedOrder } from './stored-orders.ts';
 
@@ -73,7 +74,14 @@ export async function stateRig() {
     ): Promise<void> {
       const { epoch } = lane;
       (lane as { number: bigint }).number += 1n;
-      const result = await orders.applyBatch({ lane: lane.lane, epoch, number: lane.number, ...rows, quarantine: [] });
+      const result = await orders.applyBatch({
+        lane: lane.lane,
+        epoch,
+        number: lane.number,
+        ...rows,
+        places: placesOf(rows),
+        quarantine: [],
+      });
       expect(result.kind).toBe('committed');
       await maintainLog(rig.pool, { partitionRows, retentionMs: 1e12 });
     },

@@ -10,6 +10,7 @@ import { eventually } from '../runs/poll.ts';
 import { testLog } from '../runs/test-log.ts';
 import { freshDatabase, type TestDatabase } from '../servers/database.ts';
 import { TcpProxy } from '../servers/tcp-proxy.ts';
+import { placesOf } from './batch-places.ts';
 
 export interface StoreRigOptions {
   /** Left out: a new one. It is dropped with the rig. */
@@ -135,13 +136,11 @@ export function batch(
   orders: readonly [string, number][],
   over: Partial<Batch> = {},
 ): Batch {
-  return {
-    lane: 0,
-    epoch,
-    number: BigInt(number),
+  const rows = {
     heads: orders.map(([orderId, revision]) => head(orderId, revision)),
     updates: orders.map(([orderId, revision]) => update(orderId, revision)),
     quarantine: [],
     ...over,
   };
+  return { lane: 0, epoch, number: BigInt(number), places: placesOf(rows), ...rows };
 }
