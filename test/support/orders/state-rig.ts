@@ -8,32 +8,45 @@ import type { HeadRow, UpdateRow } from '../../../src/store/orders/order-store.t
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
 import { placesOf } from './batch-places.ts';
+import type { TestDatabase } from '../servers/database.ts';
 import { all, readRig } from './read-rig.ts';
 import { storedOrder } from './stored-orders.ts';
 
 const partitionRows = 10;
 
+type Newest = ReadonlyMap<string, { readonly revision: number; readonly state: string; readonly payload: string }>;
+
+/** A copy of a rig's database, and what the rig had written when it was made. */
+export interface CopiedStates {
+  readonly database: TestDatabase;
+  readonly newest: Newest;
+}
+
 /**
  * Two lanes that write orders into a log with partitions of ten rows, all of which retention may
  * drop, beside every read of an order's state.
  */
-export async function stateRig() {
+export async function stateRig(copy?: CopiedStates) {
   const stack = new AsyncDisposableStack();
-  const rig = stack.use(await readRig());
-  await rig.pool.query('drop table order_updates_1, order_updates_5000001, order_updates_10000001');
+  const rig = stack.use(await readRig(copy));
+  if (copy === undefined)
+    await rig.pool.query('drop table order_updates_1, order_updates_5000001, order_updates_10000001');
   await maintainLog(rig.pool, { partitionRows, retentionMs: 1e12 });
   const second = await new PostgresLaneStore(rig.deps).acquire(1, 'second', 6_000);
   if (second.kind !== 'held') throw new Error('lane 1 of a new database is held');
+  const [numbers] = await rig.rows<{ first: string; second: string }>(
+    'select lane_batch(0) as first, lane_batch(1) as second',
+  );
   const lanes = [
-    { lane: 0, epoch: rig.epoch, number: 0n },
-    { lane: 1, epoch: second.epoch, number: 0n },
+    { lane: 0, epoch: rig.epoch, number: BigInt(numbers?.first ?? 0) },
+    { lane: 1, epoch: second.epoch, number: BigInt(numbers?.second ?? 0) },
   ] as const;
   const log = new PostgresUpdateLog(rig.deps);
   const options = { url: rig.database.url, partitionRows };
   let orders = new PostgresOrderStore(rig.deps, options);
   stack.defer(() => orders.close());
   /** What each order's newest payload says, by key: the truth. */
-  const newest = new Map<string, { revision: number; state: string; payload: string }>();
+  const newest = new Map(copy?.newest);
 
   return Object.assign(rig, {
     newest,
