@@ -8,6 +8,7 @@ import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
 import { ownershipFaults } from '../../../src/store/ownership.ts';
 import { missingGrants } from '../../../src/store/role-grants.ts';
+import { placesOf } from '../../support/orders/batch-places.ts';
 import { all, readRig } from '../../support/orders/read-rig.ts';
 import { firstBuildDatabase, migrateFurther, partitionRows } from '../../support/schema/first-build.ts';
 import type { TestDatabase } from '../../support/servers/database.ts';
@@ -143,7 +144,10 @@ it('a migrated database shows every order, history, command and event as the fir
   );
   const horizon = await rig.reads.eventHorizon();
   const { events, complete } = await rig.reads.eventsAfter({ tx: 0n, number: 0n }, horizon.horizon, 1_000);
-  expect([events.length, complete]).toEqual([before.events.length + (before.untouched.halt_events?.length ?? 0), true]);
+  expect([events.length, complete]).toEqual([
+    before.events.length + (before.untouched['halt_events']?.length ?? 0),
+    true,
+  ]);
 });
 
 it('a migrated database goes on: revisions, outcomes, a place that was on its way', async () => {
@@ -168,11 +172,13 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
       update: { ...whose, payload: `{"revision":${revision + 1},"generation":1,"order":${state}}` },
     };
   });
-  const write = (of: number, rows: typeof next) =>
-    store.applyBatch({
-      ...{ lane: 0, epoch: rig.epoch, number: BigInt(of), quarantine: [] },
-      ...{ heads: rows.map(({ head }) => head), updates: rows.map(({ update }) => update) },
+  const write = (of: number, rows: typeof next) => {
+    const written = { heads: rows.map(({ head }) => head), updates: rows.map(({ update }) => update), quarantine: [] };
+    return store.applyBatch({
+      ...{ lane: 0, epoch: rig.epoch, number: BigInt(of) },
+      ...{ ...written, places: placesOf(written) },
     });
+  };
   const stale = next
     .slice(0, 1)
     .map(({ head, update }) => ({ head: { ...head, reducedFrom: head.reducedFrom - 1 }, update }));

@@ -7,8 +7,8 @@ import { maintainLog } from '../../../src/store/maintenance.ts';
 import type { HeadRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
-import { placesOf } from './batch-places.ts';
 import type { TestDatabase } from '../servers/database.ts';
+import { placesOf } from './batch-places.ts';
 import { all, readRig } from './read-rig.ts';
 import { storedOrder } from './stored-orders.ts';
 
