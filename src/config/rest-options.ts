@@ -100,7 +100,7 @@ export const restOptions = {
     group: 'REST',
     schemes: ['http'],
     describe:
-      'Set by `tidemark demo` for the service that it starts: where its desk answers, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
+      'Set by `tidemark demo` for the service that it starts: the address of the demo\'s own server, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
   }),
   consoleClientId: text({
     env: 'TIDEMARK_CONSOLE_CLIENT_ID',

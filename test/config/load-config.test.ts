@@ -124,12 +124,12 @@ describe('the configuration', () => {
       /^TIDEMARK_HTTP_HOST \(0\.0\.0\.0\) is not loopback.*set TIDEMARK_AUTH_PRINCIPALS=on \(tokens by `tidemark token add`\), TIDEMARK_AUTH_TOKENS or TIDEMARK_AUTH_ISSUER/,
     ],
     [
-      'a demo desk on another machine',
+      'a "Break it" on another machine',
       { TIDEMARK_CONSOLE_DEMO_URL: 'http://10.0.0.7:9000' },
       /^TIDEMARK_CONSOLE_DEMO_URL is for the demo: it must be a loopback address, of a service without sign-in$/,
     ],
     [
-      'a demo desk of a service with sign-in',
+      'a "Break it" of a service with sign-in',
       { TIDEMARK_CONSOLE_DEMO_URL: 'http://127.0.0.1:9000', TIDEMARK_AUTH_PRINCIPALS: 'on' },
       /^TIDEMARK_CONSOLE_DEMO_URL is for the demo/,
     ],

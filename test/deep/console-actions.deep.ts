@@ -11,24 +11,24 @@ import { eventually } from '../support/runs/poll.ts';
 import type { RunningService } from '../support/runs/service-under-test.ts';
 import {
   confirm,
-  type Desk,
   decisionsOf,
   fillTicket,
-  openDesk,
   placeButton,
+  type RunningConsole,
+  runConsole,
   shownCommand,
-} from './parts/console-desk.ts';
+} from './parts/running-console.ts';
 
 const accountId = 'SIM-1001';
 
 /** One service for all of them, which begins without a command. */
-const desk = forFile(openDesk);
+const running = forFile(runConsole);
 
 /** Far below every market: it rests. */
 const resting = { accountId: 'SIM-1001', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 
 /** A place whose answer is a 504; `rule` says whether it is done all the same. */
-async function placeWithout({ sandbox, service, token }: Desk, rule: object, body: object): Promise<string> {
+async function placeWithout({ sandbox, service, token }: RunningConsole, rule: object, body: object): Promise<string> {
   await control(sandbox, '/faults', { rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', ...rule }] });
   const { body: command } = await call(service, 'POST', '/v1/orders', {
     body: { ...resting, ...body },
@@ -45,8 +45,8 @@ async function commandCount(service: RunningService): Promise<number> {
 }
 
 /** Faults stand beside their fields, nothing is sent by them, and a double click sends once. */
-async function placesOnce(desk: Desk, page: Page): Promise<void> {
-  const { rest, service } = desk;
+async function placesOnce(running: RunningConsole, page: Page): Promise<void> {
+  const { rest, service } = running;
   const before = await commandCount(service);
   await page.goto(`${rest}/console`);
   await page.getByRole('link', { name: 'Place' }).click();
@@ -63,7 +63,7 @@ async function placesOnce(desk: Desk, page: Page): Promise<void> {
   });
   await placeButton(page).dblclick();
   const commandId = await shownCommand(page);
-  await eventually(async () => expect(await decisionsOf(desk, commandId)).toEqual(['accepted']));
+  await eventually(async () => expect(await decisionsOf(running, commandId)).toEqual(['accepted']));
   expect(await commandCount(service)).toBe(before + 1);
 }
 
@@ -71,8 +71,8 @@ async function placesOnce(desk: Desk, page: Page): Promise<void> {
  * What the ticket comes to stands beside it while it is filled in: the quote, the value, and the
  * limit that will refuse, which then does. No order is sent by it.
  */
-async function showsWhatItComesTo(desk: Desk, page: Page): Promise<void> {
-  const { rest, service, sandbox } = desk;
+async function showsWhatItComesTo(running: RunningConsole, page: Page): Promise<void> {
+  const { rest, service, sandbox } = running;
   const limits = (bounds: object) =>
     call(service, 'PATCH', '/v1/limits', { body: { accountId, bounds, reason: 'a drill' } });
   await limits({ maxQuantity: '6', maxNotional: '100000' });
@@ -105,8 +105,8 @@ async function showsWhatItComesTo(desk: Desk, page: Page): Promise<void> {
  * The answer of the first request is cut off: the page sends
  * the same again, and one order comes of it.
  */
-async function placesOnceOverACut(desk: Desk, page: Page): Promise<string> {
-  const { rest, service, sandbox } = desk;
+async function placesOnceOverACut(running: RunningConsole, page: Page): Promise<string> {
+  const { rest, service, sandbox } = running;
   const before = await commandCount(service);
   await page.goto(
     `${rest}/console/place?kind=prediction&accountId=${accountId}&symbol=${sandbox.predictionSymbols[0]}`,
@@ -123,7 +123,7 @@ async function placesOnceOverACut(desk: Desk, page: Page): Promise<string> {
   const commandId = await shownCommand(page);
   await page.unroute('**/v1/predictions/orders');
   expect(keys).toEqual([keys[0], keys[0]]);
-  await eventually(async () => expect(await decisionsOf(desk, commandId)).toEqual(['accepted']));
+  await eventually(async () => expect(await decisionsOf(running, commandId)).toEqual(['accepted']));
   expect(await commandCount(service)).toBe(before + 1);
   const { body } = await eventually(async () => {
     const answer = await call(service, 'GET', `/v1/commands/${commandId}`);
@@ -137,7 +137,7 @@ async function placesOnceOverACut(desk: Desk, page: Page): Promise<string> {
  * Old → new before it is sent; then a cancel of an order that changed meanwhile says what changed,
  * and sends nothing until it was seen.
  */
-async function replacesAndCancels({ rest, service }: Desk, page: Page, orderId: string): Promise<void> {
+async function replacesAndCancels({ rest, service }: RunningConsole, page: Page, orderId: string): Promise<void> {
   await page.goto(`${rest}/console/orders/prediction/${orderId}`);
   await page.getByRole('button', { name: 'Replace …' }).click();
   await page.getByLabel('Price', { exact: true }).fill('0.02');
@@ -169,8 +169,8 @@ async function replacesAndCancels({ rest, service }: Desk, page: Page, orderId: 
  * Two legs, in the order in which they stand on the ticket; the
  * side of the whole is that of the first.
  */
-async function placesOption(desk: Desk, page: Page): Promise<void> {
-  const { rest, service, sandbox } = desk;
+async function placesOption(running: RunningConsole, page: Page): Promise<void> {
+  const { rest, service, sandbox } = running;
   await page.goto(`${rest}/console/place?accountId=${accountId}&symbol=AAPL`);
   await page.getByRole('button', { name: 'Option' }).click();
   await page.getByRole('button', { name: 'Add a leg' }).click();
@@ -196,7 +196,7 @@ async function placesOption(desk: Desk, page: Page): Promise<void> {
   });
   await placeButton(page).click();
   const commandId = await shownCommand(page);
-  await eventually(async () => expect(await decisionsOf(desk, commandId)).toEqual(['accepted']));
+  await eventually(async () => expect(await decisionsOf(running, commandId)).toEqual(['accepted']));
   await statusOf(page, 'applied').waitFor();
   const { orderId } = (await call(service, 'GET', `/v1/commands/${commandId}`)).body;
   const atPlatform = await controlLines(sandbox, `/state?stream=account&accountId=${accountId}`);
@@ -209,7 +209,7 @@ async function placesOption(desk: Desk, page: Page): Promise<void> {
  * Halt, cancel-all and resume of one account, each to its
  * effect; a halt from elsewhere shows by itself.
  */
-async function stops({ rest, service, sandbox }: Desk, page: Page): Promise<void> {
+async function stops({ rest, service, sandbox }: RunningConsole, page: Page): Promise<void> {
   await page.goto(`${rest}/console/risk`);
   await page.getByRole('cell', { name: 'AAPL', exact: true }).first().waitFor();
   const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: `${accountId} simulated` }) });
@@ -254,7 +254,11 @@ const fourEyes = {
     .join(' '),
 };
 
-async function signIn(browser: Desk['browser'], address: string, name: (typeof people)[number]): Promise<Page> {
+async function signIn(
+  browser: RunningConsole['browser'],
+  address: string,
+  name: (typeof people)[number],
+): Promise<Page> {
   const page = await browser.newPage();
   await page.goto(address);
   await page.getByLabel('Token').fill(`token-of-${name}`);
@@ -278,8 +282,8 @@ async function approves(page: Page, action: RegExp): Promise<void> {
  * Not done when it is asked for, and done by the approval: placing is
  * resumed, and the platform takes an order again.
  */
-async function resumesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
-  const { rest, service, token = '' } = desk;
+async function resumesByTwo(running: RunningConsole, ann: Page, ben: Page): Promise<void> {
+  const { rest, service, token = '' } = running;
   const row = ann.getByRole('row').filter({ has: ann.getByRole('rowheader', { name: `${accountId} simulated` }) });
   await ann.getByRole('button', { name: `Halt ${accountId}` }).click();
   await confirm(ann, accountId, 'Halt');
@@ -297,13 +301,13 @@ async function resumesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
   await fillTicket(ann, { Price: '1.00', 'Time in force': 'GTC' });
   await placeButton(ann).click();
   const commandId = await shownCommand(ann);
-  await eventually(async () => expect(await decisionsOf(desk, commandId)).toEqual(['accepted']));
+  await eventually(async () => expect(await decisionsOf(running, commandId)).toEqual(['accepted']));
 }
 
 /** The command stays open until the second person has approved what the first says of it. */
-async function settlesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
-  const { rest, service, world, token = '' } = desk;
-  const commandId = await placeWithout(desk, { applied: 'no' }, { symbol: 'MSFT', clientId: 'lost-2' });
+async function settlesByTwo(running: RunningConsole, ann: Page, ben: Page): Promise<void> {
+  const { rest, service, world, token = '' } = running;
+  const commandId = await placeWithout(running, { applied: 'no' }, { symbol: 'MSFT', clientId: 'lost-2' });
   await ann.goto(`${rest}/console/commands/${commandId}`);
   await ann.getByRole('button', { name: 'Settle by hand' }).click();
   await ann.getByRole('dialog').getByRole('combobox').selectOption('rejected');
@@ -319,7 +323,7 @@ async function settlesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
     state: 'rejected',
     recomputed: { state: 'rejected', because: 'person', agrees: true },
   });
-  expect(await decisionsOf(desk, commandId)).toEqual(['not_applied']);
+  expect(await decisionsOf(running, commandId)).toEqual(['not_applied']);
   expect(await world.query('select requested_by, approved_by from approvals order by requested_at')).toEqual([
     { requested_by: 'ann', approved_by: 'ben' },
     { requested_by: 'ann', approved_by: 'ben' },
@@ -328,7 +332,7 @@ async function settlesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
 
 describe('actions of the console in Chromium', () => {
   it('shows what became of commands whose answer was lost, and lets a person act on them', async () => {
-    const { service, rest, browser } = desk();
+    const { service, rest, browser } = running();
     const page = await browser.newPage();
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`${rest}/console/commands`);
@@ -337,7 +341,7 @@ describe('actions of the console in Chromium', () => {
 
     // One that lands later: it appears in the list, and settles before the eyes of the reader.
     const landed = await placeWithout(
-      desk(),
+      running(),
       { applied: 'late', delayMs: 4_000 },
       { symbol: 'AAPL', clientId: 'landed-1' },
     );
@@ -362,7 +366,7 @@ describe('actions of the console in Chromium', () => {
     await statusOf(page, 'applied').waitFor();
 
     // One that never arrives: the platform is asked, which proves nothing, and a person settles it.
-    const lost = await placeWithout(desk(), { applied: 'no' }, { symbol: 'MSFT', clientId: 'lost-1' });
+    const lost = await placeWithout(running(), { applied: 'no' }, { symbol: 'MSFT', clientId: 'lost-1' });
     await page.goto(`${rest}/console/commands/${lost}`);
     await statusOf(page, 'not known').waitFor();
     await page.getByRole('button', { name: 'Ask the platform now' }).click();
@@ -417,20 +421,20 @@ describe('actions of the console in Chromium', () => {
   });
 
   it('places, replaces, cancels, halts and cancels all, each once and to its effect at the platform', async () => {
-    const page = await desk().browser.newPage();
-    await showsWhatItComesTo(desk(), page);
-    await placesOnce(desk(), page);
-    const orderId = await placesOnceOverACut(desk(), page);
-    await replacesAndCancels(desk(), page, orderId);
-    await placesOption(desk(), page);
-    await stops(desk(), page);
+    const page = await running().browser.newPage();
+    await showsWhatItComesTo(running(), page);
+    await placesOnce(running(), page);
+    const orderId = await placesOnceOverACut(running(), page);
+    await replacesAndCancels(running(), page, orderId);
+    await placesOption(running(), page);
+    await stops(running(), page);
   });
 
   it('needs a second person in another browser where four eyes are on, and does nothing before', async () => {
-    expect(await desk().service.stop()).toBe(0);
-    const service = await desk().world.serve(fourEyes);
+    expect(await running().service.stop()).toBe(0);
+    const service = await running().world.serve(fourEyes);
     await service.waitLive();
-    const guarded = { ...desk(), service, rest: await service.restAddress(), token: 'token-of-ann' };
+    const guarded = { ...running(), service, rest: await service.restAddress(), token: 'token-of-ann' };
     const ann = await signIn(guarded.browser, `${guarded.rest}/console/risk`, 'ann');
     const ben = await signIn(await launchConsole(), `${guarded.rest}/console/risk`, 'ben');
     await resumesByTwo(guarded, ann, ben);
@@ -444,7 +448,7 @@ describe('actions of the console in Chromium', () => {
     onTestFinished(() => rig.server.drain(new AbortController().signal));
     rig.reads.addUpdate({ orderId: 'mine', accountId: 'ACC-1' });
     rig.server.wake();
-    const page = await desk().browser.newPage();
+    const page = await running().browser.newPage();
     await page.goto(`${rig.address}/console/orders/account/mine`);
     await page.getByLabel('Token').fill('secret');
     await page.keyboard.press('Enter');

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { offeredTools } from '../../src/cli/mcp/serve-mcp.ts';
 import { scopes } from '../../src/service/rest/auth/principal.ts';
-import { ScriptedDesk } from '../support/commands/scripted-desk.ts';
 import { McpRig } from '../support/rest/mcp-rig.ts';
+import { ScriptedRest } from '../support/rest/scripted-rest.ts';
 
 const page = readFileSync('docs/mcp.md', 'utf8');
 
@@ -25,7 +25,7 @@ it('docs/mcp.md lists every tool with the scopes that offer it', () => {
 });
 
 it('docs/mcp.md shows a preview and an unknown outcome as the tools tell them', async () => {
-  const service = await ScriptedDesk.start();
+  const service = await ScriptedRest.start();
   service.orders = [];
   const rig = await McpRig.start({ url: service.url });
   const order = {

@@ -54,6 +54,12 @@ it.each(Object.entries(given))('no exported name has %s in it: say %s', (word) =
   expect([...exported].filter((name) => name !== undefined && inName.test(name))).toEqual([]);
 });
 
+it('no test calls a part of the program a desk', () => {
+  const named = /\b\w+\.desk\b[.(]|\b(?:class|interface|function) \w*Desk/;
+  const files = globSync(['test/**/*.ts', 'bench/**/*.ts']);
+  expect(files.filter((file) => named.test(readFileSync(file, 'utf8')))).toEqual([]);
+});
+
 /** Words of the glossary with one meaning, and the exported names that have it. */
 const families: Readonly<Record<string, RegExp>> = {
   // A comparison of an account, or of the topics. The audit trail is another word.

@@ -182,7 +182,7 @@ export class SimulatedService {
       lease: this.lease,
       metrics: metrics.relay,
     });
-    this.commands = this.commandDesks(deps, settings, outcomes);
+    this.commands = this.commandService(deps, settings, outcomes);
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
     this.shards = this.shardKeeper(deps, settings, { lossCheck, stateWriter });
     const parts = { ...way, shards: this.shards, outcomes };
@@ -327,7 +327,11 @@ export class SimulatedService {
     );
   }
 
-  private commandDesks(deps: SimulatedServiceDeps, settings: ServiceSettings, outcomes: OutcomeRelay): CommandService {
+  private commandService(
+    deps: SimulatedServiceDeps,
+    settings: ServiceSettings,
+    outcomes: OutcomeRelay,
+  ): CommandService {
     const { host, random, log, platform, tokens, journal } = deps;
     const { clock } = host;
     const { connectors } = this;

@@ -112,15 +112,15 @@ describe('the service as a mere member of tidemark_app', () => {
     const request = await askRepair(pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     expect(await openRepairs(pool)).toHaveLength(1);
     expect(await answerRepair(pool, request, { outcome: 'done', detail: 'read' })).toBe(true);
-    const desk = new PostgresQuarantine({ ...deps, readPool: pool });
+    const quarantine = new PostgresQuarantine({ ...deps, readPool: pool });
     const word = { by: 'desk', reason: 'checked', requestId: 'r' };
-    expect(await desk.discard({ kind: 'all' }, '1', word)).toBe(false);
-    await desk.retry({ kind: 'all' }, '1', word);
+    expect(await quarantine.discard({ kind: 'all' }, '1', word)).toBe(false);
+    await quarantine.retry({ kind: 'all' }, '1', word);
     for (const action of ['retry', 'discard'] as const) {
       const jobId = systemRandom.uuid();
-      expect(await desk.openJob({ kind: 'all' }, { jobId, action, filter: {}, ...word })).toBe(true);
-      expect(await desk.findJob({ kind: 'all' }, jobId)).toMatchObject({ total: 0 });
-      await desk.cancelJob({ kind: 'all' }, jobId, word);
+      expect(await quarantine.openJob({ kind: 'all' }, { jobId, action, filter: {}, ...word })).toBe(true);
+      expect(await quarantine.findJob({ kind: 'all' }, jobId)).toMatchObject({ total: 0 });
+      await quarantine.cancelJob({ kind: 'all' }, jobId, word);
     }
     expect(await hasOpenJobs(pool)).toBe(false);
     expect(await newestQuarantined(pool)).toBe(1n);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
-import { ScriptedDesk } from '../../support/commands/scripted-desk.ts';
-import { anyPlace, McpRig, scriptedDesk } from '../../support/rest/mcp-rig.ts';
+import { anyPlace, McpRig, scriptedRest } from '../../support/rest/mcp-rig.ts';
+import { ScriptedRest } from '../../support/rest/scripted-rest.ts';
 
 const place = { ...anyPlace, symbol: 'aapl' };
 
@@ -23,7 +23,7 @@ function shiftedClock() {
 
 describe('commit', () => {
   it('sends what the preview showed, once, under the key of the preview', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     expect(service.sent).toEqual([]);
     const first = await rig.call('commit', { previewId });
@@ -46,7 +46,7 @@ describe('commit', () => {
   });
 
   it('gives calls that come at once one answer, and sends once', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     const answers = await Promise.all([1, 2, 3].map(() => rig.call('commit', { previewId })));
     expect(new Set(answers.map(({ data }) => data.command.commandId)).size).toBe(1);
@@ -54,7 +54,7 @@ describe('commit', () => {
   });
 
   it('finds the command of an answer that was lost, without a second request', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'answer_lost' }];
     expect((await rig.call('commit', { previewId })).data).toMatchObject({ outcome: 'applied', previewId });
@@ -62,14 +62,14 @@ describe('commit', () => {
   });
 
   it('takes the page of a proxy for no answer', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'foreign_page' }];
     expect((await rig.call('commit', { previewId })).data).toMatchObject({ outcome: 'applied' });
   });
 
   it('answers unknown, and not an error, where it is not known whether the request arrived; the same commit then sends under the same key', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'request_lost' }];
     const lost = await rig.call('commit', { previewId });
@@ -82,7 +82,7 @@ describe('commit', () => {
   });
 
   it('does not take a refusal for the end of a request that was sent before and not answered', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'request_lost' }, { kind: 'problem', status: 409, code: 'PLACING_HALTED' }];
     await rig.call('commit', { previewId });
@@ -91,7 +91,7 @@ describe('commit', () => {
   });
 
   it('answers unknown while the service says nothing at all, and finds the command later', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'answer_lost' }];
     const commit = rig.call('commit', { previewId });
@@ -107,7 +107,7 @@ describe('commit', () => {
   });
 
   it('shows an outcome that the service does not know yet as unknown, with the time to ask again', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     const unknown = {
       outcome: 'unknown',
@@ -130,7 +130,7 @@ describe('commit', () => {
   });
 
   it('says why the service took nothing; a preview that may pass later can be committed again', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const refused = await previewed(rig);
     service.fates = [{ kind: 'problem', status: 409, code: 'LIMIT_EXCEEDED' }];
     expect(await rig.call('commit', { previewId: refused })).toMatchObject({
@@ -151,7 +151,7 @@ describe('commit', () => {
   });
 
   it('sends nothing two minutes after the preview, by either clock', async () => {
-    const service = await ScriptedDesk.start();
+    const service = await ScriptedRest.start();
     for (const passed of [
       { wallMs: 0, monotonicMs: 120_000 },
       { wallMs: 120_000, monotonicMs: 0 },
@@ -169,7 +169,7 @@ describe('commit', () => {
   });
 
   it('only looks for a request that was not answered once the time of its preview is over', async () => {
-    const service = await ScriptedDesk.start();
+    const service = await ScriptedRest.start();
     const { shift, clock } = shiftedClock();
     const rig = await McpRig.start({ url: service.url, clock });
     const previewId = await previewed(rig);
@@ -181,7 +181,7 @@ describe('commit', () => {
   });
 
   it('finds after a restart what was sent before, and sends nothing for a preview that it does not have', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const [sent, unsent] = [await previewed(rig), await previewed(rig)];
     await rig.call('commit', { previewId: sent });
     await rig.stop();
@@ -198,7 +198,7 @@ describe('commit', () => {
   });
 
   it('sends nothing under another principal: for it the same key would be another command', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.caller = { ...service.caller, principal: 'another' };
     expect(await rig.call('commit', { previewId })).toMatchObject({ isError: true, data: { code: 'OTHER_PRINCIPAL' } });
@@ -206,7 +206,7 @@ describe('commit', () => {
   });
 
   it('names an id that is of nothing', async () => {
-    const { rig } = await scriptedDesk();
+    const { rig } = await scriptedRest();
     expect(await rig.call('receipt', { id: randomUUID() })).toMatchObject({
       isError: true,
       data: { code: 'NOT_FOUND' },

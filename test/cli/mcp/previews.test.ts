@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { PreviewBook } from '../../../src/cli/mcp/preview-book.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import { ScriptedDesk } from '../../support/commands/scripted-desk.ts';
-import { anyPlace, McpRig, scriptedDesk } from '../../support/rest/mcp-rig.ts';
+import { anyPlace, McpRig, scriptedRest } from '../../support/rest/mcp-rig.ts';
+import { ScriptedRest } from '../../support/rest/scripted-rest.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const place = anyPlace;
 
 describe('a preview', () => {
   it('shows the exact request, its value, the limits that hold and the exposure, and sends nothing', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const { data, text } = await rig.call('preview_place', place);
     expect(data).toMatchObject({
       expiresInSeconds: 120,
@@ -38,7 +38,7 @@ describe('a preview', () => {
   });
 
   it('says all that the service would refuse the place for, and what is unknown of its value', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const message = 'the limit maxQuantity is 5, and with this command it would be 10';
     service.previewed = {
       quotes: [{ kind: 'equity', symbol: 'AAPL' }],
@@ -55,7 +55,7 @@ describe('a preview', () => {
   });
 
   it('has no text of the token', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const { data, text } = await rig.call('preview_place', place);
     expect(service.authorizations).toContain('Bearer secret-token');
     expect(JSON.stringify(data) + text).not.toContain('secret-token');
@@ -66,7 +66,7 @@ describe('a preview', () => {
     ['a limit order without a price', { ...place, price: undefined }, /price/],
     ['a field that does not exist', { ...place, leverage: '5' }, /leverage/],
   ])('refuses %s, and names the field', async (_what, order, named) => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const { isError, text } = await rig.call('preview_place', order);
     expect(isError).toBe(true);
     expect(text).toMatch(named);
@@ -74,7 +74,7 @@ describe('a preview', () => {
   });
 
   it('names what the token may not read, so that it is not taken for nothing', async () => {
-    const service = await ScriptedDesk.start();
+    const service = await ScriptedRest.start();
     service.caller = { ...service.caller, scopes: ['orders:write'] };
     const rig = await McpRig.start({ url: service.url });
     const { data, text } = await rig.call('preview_place', place);
@@ -84,7 +84,7 @@ describe('a preview', () => {
   });
 
   it('of a replace is for the revision that it shows; a cancel is for any', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const replace = await rig.call('preview_replace', {
       orderId: 'o-1',
       terms: { accountId: 'SIM-1001', price: '0.45' },
@@ -107,14 +107,14 @@ describe('a preview', () => {
       /ORDER_NOT_FOUND/,
     ],
   ])('of a replace refuses %s', async (_what, input, named) => {
-    const { rig } = await scriptedDesk();
+    const { rig } = await scriptedRest();
     const { isError, text } = await rig.call('preview_replace', input);
     expect(isError).toBe(true);
     expect(text).toMatch(named);
   });
 
   it('of a prediction order goes to its own route', async () => {
-    const { service, rig } = await scriptedDesk();
+    const { service, rig } = await scriptedRest();
     const terms = { accountId: 'SIM-1001', symbol: 'FED-CUT-DEC26', outcome: 'YES', side: 'buy', orderType: 'limit' };
     const order = { ...terms, timeInForce: 'day', quantity: '50', price: '0.42' };
     const { data } = await rig.call('preview_place_prediction', order);

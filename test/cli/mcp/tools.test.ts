@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ScriptedDesk } from '../../support/commands/scripted-desk.ts';
 import { McpRig } from '../../support/rest/mcp-rig.ts';
+import { ScriptedRest } from '../../support/rest/scripted-rest.ts';
 
 const reading = ['list_orders', 'show_order', 'list_commands', 'show_command', 'list_accounts', 'receipt'];
 const sending = ['preview_place', 'preview_place_prediction', 'preview_replace', 'preview_cancel', 'commit'];
 
 async function offered(caller: object, readOnly = false): Promise<string[]> {
-  const service = await ScriptedDesk.start();
+  const service = await ScriptedRest.start();
   Object.assign(service.caller, caller);
   const rig = await McpRig.start({ url: service.url, readOnly });
   return (await rig.tools()).map(({ name }) => name).toSorted();
@@ -31,7 +31,7 @@ describe('the tools', () => {
   });
 
   it('each have a plain object as input, say what they do, and whether they change anything', async () => {
-    const service = await ScriptedDesk.start();
+    const service = await ScriptedRest.start();
     const rig = await McpRig.start({ url: service.url });
     const tools = await rig.tools();
     expect(tools.length).toBe(12);
@@ -46,7 +46,7 @@ describe('the tools', () => {
   });
 
   it('end with the code of a problem, and say whether the same call may succeed later', async () => {
-    const service = await ScriptedDesk.start();
+    const service = await ScriptedRest.start();
     const rig = await McpRig.start({ url: service.url });
     const missing = await rig.call('show_order', { stream: 'account', orderId: 'no-such' });
     expect(missing).toMatchObject({ isError: true, data: { code: 'NOT_FOUND', retryable: false } });

@@ -48,7 +48,7 @@ describe('an account that leaves its process', () => {
       leave();
       return undefined;
     };
-    const preview = await rig.during(rig.desk.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
+    const preview = await rig.during(rig.commands.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
     expect(preview).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_FOUND' });
   });
 

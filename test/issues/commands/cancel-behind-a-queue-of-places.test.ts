@@ -14,11 +14,11 @@ it('a cancel goes out at once, however many places and cancels of the account wa
     return transact();
   };
   const place = (qty: number) => ({ ...placeEquity, terms: { ...placeEquity.terms, qty: String(qty) } });
-  const places = [1, 2, 3, 4, 5].map((qty) => rig.desk.submit(rig.submission(place(qty))));
+  const places = [1, 2, 3, 4, 5].map((qty) => rig.commands.submit(rig.submission(place(qty))));
   const cancels = Array.from({ length: 5 }, () =>
-    rig.desk.submit(rig.submission({ ...cancelWorking, orderId: 'other' })),
+    rig.commands.submit(rig.submission({ ...cancelWorking, orderId: 'other' })),
   );
-  const all = rig.desk.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' });
+  const all = rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' });
   const [placed, canceled, swept] = await rig.during(Promise.all([Promise.all(places), Promise.all(cancels), all]));
   expect(placed.map((result) => (result.kind === 'declined' ? result.code : result.kind))).toEqual([
     ...['journaled', 'journaled', 'journaled', 'RATE_LIMITED', 'RATE_LIMITED'],

@@ -28,7 +28,7 @@ async function leading(over: Parameters<typeof CommandRig.leading>[0]) {
 describe('cancels', () => {
   it('above the ceiling of their account are declined with the time to wait, and cost the platform nothing', async () => {
     const rig = await leading(ceiling);
-    const asked = Array.from({ length: 400 }, (_, n) => rig.desk.submit(rig.submission(cancelOf(`id-${n}`))));
+    const asked = Array.from({ length: 400 }, (_, n) => rig.commands.submit(rig.submission(cancelOf(`id-${n}`))));
     const results = await rig.during(Promise.all(asked));
     const declined = results.filter((result) => result.kind === 'declined');
     expect(declined.length).toBeGreaterThan(350);
@@ -42,7 +42,7 @@ describe('cancels', () => {
     const rig = await leading({ ...ceiling, rate: { perSecond: 1, burst: 1 } });
     for (let n = 0; n < 5; n += 1) await rig.submit(placePrediction);
     await rig.during(
-      Promise.all(Array.from({ length: 40 }, (_, n) => rig.desk.submit(rig.submission(cancelOf(`id-${n}`))))),
+      Promise.all(Array.from({ length: 40 }, (_, n) => rig.commands.submit(rig.submission(cancelOf(`id-${n}`))))),
     );
     expect(await rig.declined(cancelOf('one-more'))).toBe('RATE_LIMITED');
     expect(
@@ -59,7 +59,7 @@ describe('cancels', () => {
   it('of a cancel-all pass: its list is the ceiling', async () => {
     const rig = await CommandRig.leading(ceiling);
     for (let n = 0; n < 100; n += 1) rig.commit({ ...workingOrder, orderId: `o-${n}` }, { handed: false });
-    const all = rig.desk.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' });
+    const all = rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' });
     expect(await rig.during(all)).toMatchObject({ open: false });
     expect(rig.entry.sent).toHaveLength(100);
   });
@@ -87,7 +87,9 @@ describe('of one order', () => {
         return { kind: 'accepted', answer: {} };
       },
     });
-    const results = await rig.during(Promise.all([1, 2, 3].map(() => rig.desk.submit(rig.submission(cancelWorking)))));
+    const results = await rig.during(
+      Promise.all([1, 2, 3].map(() => rig.commands.submit(rig.submission(cancelWorking)))),
+    );
     expect(results).toMatchObject([1, 2, 3].map(() => ({ command: { state: 'accepted' } })));
     expect([most, rig.entry.sent.length]).toEqual([1, 3]);
   });
@@ -96,7 +98,7 @@ describe('of one order', () => {
     const rig = await CommandRig.leading({ deadlineMs: 3_000 });
     rig.commit(workingOrder);
     rig.entry.scripts.push({ answerMs: 10_000, result: unknown });
-    const first = rig.desk.submit(rig.submission(cancelWorking));
+    const first = rig.commands.submit(rig.submission(cancelWorking));
     await rig.clock.advance(10);
     const second = await rig.send(cancelWorking);
     expect(second).toMatchObject({ state: 'not_sent', reason: { code: 'ORDER_ACTION_PENDING' } });
@@ -131,7 +133,7 @@ describe('further attempts', () => {
     const rig = await CommandRig.leading({ rate });
     rig.entry.route = () => ({ result: atCapacity });
     const placing = Array.from({ length: 8 }, (_, n) =>
-      rig.desk.submit(
+      rig.commands.submit(
         rig.submission({ ...placePrediction, terms: { ...placePrediction.terms, quantity: String(n + 1) } }),
       ),
     );

@@ -10,10 +10,10 @@ describe('the same key again is answered with its command', () => {
   async function sent() {
     const rig = await CommandRig.leading();
     const submission = rig.submission(placeEquity);
-    const first = await rig.during(rig.desk.submit(submission));
+    const first = await rig.during(rig.commands.submit(submission));
     if (first.kind !== 'journaled') throw new Error(first.message);
     const { commandId, state } = first.command;
-    const again = (beside: CommandRig) => beside.during(beside.desk.submit(submission));
+    const again = (beside: CommandRig) => beside.during(beside.commands.submit(submission));
     return { rig, again, replayed: { kind: 'journaled', replayed: true, command: { commandId, state } } };
   }
 
@@ -27,7 +27,7 @@ describe('the same key again is answered with its command', () => {
   it('by a process that stands by, and by one that drains', async () => {
     const { rig, again, replayed } = await sent();
     expect(await again(new CommandRig({}, rig))).toMatchObject(replayed);
-    await rig.desk.drain(new AbortController().signal);
+    await rig.commands.drain(new AbortController().signal);
     expect(await again(rig)).toMatchObject(replayed);
   });
 

@@ -10,8 +10,8 @@ async function settledLongAgo(how: 'refused' | 'person'): Promise<{ rig: Command
   const rig = await CommandRig.leading();
   rig.entry.scripts.push({ result: how === 'refused' ? refused(400) : unknown });
   const { commandId } = await rig.send(placeEquity);
-  if (how === 'person') await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
-  rig.desk.endAll();
+  if (how === 'person') await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
+  rig.commands.endAll();
   await rig.clock.advance(5 * hour);
   return { rig, commandId };
 }
@@ -25,7 +25,9 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(rig.command(commandId)).toMatchObject({ state: 'applied', orderId: `of-${commandId}` });
-    expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
+    expect(next.commands.operator.halts.list()).toMatchObject([
+      { cause: 'late_landing', scope: { accountId: 'acct-1' } },
+    ]);
   });
 
   it('is found by the sweep where it was bound unheard later, also while the journal fails', async () => {
@@ -40,7 +42,7 @@ describe('an order of a place that came to nothing long ago', () => {
     };
     await next.clock.advance(hour);
     expect(rig.state(commandId)).toBe('applied');
-    expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(next.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('that agrees with the outcome is no landing', async () => {
@@ -52,7 +54,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(2 * hour);
     expect(rig.state(commandId)).toBe('rejected');
-    expect(next.desk.operator.halts.list()).toEqual([]);
+    expect(next.commands.operator.halts.list()).toEqual([]);
   });
 
   it('is looked for by nobody whose term is over', async () => {
@@ -65,7 +67,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(looks).toBe(1);
-    next.desk.endAll();
+    next.commands.endAll();
     await next.clock.advance(5 * hour);
     expect(looks).toBe(1);
   });

@@ -28,7 +28,7 @@ async function limited(bounds: Bounds, options = {}): Promise<CommandRig> {
 }
 
 /**
- * The desk held an order to the platform's grammar and to its rate, and to nothing else: a market
+ * Commands held an order to the platform's grammar and to its rate, and to nothing else: a market
  * order for 999999999999999999 shares was sent and applied.
  */
 describe('a market order for more than there is', () => {
@@ -41,7 +41,7 @@ describe('a market order for more than there is', () => {
       breach: { limit: 'maxQuantity', bound: '1000', value: '999999999999999999' },
     });
     expect([rig.journal.commands.size, rig.entry.sent.length, rig.quotes.asked.length]).toEqual([0, 0, 0]);
-    expect(rig.desk.placeBudget.allowance('acct-1').remaining).toBe(40);
+    expect(rig.commands.placeBudget.allowance('acct-1').remaining).toBe(40);
   });
 
   it('is valued by the last quote, and refused where there is none that is fresh', async () => {

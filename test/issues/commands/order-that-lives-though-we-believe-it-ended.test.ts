@@ -8,12 +8,12 @@ import { account, CommandWorld, equity, prediction } from '../../support/command
 
 const all = { kind: 'account', accountId: account } as const;
 
-async function answered(desk: CommandWorld, asked: Promise<CancelAllResult>) {
+async function answered(world: CommandWorld, asked: Promise<CancelAllResult>) {
   let over = false;
   void asked.then(() => {
     over = true;
   });
-  await desk.until(() => over);
+  await world.until(() => over);
   const result = await asked;
   if (result.kind === 'declined') throw new Error(result.code);
   return result;
@@ -24,27 +24,29 @@ async function answered(desk: CommandWorld, asked: Promise<CancelAllResult>) {
  * without a word to us was left alone, and the answer said that nothing was open.
  */
 it.each([equity, prediction])('a cancel-all cancels an order of $stream that we believe ended', async (request) => {
-  const desk = await CommandWorld.start();
-  const { order } = await desk.working(request);
-  expireOrder(desk.exchange, order);
-  await desk.until(() => desk.stored(order).status === 'expired');
-  const { stream } = desk.world.platform;
+  const world = await CommandWorld.start();
+  const { order } = await world.working(request);
+  expireOrder(world.exchange, order);
+  await world.until(() => world.stored(order).status === 'expired');
+  const { stream } = world.simulated.platform;
   const emit = stream.emit.bind(stream);
   stream.emit = () => undefined;
-  desk.exchange.change(order, 'taken_back', (it) => {
+  world.exchange.change(order, 'taken_back', (it) => {
     it.state = 'new';
   });
   stream.emit = emit;
-  const { orders } = await answered(desk, desk.service.commands.cancelAll(all, { ...word, idempotencyKey: 'all' }));
+  const { orders } = await answered(world, world.service.commands.cancelAll(all, { ...word, idempotencyKey: 'all' }));
   expect(orders.map(({ orderId }) => orderId)).toEqual([order.terms.orderId]);
-  await desk.until(() => order.state === 'canceled');
+  await world.until(() => order.state === 'canceled');
 });
 
 const ended = { ...workingOrder, accountId: 'acct-1', orderId: 'ended', status: 'canceled' } as const;
 const underTest = { kind: 'account', accountId: 'acct-1' } as const;
 
 async function cancelAllOf(rig: CommandRig, only = {}) {
-  const result = await rig.during(rig.desk.cancelAll({ ...underTest, ...only }, { ...word, idempotencyKey: 'all' }));
+  const result = await rig.during(
+    rig.commands.cancelAll({ ...underTest, ...only }, { ...word, idempotencyKey: 'all' }),
+  );
   if (result.kind === 'declined') throw new Error(result.code);
   return result;
 }

@@ -33,77 +33,77 @@ describe('an order that carries our reference is ours, whatever it is called', (
     ['a prediction market that was renamed', prediction, { symbol: 'FED-CUT-2' }],
     ['another outcome', prediction, { outcome: 'NO' }],
   ])('%s', async (_what, request, over) => {
-    const desk = await CommandWorld.start();
-    renaming(desk, over);
-    const answered = await desk.working(request);
-    desk.script({ applied: 'yes', answer: outcomeUnknown });
-    const lost = await desk.send(request, { idempotencyKey: 'lost' });
-    await desk.until(() => desk.command(lost.commandId).state === 'applied');
+    const world = await CommandWorld.start();
+    renaming(world, over);
+    const answered = await world.working(request);
+    world.script({ applied: 'yes', answer: outcomeUnknown });
+    const lost = await world.send(request, { idempotencyKey: 'lost' });
+    await world.until(() => world.command(lost.commandId).state === 'applied');
     for (const { commandId } of [answered.command, lost]) {
-      const { orderId } = desk.landed(commandId).terms;
-      expect(desk.command(commandId)).toMatchObject({ state: 'applied', orderId });
-      expect(desk.stored(desk.landed(commandId))).toMatchObject({ origin: 'tidemark', commandId });
-      const landed = desk.world.journal.evidence.get(commandId)?.find(({ code }) => code === 'landed');
+      const { orderId } = world.landed(commandId).terms;
+      expect(world.command(commandId)).toMatchObject({ state: 'applied', orderId });
+      expect(world.stored(world.landed(commandId))).toMatchObject({ origin: 'tidemark', commandId });
+      const landed = world.simulated.journal.evidence.get(commandId)?.find(({ code }) => code === 'landed');
       expect(landed?.detail['differs']).toContain(Object.keys(over)[0]);
     }
-    expect([...desk.world.journal.halts.values()]).toEqual([]);
+    expect([...world.simulated.journal.halts.values()]).toEqual([]);
   });
 
   it('of another side, it is not', async () => {
-    const desk = await CommandWorld.start();
-    renaming(desk, { side: 'SELL' });
-    desk.script({ applied: 'yes', answer: outcomeUnknown });
-    const { commandId } = await desk.send(equity);
-    await desk.until(() => desk.command(commandId).state === 'conflict');
-    expect(desk.stored(desk.landed(commandId)).origin).toBe('external');
+    const world = await CommandWorld.start();
+    renaming(world, { side: 'SELL' });
+    world.script({ applied: 'yes', answer: outcomeUnknown });
+    const { commandId } = await world.send(equity);
+    await world.until(() => world.command(commandId).state === 'conflict');
+    expect(world.stored(world.landed(commandId)).origin).toBe('external');
   });
 });
 
 describe('a second order with our reference', () => {
-  const successorOf = (desk: CommandWorld, orderId: string) => {
-    const elder = desk.exchange.orders.get(orderId);
+  const successorOf = (world: CommandWorld, orderId: string) => {
+    const elder = world.exchange.orders.get(orderId);
     if (elder === undefined) throw new Error('no elder');
-    const next = desk.exchange.open({ ...elder.terms, orderId: `${orderId.slice(0, -4)}abcd` }, 'amended elsewhere');
-    acceptOrder(desk.exchange, next, 'venue-2');
+    const next = world.exchange.open({ ...elder.terms, orderId: `${orderId.slice(0, -4)}abcd` }, 'amended elsewhere');
+    acceptOrder(world.exchange, next, 'venue-2');
     return { elder, next };
   };
 
   it('is the successor of an order that ended replaced, and no alarm', async () => {
-    const desk = await CommandWorld.start();
-    const { command, order } = await desk.working(equity);
-    desk.exchange.change(order, 'replaced', (it) => {
+    const world = await CommandWorld.start();
+    const { command, order } = await world.working(equity);
+    world.exchange.change(order, 'replaced', (it) => {
       it.state = 'replaced';
     });
-    const { next } = successorOf(desk, order.terms.orderId);
-    await desk.until(() => desk.isStored(next) && desk.stored(next).status === 'new');
-    await desk.pass(10_000);
-    expect(desk.stored(next)).toMatchObject({ origin: 'tidemark', commandId: command.commandId });
-    expect(desk.command(command.commandId).state).toBe('applied');
-    expect(desk.evidenceCodes(command.commandId)).toContain('successor');
-    expect(desk.evidenceCodes(command.commandId)).not.toContain('second_order');
+    const { next } = successorOf(world, order.terms.orderId);
+    await world.until(() => world.isStored(next) && world.stored(next).status === 'new');
+    await world.pass(10_000);
+    expect(world.stored(next)).toMatchObject({ origin: 'tidemark', commandId: command.commandId });
+    expect(world.command(command.commandId).state).toBe('applied');
+    expect(world.evidenceCodes(command.commandId)).toContain('successor');
+    expect(world.evidenceCodes(command.commandId)).not.toContain('second_order');
   });
 
   it('is its successor too where it is seen before its elder ends', async () => {
-    const desk = await CommandWorld.start();
-    const { command, order } = await desk.working(equity);
-    const { next } = successorOf(desk, order.terms.orderId);
-    desk.exchange.change(order, 'replaced', (it) => {
+    const world = await CommandWorld.start();
+    const { command, order } = await world.working(equity);
+    const { next } = successorOf(world, order.terms.orderId);
+    world.exchange.change(order, 'replaced', (it) => {
       it.state = 'replaced';
     });
-    await desk.until(() => desk.isStored(next) && desk.stored(order).status === 'replaced');
-    await desk.pass(10_000);
-    expect(desk.evidenceCodes(command.commandId)).toContain('successor');
-    expect(desk.evidenceCodes(command.commandId)).not.toContain('second_order');
+    await world.until(() => world.isStored(next) && world.stored(order).status === 'replaced');
+    await world.pass(10_000);
+    expect(world.evidenceCodes(command.commandId)).toContain('successor');
+    expect(world.evidenceCodes(command.commandId)).not.toContain('second_order');
   });
 
   it('calls a person where its elder works on, or was filled', async () => {
     for (const ends of [false, true]) {
-      const desk = await CommandWorld.start();
-      const { command, order } = await desk.working(equity);
-      if (ends) fillOrder(desk.exchange, order, whole(10), fixed('1'));
-      successorOf(desk, order.terms.orderId);
-      await desk.pass(20_000);
-      expect(desk.evidenceCodes(command.commandId)).toContain('second_order');
+      const world = await CommandWorld.start();
+      const { command, order } = await world.working(equity);
+      if (ends) fillOrder(world.exchange, order, whole(10), fixed('1'));
+      successorOf(world, order.terms.orderId);
+      await world.pass(20_000);
+      expect(world.evidenceCodes(command.commandId)).toContain('second_order');
     }
   });
 });

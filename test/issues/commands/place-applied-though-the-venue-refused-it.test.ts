@@ -53,7 +53,7 @@ describe.each([
       orderId: `of-${commandId}`,
       orderStatus: 'pending_new',
     });
-    expect(rig.desk.status()).toMatchObject({ unresolved: 0, oldestUnresolvedMs: undefined });
+    expect(rig.commands.status()).toMatchObject({ unresolved: 0, oldestUnresolvedMs: undefined });
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'accepted', agrees: true });
   });
 
@@ -66,7 +66,7 @@ describe.each([
       orderStatus: 'rejected',
       reason: { code: 'RISK', message: 'insufficient buying power' },
     });
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
     expect(recomputed(rig, commandId)).toEqual({ state: 'rejected', because: 'venue_refused', agrees: true });
   });
 
@@ -137,7 +137,7 @@ describe('a place that waits for the venue alone', () => {
       rig.land(commandId, pending);
       await rig.clock.advance(10);
     }
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
   });
 
   it.each([
@@ -145,17 +145,17 @@ describe('a place that waits for the venue alone', () => {
     ['refused', venueRefused, 'rejected'],
   ] as const)('is settled by who takes the lane, where the venue %s it meanwhile', async (_how, over, state) => {
     const { rig, commandId } = await pendingPlace();
-    rig.desk.endAll();
+    rig.commands.endAll();
     rig.commit(rig.landed(commandId, over), { handed: false });
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(rig.state(commandId)).toBe(state);
-    expect(next.desk.operator.halts.list()).toEqual([]);
+    expect(next.commands.operator.halts.list()).toEqual([]);
   });
 
   it('is still followed by who takes the lane, and settled by what comes then', async () => {
     const { rig, commandId } = await pendingPlace();
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(60_000);
     expect(next.probes.asked).toEqual([]);
@@ -174,13 +174,13 @@ describe('a place that waits for the venue alone', () => {
   it('is denied by a late answer that nothing was done: alarm and halt, and the order decides', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ answerMs: 1_000, result: refused(400) });
-    const sending = rig.desk.submit(rig.submission(placePrediction));
+    const sending = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(100);
     const [commandId = ''] = rig.journal.commands.keys();
     rig.land(commandId, pending);
     await rig.during(sending);
     expect(rig.state(commandId)).toBe('accepted');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     rig.commit(rig.landed(commandId, working));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
@@ -188,7 +188,7 @@ describe('a place that waits for the venue alone', () => {
 
   it('may be settled by a person, whom only an order that works contradicts', async () => {
     const { rig, commandId } = await pendingPlace();
-    await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
+    await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'rejected', because: 'person', agrees: true });
     rig.commit(rig.landed(commandId, { ...pending, leavesQty: '10' }));
     await rig.clock.advance(10);
@@ -196,7 +196,7 @@ describe('a place that waits for the venue alone', () => {
     rig.commit(rig.landed(commandId, working));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'applied', agrees: true });
   });
 });

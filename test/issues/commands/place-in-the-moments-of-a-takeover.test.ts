@@ -15,35 +15,35 @@ const ofAll = { kind: 'service', accountIds: ['acct-1'] } as const;
 
 /** Every kind of request that only the holder of a shard can carry out. */
 const requests: Record<string, (rig: CommandRig) => Promise<unknown>> = {
-  place: (rig) => rig.desk.submit(rig.submission(placeEquity)),
-  replace: (rig) => rig.desk.submit(rig.submission(replaceWorking)),
-  cancel: (rig) => rig.desk.submit(rig.submission(cancelWorking)),
-  preview: (rig) => rig.desk.preview({ principal: 'desk', requestId: 'r', request: placing }),
+  place: (rig) => rig.commands.submit(rig.submission(placeEquity)),
+  replace: (rig) => rig.commands.submit(rig.submission(replaceWorking)),
+  cancel: (rig) => rig.commands.submit(rig.submission(cancelWorking)),
+  preview: (rig) => rig.commands.preview({ principal: 'desk', requestId: 'r', request: placing }),
   'cancel-all of an account': (rig) =>
-    rig.desk.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'one' }),
-  'cancel-all of every account': (rig) => rig.desk.cancelAll(ofAll, { ...word, idempotencyKey: 'all' }),
+    rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'one' }),
+  'cancel-all of every account': (rig) => rig.commands.cancelAll(ofAll, { ...word, idempotencyKey: 'all' }),
   'cancel-all of no account': (rig) =>
-    rig.desk.cancelAll({ kind: 'service', accountIds: [] }, { ...word, idempotencyKey: 'none' }),
+    rig.commands.cancelAll({ kind: 'service', accountIds: [] }, { ...word, idempotencyKey: 'none' }),
   'cancel-after': (rig) =>
-    rig.desk.cancelAfter({ principal: 'desk', afterMs: 30_000, accountIds: ['acct-1'], requestId: 'r' }),
-  'reconcile of an account': (rig) => rig.desk.reconcile({ accountId: 'acct-1', dryRun: true }),
-  'reconcile of every account': (rig) => rig.desk.reconcile({ dryRun: true }),
+    rig.commands.cancelAfter({ principal: 'desk', afterMs: 30_000, accountIds: ['acct-1'], requestId: 'r' }),
+  'reconcile of an account': (rig) => rig.commands.reconcile({ accountId: 'acct-1', dryRun: true }),
+  'reconcile of every account': (rig) => rig.commands.reconcile({ dryRun: true }),
   settle: async (rig) => {
     const [commandId = ''] = rig.journal.commands.keys();
-    return rig.desk.operator.settle(commandId, 'rejected', word);
+    return rig.commands.operator.settle(commandId, 'rejected', word);
   },
-  'resume of an account': (rig) => rig.desk.operator.resume({ kind: 'account', accountId: 'acct-1' }, word),
-  'resume of every account': (rig) => rig.desk.operator.resume({ kind: 'service' }, word),
+  'resume of an account': (rig) => rig.commands.operator.resume({ kind: 'account', accountId: 'acct-1' }, word),
+  'resume of every account': (rig) => rig.commands.operator.resume({ kind: 'service' }, word),
 };
 
 /** A process that holds the shard of the account, and has not taken its commands over. */
 async function takingOver() {
   const before = await CommandRig.leading();
   await before.send(placeEquity);
-  before.desk.end(0);
+  before.commands.end(0);
   const rig = new CommandRig({}, before);
   rig.lease.confirm(2n, rig.clock.monotonicMs());
-  rig.desk.expect(0);
+  rig.commands.expect(0);
   return rig;
 }
 
@@ -65,7 +65,7 @@ describe('a request in the moments in which its shard is taken over', () => {
     const answer = asked(rig, ask);
     await rig.clock.advance(2_000);
     expect(answer.afterMs).toBeUndefined();
-    await rig.during(rig.desk.begin({ shard: 0, epoch: 2n }));
+    await rig.during(rig.commands.begin({ shard: 0, epoch: 2n }));
     await rig.clock.advance(1_000);
     expect(answer.afterMs).toBeGreaterThanOrEqual(2_000);
     expect(answer.code).not.toBe('NOT_LEADER');
@@ -76,7 +76,7 @@ describe('a request in the moments in which its shard is taken over', () => {
     rig.journal.hook = async () => {
       throw new Error('no database');
     };
-    await expect(rig.desk.begin({ shard: 0, epoch: 2n })).rejects.toThrow('no database');
+    await expect(rig.commands.begin({ shard: 0, epoch: 2n })).rejects.toThrow('no database');
     rig.journal.hook = async (_operation, transact) => transact();
     const answers = Object.values(requests).map((ask) => asked(rig, ask));
     await rig.clock.advance(3_599);
@@ -86,18 +86,18 @@ describe('a request in the moments in which its shard is taken over', () => {
   });
 
   it.each<[string, (rig: CommandRig) => unknown]>([
-    ['lost', (rig) => rig.desk.end(0)],
-    ['lost with the lane', (rig) => rig.desk.endAll()],
-    ['given away', (rig) => rig.desk.quiesce(0, never)],
-    ['left by a process that ends', (rig) => rig.desk.drain(never)],
+    ['lost', (rig) => rig.commands.end(0)],
+    ['lost with the lane', (rig) => rig.commands.endAll()],
+    ['given away', (rig) => rig.commands.quiesce(0, never)],
+    ['left by a process that ends', (rig) => rig.commands.drain(never)],
   ])('is declined at once when the shard is %s', async (_how, act) => {
     const rig = await takingOver();
-    const answer = asked(rig, (of) => of.desk.submit(of.submission(placeEquity)));
+    const answer = asked(rig, (of) => of.commands.submit(of.submission(placeEquity)));
     await rig.clock.advance(1_000);
     await act(rig);
     await rig.clock.advance(1);
     expect(answer.code).toMatch(/^(NOT_LEADER|DRAINING)$/);
-    const later = asked(rig, (of) => of.desk.submit(of.submission(placeEquity)));
+    const later = asked(rig, (of) => of.commands.submit(of.submission(placeEquity)));
     await rig.clock.advance(1);
     expect(later.code, 'and so is the next one').toBe(answer.code);
   });
@@ -105,11 +105,11 @@ describe('a request in the moments in which its shard is taken over', () => {
   it('does not hold up the cancels of the other shards', async () => {
     const shardOf = (accountId: string) => Number(accountId.slice('acct-'.length));
     const rig = await CommandRig.leading({ shards: [1], shardOf });
-    rig.desk.expect(2);
-    const answer = asked(rig, (of) => of.desk.submit(of.submission(cancelWorking)));
+    rig.commands.expect(2);
+    const answer = asked(rig, (of) => of.commands.submit(of.submission(cancelWorking)));
     await rig.clock.advance(100);
     expect(answer.code).toBe('ORDER_NOT_FOUND');
-    const declined = asked(rig, (of) => of.desk.submit(of.submission({ ...placeEquity, accountId: 'acct-3' })));
+    const declined = asked(rig, (of) => of.commands.submit(of.submission({ ...placeEquity, accountId: 'acct-3' })));
     await rig.clock.advance(1);
     expect(declined.code, 'held by another process').toBe('NOT_LEADER');
   });

@@ -9,10 +9,10 @@ import { CommandWorld, equity, prediction } from '../../support/commands/command
 type Fields = Record<string, unknown>;
 
 /** The answer with these fields; one that is undefined is left out. */
-const reworded = (change: (desk: CommandWorld) => Fields) => (desk: CommandWorld) => (plain: HttpOutcome) => {
+const reworded = (change: (world: CommandWorld) => Fields) => (world: CommandWorld) => (plain: HttpOutcome) => {
   if (plain.kind !== 'answered') throw new Error('the write was not done');
   const body: Fields = JSON.parse(plain.text);
-  Object.assign((body['data'] as Fields | undefined) ?? body, change(desk));
+  Object.assign((body['data'] as Fields | undefined) ?? body, change(world));
   return { ...plain, text: JSON.stringify(body) };
 };
 const newest = ({ exchange }: CommandWorld): ExchangeOrder => {
@@ -30,76 +30,76 @@ function unreferenced({ exchange }: CommandWorld): void {
 }
 
 const nothings: readonly unknown[] = [null, '', undefined];
-const byId = reworded((desk) => ({ clOrdId: null, status: null, ordId: newest(desk).terms.orderId }));
+const byId = reworded((world) => ({ clOrdId: null, status: null, ordId: newest(world).terms.orderId }));
 
 describe('an answer to our own write that names the order by its id alone', () => {
   it.each(nothings)('is about our order: reference %j, on both streams', async (none) => {
     for (const request of [equity, prediction]) {
-      const desk = await CommandWorld.start();
-      unreferenced(desk);
+      const world = await CommandWorld.start();
+      unreferenced(world);
       const answer = reworded((it) =>
         request === equity
           ? { clOrdId: none, status: none, ordId: newest(it).terms.orderId }
           : { clientOrderRef: none, state: none },
       );
-      desk.script({ applied: 'yes', answer: answer(desk) });
-      const { commandId, state } = await desk.send(request);
+      world.script({ applied: 'yes', answer: answer(world) });
+      const { commandId, state } = await world.send(request);
       expect(state).not.toBe('unknown');
-      await desk.until(() => desk.command(commandId).state === 'applied', 1_000);
-      const order = newest(desk);
-      expect(desk.command(commandId).orderId).toBe(order.terms.orderId);
-      expect(desk.stored(order)).toMatchObject({ origin: 'tidemark', commandId });
+      await world.until(() => world.command(commandId).state === 'applied', 1_000);
+      const order = newest(world);
+      expect(world.command(commandId).orderId).toBe(order.terms.orderId);
+      expect(world.stored(order)).toMatchObject({ origin: 'tidemark', commandId });
     }
   });
 
   it('is about our order where it spells the terms in another way', async () => {
-    const desk = await CommandWorld.start();
+    const world = await CommandWorld.start();
     const { symbol, side, qty } = equity.terms;
     const spelt = { symbol: ` ${symbol.toLowerCase()} `, side: side.toLowerCase(), qty: `${qty}.00` };
     const answer = reworded((it) => ({ clOrdId: null, ordId: newest(it).terms.orderId, ...spelt }));
-    desk.script({ applied: 'yes', answer: answer(desk) });
-    expect((await desk.send(equity)).state).not.toBe('unknown');
+    world.script({ applied: 'yes', answer: answer(world) });
+    expect((await world.send(equity)).state).not.toBe('unknown');
   });
 
   it('binds nothing to an order whose rows have another reference', async () => {
-    const desk = await CommandWorld.start();
-    const open = desk.exchange.open.bind(desk.exchange);
-    desk.exchange.open = (terms, ...rest) => open({ ...terms, clOrdId: 'somebody-1' }, ...rest);
-    desk.script({ applied: 'yes', answer: byId(desk) });
-    const { commandId } = await desk.send(equity);
-    await desk.pass(5_000);
-    expect(desk.command(commandId)).toMatchObject({ state: 'accepted' });
-    expect(desk.stored(newest(desk)).origin).toBe('external');
+    const world = await CommandWorld.start();
+    const open = world.exchange.open.bind(world.exchange);
+    world.exchange.open = (terms, ...rest) => open({ ...terms, clOrdId: 'somebody-1' }, ...rest);
+    world.script({ applied: 'yes', answer: byId(world) });
+    const { commandId } = await world.send(equity);
+    await world.pass(5_000);
+    expect(world.command(commandId)).toMatchObject({ state: 'accepted' });
+    expect(world.stored(newest(world)).origin).toBe('external');
   });
 
   it('is about another order where its account or side is another, and then unknown', async () => {
     for (const other of [{ accountId: 'acct-9' }, { side: 'SELL' }]) {
-      const desk = await CommandWorld.start();
+      const world = await CommandWorld.start();
       const answer = reworded((it) => ({ clOrdId: null, ordId: newest(it).terms.orderId, ...other }));
-      desk.script({ applied: 'yes', answer: answer(desk) });
-      const { commandId, reason } = await desk.send(equity);
+      world.script({ applied: 'yes', answer: answer(world) });
+      const { commandId, reason } = await world.send(equity);
       expect(reason).toMatchObject({ code: 'BAD_ANSWER', message: 'the answer is about another order' });
-      await desk.until(() => desk.command(commandId).state === 'applied', 1_000);
+      await world.until(() => world.command(commandId).state === 'applied', 1_000);
     }
   });
 });
 
 describe('an answer without our reference that names another order of the account', () => {
   it.each([equity, prediction])('is no word about ours: $stream', async (request) => {
-    const desk = await CommandWorld.start();
+    const world = await CommandWorld.start();
     const id = request === equity ? 'ordId' : 'orderId';
     const other = {
       ...request,
       terms: { ...request.terms, ...(request === equity ? { qty: '7' } : { quantity: '7' }) },
     };
-    const { order } = await desk.working(other as typeof request);
+    const { order } = await world.working(other as typeof request);
     const amount = request === equity ? { qty: '7' } : { quantity: '7' };
     const answer = reworded(() => ({ clOrdId: null, clientOrderRef: null, [id]: order.terms.orderId, ...amount }));
-    desk.script({ applied: 'yes', answer: answer(desk) });
-    const { commandId, reason } = await desk.send(request);
+    world.script({ applied: 'yes', answer: answer(world) });
+    const { commandId, reason } = await world.send(request);
     expect(reason).toMatchObject({ message: 'the answer does not name the order' });
-    await desk.until(() => desk.command(commandId).state === 'applied', 1_000);
-    expect(desk.command(commandId).orderId).not.toBe(order.terms.orderId);
+    await world.until(() => world.command(commandId).state === 'applied', 1_000);
+    expect(world.command(commandId).orderId).not.toBe(order.terms.orderId);
   });
 });
 
@@ -107,20 +107,20 @@ describe('an answer to our own write that names the order in no way', () => {
   const unnamed = reworded(() => ({ clOrdId: null, status: null }));
 
   it('is no evidence: the order that the stream shows settles the place', async () => {
-    const desk = await CommandWorld.start();
-    desk.script({ applied: 'yes', answer: unnamed(desk) });
-    const { commandId } = await desk.send(equity);
-    await desk.until(() => desk.command(commandId).state === 'applied', 100);
+    const world = await CommandWorld.start();
+    world.script({ applied: 'yes', answer: unnamed(world) });
+    const { commandId } = await world.send(equity);
+    await world.until(() => world.command(commandId).state === 'applied', 100);
   });
 
   it('is read at once where the stream shows nothing', async () => {
-    const desk = await CommandWorld.start();
-    const { stream } = desk.world.platform;
+    const world = await CommandWorld.start();
+    const { stream } = world.simulated.platform;
     stream.faults = { ...noStreamFaults, silentLoss: 1 };
-    desk.script({ applied: 'yes', answer: unnamed(desk) });
-    const { commandId, state, reason } = await desk.send(equity);
+    world.script({ applied: 'yes', answer: unnamed(world) });
+    const { commandId, state, reason } = await world.send(equity);
     expect([state, reason]).toMatchObject(['unknown', { message: 'the answer does not name the order' }]);
-    await desk.until(() => desk.command(commandId).state === 'applied', 1_000);
+    await world.until(() => world.command(commandId).state === 'applied', 1_000);
     stream.faults = noStreamFaults;
   });
 });

@@ -38,7 +38,7 @@ describe('an unknown cancel beside one that was refused', () => {
     await theFirstIsRefused(rig);
     expect([rig.state(first), rig.state(second)]).toEqual(['rejected', 'unknown']);
     await rig.clock.advance(600_000);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(600_000);
     expect(rig.state(second)).toBe('unknown');
@@ -54,7 +54,7 @@ describe('an unknown cancel beside one that was refused', () => {
     const { second } = await twoCancels(rig);
     await theFirstIsRefused(rig);
     await rig.clock.advance(600_000);
-    rig.desk.endAll();
+    rig.commands.endAll();
     let failures = 5;
     rig.journal.hook = async (operation, transact) => {
       if (operation === 'rivalCancels' && failures-- > 0) throw new Error('the database cannot be reached');
@@ -79,7 +79,7 @@ describe('an unknown cancel beside one that was refused', () => {
     rig.commit(workingOrder);
     rig.entry.scripts.push({ result: unknown }, { result: refused(409), answerMs: 300 });
     const first = (await rig.send(cancelWorking)).commandId;
-    const second = rig.desk.submit(rig.submission(cancelWorking));
+    const second = rig.commands.submit(rig.submission(cancelWorking));
     await rig.clock.advance(100);
     await theFirstIsRefused(rig);
     await rig.during(second);

@@ -10,26 +10,26 @@ it.each([
   ['never seen again', false, 'unknown'],
   ['overtaken by another client', true, 'conflict'],
 ] as const)('a replace that is %s may be superseded after the wait of places', async (_what, overtaken, state) => {
-  const desk = await CommandWorld.start({ auditMs: 60_000 });
-  const { order } = await desk.working();
+  const world = await CommandWorld.start({ auditMs: 60_000 });
+  const { order } = await world.working();
   const { orderId } = order.terms;
   const replace = (price: string) =>
     ({ kind: 'replace', stream: 'prediction', accountId: account, orderId, terms: { price } }) as const;
-  desk.script({ applied: 'no', answer: outcomeUnknown });
-  const { commandId } = await desk.send(replace('0.5'));
+  world.script({ applied: 'no', answer: outcomeUnknown });
+  const { commandId } = await world.send(replace('0.5'));
   if (overtaken)
-    desk.exchange.change(order, 'amended elsewhere', (it) => {
+    world.exchange.change(order, 'amended elsewhere', (it) => {
       it.workingPrice = 600_000_000_000n;
     });
-  await desk.until(() => desk.command(commandId).state === state);
-  await desk.pass(60_000);
-  expect(await desk.declined(replace('0.45'))).toBe('ORDER_ACTION_PENDING');
-  expect(await desk.declined(replace('0.45'), { supersedes: commandId })).toBe('SUPERSEDED_NOT_ABSENT');
-  await desk.pass(tenMinutes + 120_000);
-  expect(await desk.declined(replace('0.45')), 'never by itself').toBe('ORDER_ACTION_PENDING');
-  const next = await desk.send(replace('0.45'), { supersedes: commandId });
-  await desk.until(() => desk.command(next.commandId).state === 'applied');
-  await desk.until(() => desk.command(commandId).state === 'conflict');
-  expect(await desk.declined(replace('0.44'))).toBe('ORDER_ACTION_PENDING');
-  await desk.send(replace('0.44'), { supersedes: commandId });
+  await world.until(() => world.command(commandId).state === state);
+  await world.pass(60_000);
+  expect(await world.declined(replace('0.45'))).toBe('ORDER_ACTION_PENDING');
+  expect(await world.declined(replace('0.45'), { supersedes: commandId })).toBe('SUPERSEDED_NOT_ABSENT');
+  await world.pass(tenMinutes + 120_000);
+  expect(await world.declined(replace('0.45')), 'never by itself').toBe('ORDER_ACTION_PENDING');
+  const next = await world.send(replace('0.45'), { supersedes: commandId });
+  await world.until(() => world.command(next.commandId).state === 'applied');
+  await world.until(() => world.command(commandId).state === 'conflict');
+  expect(await world.declined(replace('0.44'))).toBe('ORDER_ACTION_PENDING');
+  await world.send(replace('0.44'), { supersedes: commandId });
 });

@@ -19,7 +19,7 @@ it('with four eyes nothing is settled where the command can not be read, however
       return left >= 0 ? Promise.reject(new Error('timeout exceeded when trying to connect')) : find(id);
     };
     for (let tries = 0; tries <= failing; tries += 1) {
-      const result = await rig.during(rig.desk.operator.settle(commandId, 'not_sent', word));
+      const result = await rig.during(rig.commands.operator.settle(commandId, 'not_sent', word));
       expect(result).toMatchObject(tries < failing ? { code: 'STORE_UNAVAILABLE' } : { kind: 'requested' });
     }
     expect(rig.state(commandId)).toBe('unknown');
@@ -36,7 +36,7 @@ it('a command that is not there is not settled either, though it may be a moment
     asked += 1;
     return asked === 1 ? Promise.resolve(undefined) : find(id);
   };
-  expect(await rig.during(rig.desk.operator.settle(commandId, 'not_sent', word))).toMatchObject({
+  expect(await rig.during(rig.commands.operator.settle(commandId, 'not_sent', word))).toMatchObject({
     code: 'COMMAND_NOT_FOUND',
   });
   expect(rig.state(commandId)).toBe('unknown');

@@ -6,7 +6,7 @@ import { CommandRig, placeEquity, unknown, word } from '../../support/commands/c
 const service = { kind: 'service' } as const;
 const started: CommandRig[] = [];
 afterEach(async () => {
-  for (const rig of started.splice(0)) await rig.desk.drain(new AbortController().signal);
+  for (const rig of started.splice(0)) await rig.commands.drain(new AbortController().signal);
 });
 
 /** Two processes, each the holder of its lane. */
@@ -14,7 +14,7 @@ async function twoLanes() {
   const zero = await CommandRig.leading({ shards: [0] });
   const one = await CommandRig.leading({ shards: [1] }, zero);
   for (const rig of [zero, one]) {
-    await rig.desk.start();
+    await rig.commands.start();
     started.push(rig);
   }
   return { zero, one, pass: (ms: number) => zero.clock.advance(ms) };
@@ -22,10 +22,10 @@ async function twoLanes() {
 
 it('a halt of the service that one holder is given holds in the other lane within five seconds, and so does its end', async () => {
   const { zero, one, pass } = await twoLanes();
-  await zero.during(zero.desk.operator.halt(service, word));
+  await zero.during(zero.commands.operator.halt(service, word));
   await pass(5_000);
   expect(await one.declined(placeEquity)).toBe('PLACING_HALTED');
-  await zero.during(zero.desk.operator.resume(service, word));
+  await zero.during(zero.commands.operator.resume(service, word));
   await pass(5_000);
   expect((await one.send(placeEquity)).state).toBe('accepted');
 });
@@ -36,7 +36,7 @@ it('a halt that the journal could not be told yet is kept', async () => {
     if (operation === 'raiseHalt') throw new Error('no database');
     return transact();
   };
-  expect(await one.during(one.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(await one.during(one.commands.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await pass(30_000);
   expect(await one.declined(placeEquity)).toBe('PLACING_HALTED');
   expect((await zero.send(placeEquity)).state).toBe('accepted');
@@ -56,7 +56,7 @@ it('a look at the halts that a write overtook changes nothing', async () => {
   };
   await pass(5_000);
   await asked.promise;
-  await zero.during(zero.desk.operator.halt(service, word));
+  await zero.during(zero.commands.operator.halt(service, word));
   late.resolve();
   await pass(100);
   expect(await zero.declined(placeEquity)).toBe('PLACING_HALTED');
@@ -73,7 +73,7 @@ it("a holder that looks through the journal leaves the other lane's unresolved c
   expect(await zero.declined(placeEquity), 'it may be in the journal: the holder looks').toBe('STORE_UNAVAILABLE');
   await pass(60_000);
   expect(one.state(commandId)).toBe('unknown');
-  expect([zero.desk.status().unresolved, one.desk.status().unresolved]).toEqual([0, 1]);
+  expect([zero.commands.status().unresolved, one.commands.status().unresolved]).toEqual([0, 1]);
   expect(zero.probes.asked.filter(({ accountId }) => accountId === 'acct-2')).toEqual([]);
 });
 
@@ -81,9 +81,9 @@ it('who settles a command at the holder of another lane is told whom to ask', as
   const { zero, one } = await twoLanes();
   one.entry.scripts.push({ result: unknown });
   const { commandId } = await one.send(placeEquity);
-  expect(await zero.during(zero.desk.operator.settle(commandId, 'moot', word))).toMatchObject({
+  expect(await zero.during(zero.commands.operator.settle(commandId, 'moot', word))).toMatchObject({
     code: 'NOT_LEADER',
     message: 'the command is of shard 1: ask its holder',
   });
-  expect(await one.during(one.desk.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'settled' });
+  expect(await one.during(one.commands.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'settled' });
 });

@@ -22,10 +22,10 @@ it('a command has one probe at a time, and none once its shard is gone', async (
   await rig.send(placeEquity);
   await rig.clock.advance(300);
   expect(running, 'the first probe is under way').toBe(1);
-  await rig.during(rig.desk.reconcile({ dryRun: false }));
+  await rig.during(rig.commands.reconcile({ dryRun: false }));
   await rig.clock.advance(400);
   expect(most).toBe(1);
-  rig.desk.end(0);
+  rig.commands.end(0);
   await rig.clock.advance(2_000);
   rig.probes.asked.length = 0;
   await rig.clock.advance(120_000);

@@ -12,7 +12,7 @@ async function moreThanFit(): Promise<CommandRig> {
     rig.entry.scripts.push({ result: unknown });
     await rig.send({ ...placeEquity, accountId: `acct-${i}` } as unknown as typeof placeEquity);
   }
-  rig.desk.endAll();
+  rig.commands.endAll();
   return CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
 }
 

@@ -17,16 +17,16 @@ const held = { shard: 0, epoch: 2n };
 async function withoutItsTakeover(noticeLost: () => Promise<void>) {
   const before = await CommandRig.leading();
   before.entry.scripts.push({ answerMs: 60_000, result: { kind: 'accepted', answer: {} } });
-  void before.desk.submit(before.submission(placeEquity));
+  void before.commands.submit(before.submission(placeEquity));
   await before.clock.advance(100);
   const [commandId = ''] = before.journal.commands.keys();
   const sending = before.command(commandId);
-  before.desk.end(0);
+  before.commands.end(0);
   const rig = new CommandRig({}, before);
   rig.lease.confirm(held.epoch, rig.clock.monotonicMs());
   const work = new ShardWork({
     ...{ held: new HeldShards(), sources: { review: () => undefined }, ingest: { forgetOrders: () => undefined } },
-    ...{ commands: rig.desk, noticeLost, metrics: createMetrics().ingest, log: silentLog },
+    ...{ commands: rig.commands, noticeLost, metrics: createMetrics().ingest, log: silentLog },
   });
   work.resume(1, [held]);
   await rig.during(work.beginCommands());
@@ -46,7 +46,7 @@ it('is made again whole: what is lost is noticed first, its attempts are swept, 
   });
   expect(versions, 'the first takeover lost nothing').toEqual([]);
   work.doubt(held);
-  const waiting = rig.desk.submit(rig.submission(placeEquity, { idempotencyKey: 'meanwhile' }));
+  const waiting = rig.commands.submit(rig.submission(placeEquity, { idempotencyKey: 'meanwhile' }));
   await rig.during(work.beginCommands());
   expect(versions, 'before the version is given again').toEqual([sending.version]);
   expect(rig.command(commandId)).toMatchObject({ state: 'unknown', attempts: [{ state: 'unknown' }] });

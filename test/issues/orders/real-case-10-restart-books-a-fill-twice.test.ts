@@ -12,19 +12,19 @@ import { fillsOf } from '../../support/platform/fills-of.ts';
 it.each([equity, prediction])(
   'a process that comes back books of a $stream order what was filled since, and no fill again',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { order } = await desk.working(request);
+    const world = await CommandWorld.start();
+    const { order } = await world.working(request);
     const fill = async (quantity: number, total: string) => {
-      fillOrder(desk.exchange, order, whole(quantity), fixed('0.4'));
-      await desk.until(() => desk.isStored(order) && desk.stored(order).cumQty === total);
+      fillOrder(world.exchange, order, whole(quantity), fixed('0.4'));
+      await world.until(() => world.isStored(order) && world.stored(order).cumQty === total);
     };
     await fill(3, '3');
-    await desk.restart();
-    expect(fillsOf(desk.updates(order))).toBe('3');
+    await world.restart();
+    expect(fillsOf(world.updates(order))).toBe('3');
     await fill(2, '5');
-    await desk.restart();
-    await desk.restart();
+    await world.restart();
+    await world.restart();
     await fill(5, '10');
-    expect(desk.updates(order).flatMap(({ fill: booked }) => booked?.quantity ?? [])).toEqual(['3', '2', '5']);
+    expect(world.updates(order).flatMap(({ fill: booked }) => booked?.quantity ?? [])).toEqual(['3', '2', '5']);
   },
 );

@@ -14,26 +14,26 @@ import { fillsOf } from '../../support/platform/fills-of.ts';
 it.each([equity, prediction])(
   'a fill of a $stream order that a probe showed first is booked once when its own frame comes late',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { order } = await desk.working(request);
-    const { stream } = desk.world.platform;
+    const world = await CommandWorld.start();
+    const { order } = await world.working(request);
+    const { stream } = world.simulated.platform;
     stream.faults = { ...noStreamFaults, silentLoss: 1 };
-    fillOrder(desk.exchange, order, whole(4), fixed('0.4'));
+    fillOrder(world.exchange, order, whole(4), fixed('0.4'));
     const late = encodeEvent(order, encodeEventData(order));
     stream.faults = noStreamFaults;
     // A cancel that never arrived makes the reconciler read the order.
-    desk.script({ applied: 'no', answer: timeout });
+    world.script({ applied: 'no', answer: timeout });
     const { orderId } = order.terms;
     const cancel: CommandRequest = { kind: 'cancel', stream: request.stream, accountId: account, orderId };
-    await desk.send(cancel);
-    await desk.until(() => desk.stored(order).cumQty === '4');
-    expect(desk.updates(order).at(-1)).toMatchObject({ cause: 'probe', fill: { quantity: '4', inferred: true } });
+    await world.send(cancel);
+    await world.until(() => world.stored(order).cumQty === '4');
+    expect(world.updates(order).at(-1)).toMatchObject({ cause: 'probe', fill: { quantity: '4', inferred: true } });
 
     stream.push(`${request.stream}:${account}`, late);
-    await desk.pass(2_000);
-    expect(fillsOf(desk.updates(order))).toBe('4');
-    fillOrder(desk.exchange, order, whole(6), fixed('0.4'));
-    await desk.until(() => desk.stored(order).status === 'filled');
-    expect(fillsOf(desk.updates(order))).toBe('10');
+    await world.pass(2_000);
+    expect(fillsOf(world.updates(order))).toBe('4');
+    fillOrder(world.exchange, order, whole(6), fixed('0.4'));
+    await world.until(() => world.stored(order).status === 'filled');
+    expect(fillsOf(world.updates(order))).toBe('10');
   },
 );

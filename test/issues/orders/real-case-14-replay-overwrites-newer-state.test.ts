@@ -10,23 +10,23 @@ import { account, CommandWorld, equity, prediction } from '../../support/command
 it.each([equity, prediction])(
   'old frames of a $stream order that come again after a reconnect change nothing and are published to nobody',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { order, command } = await desk.working(request);
-    const { stream } = desk.world.platform;
+    const world = await CommandWorld.start();
+    const { order, command } = await world.working(request);
+    const { stream } = world.simulated.platform;
     const frames: string[] = [];
     const keep = () => frames.push(encodeEvent(order, encodeEventData(order)));
     keep();
-    fillOrder(desk.exchange, order, whole(4), fixed('0.4'));
+    fillOrder(world.exchange, order, whole(4), fixed('0.4'));
     keep();
-    fillOrder(desk.exchange, order, whole(6), fixed('0.4'));
-    await desk.until(() => desk.stored(order).status === 'filled');
+    fillOrder(world.exchange, order, whole(6), fixed('0.4'));
+    await world.until(() => world.stored(order).status === 'filled');
     stream.end({ kind: 'closed', code: 1006, reason: '' }, true);
-    await desk.pass(20_000);
-    const before = desk.updates(order);
+    await world.pass(20_000);
+    const before = world.updates(order);
     for (const frame of frames) stream.push(`${request.stream}:${account}`, frame);
-    await desk.pass(5_000);
-    expect(desk.updates(order)).toEqual(before);
-    expect(desk.stored(order)).toMatchObject({ status: 'filled', cumQty: '10', leavesQty: '0' });
-    expect(desk.command(command.commandId).state).toBe('applied');
+    await world.pass(5_000);
+    expect(world.updates(order)).toEqual(before);
+    expect(world.stored(order)).toMatchObject({ status: 'filled', cumQty: '10', leavesQty: '0' });
+    expect(world.command(command.commandId).state).toBe('applied');
   },
 );

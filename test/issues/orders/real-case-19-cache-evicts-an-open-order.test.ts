@@ -9,22 +9,22 @@ import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 // made a new order out of nothing. What protects: `loadKnown`
 // (service/orders/load-known.ts) reads back what the cache has dropped.
 it('an open order that many others have driven out of the cache goes on where it was, and its replace is settled', async () => {
-  const desk = await CommandWorld.start();
-  Object.assign(desk.world.settings.ingest, { headCacheCount: 1 });
-  await desk.restart();
-  const { command, order } = await desk.working();
-  const { commandId } = await desk.sendPendingReplace(order, { quantity: '20' });
-  desk.world.platform.entered.venue.set({ answerMs: 5 });
+  const world = await CommandWorld.start();
+  Object.assign(world.simulated.settings.ingest, { headCacheCount: 1 });
+  await world.restart();
+  const { command, order } = await world.working();
+  const { commandId } = await world.sendPendingReplace(order, { quantity: '20' });
+  world.simulated.platform.entered.venue.set({ answerMs: 5 });
   for (let i = 1; i <= 20; i += 1) {
-    await desk.working({ ...equity, terms: { ...equity.terms, qty: String(i) } });
-    if (i === 10) await desk.restart();
+    await world.working({ ...equity, terms: { ...equity.terms, qty: String(i) } });
+    if (i === 10) await world.restart();
   }
-  acceptPending(desk.exchange, order);
-  fillOrder(desk.exchange, order, whole(20), fixed('0.4'));
-  await desk.until(() => desk.stored(order).status === 'filled');
+  acceptPending(world.exchange, order);
+  fillOrder(world.exchange, order, whole(20), fixed('0.4'));
+  await world.until(() => world.stored(order).status === 'filled');
 
-  await desk.until(() => desk.command(commandId).state === 'applied');
-  const updates = desk.updates(order);
+  await world.until(() => world.command(commandId).state === 'applied');
+  const updates = world.updates(order);
   expect(updates.map(({ revision }) => revision)).toEqual(updates.map((_, i) => i + 1));
   expect(new Set(updates.map(({ order: state }) => state.commandId))).toEqual(new Set([command.commandId]));
 });

@@ -19,7 +19,10 @@ const [reader, desk] = ['token-of-the-reader', 'token-of-the-desk'];
 const readersAtOnce = 40;
 
 /** A command side whose platform accepts everything, over the real journal. */
-function deskOver(journal: ConstructorParameters<typeof CommandService>[0]['journal'], lease: Lease): CommandService {
+function commandsOver(
+  journal: ConstructorParameters<typeof CommandService>[0]['journal'],
+  lease: Lease,
+): CommandService {
   const failed = async () => failedLook('there is no platform');
   return new CommandService(
     {
@@ -60,7 +63,7 @@ it('a cancel and its evidence pass while all of the room for reads is taken, and
   stack.defer(() => store.close());
   const lease = new Lease(systemClock, 1e9);
   lease.confirm(rig.epoch, systemClock.monotonicMs());
-  const commands = deskOver(store.journal, lease);
+  const commands = commandsOver(store.journal, lease);
   await commands.begin({ shard: 0, epoch: rig.epoch });
   stack.defer(() => commands.endAll());
   const scopes = ['orders:read', 'orders:write'];

@@ -58,13 +58,13 @@ describe('the control port', () => {
   });
 });
 
-describe("the demo's desk", () => {
+describe('"Break it" of the demo', () => {
   it.each(pages)('does nothing for a page %s', async (_page, headers) => {
-    const desk = new BreakItServer();
-    const address = await desk.open();
+    const breakIt = new BreakItServer();
+    const address = await breakIt.open();
     expect(await statusOf(address, 'POST', '/proofs', headers)).toBe(403);
-    // Nobody has attached a desk.
+    // No demo is attached.
     expect(await statusOf(address, 'POST', '/proofs', {})).toBe(503);
-    await desk.close();
+    await breakIt.close();
   });
 });

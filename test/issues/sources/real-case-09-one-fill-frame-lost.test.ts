@@ -13,16 +13,16 @@ import { fillsOf } from '../../support/platform/fills-of.ts';
 it.each([equity])(
   'the last fill of an order is booked although its frame was lost on a connection that went on',
   async (request) => {
-    const desk = await CommandWorld.start({ auditMs: 30_000 });
-    const { order, command } = await desk.working(request);
-    const { stream } = desk.world.platform;
+    const world = await CommandWorld.start({ auditMs: 30_000 });
+    const { order, command } = await world.working(request);
+    const { stream } = world.simulated.platform;
     stream.faults = { ...noStreamFaults, silentLoss: 1 };
-    fillOrder(desk.exchange, order, whole(10), fixed('200'));
+    fillOrder(world.exchange, order, whole(10), fixed('200'));
     stream.faults = noStreamFaults;
-    await desk.pass(5_000);
-    expect(desk.stored(order).cumQty, 'nobody told us').toBe('0');
-    await desk.until(() => desk.stored(order).status === 'filled', 120_000);
-    expect(fillsOf(desk.updates(order))).toBe('10');
-    expect(desk.updates(order).at(-1)).toMatchObject({ order: { commandId: command.commandId, origin: 'tidemark' } });
+    await world.pass(5_000);
+    expect(world.stored(order).cumQty, 'nobody told us').toBe('0');
+    await world.until(() => world.stored(order).status === 'filled', 120_000);
+    expect(fillsOf(world.updates(order))).toBe('10');
+    expect(world.updates(order).at(-1)).toMatchObject({ order: { commandId: command.commandId, origin: 'tidemark' } });
   },
 );

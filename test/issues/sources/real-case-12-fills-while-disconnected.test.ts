@@ -11,16 +11,16 @@ import { fillsOf } from '../../support/platform/fills-of.ts';
 it.each([equity, prediction])(
   'what was filled of a $stream order while the socket was down is asked for when it is up again',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { order } = await desk.working(request);
-    const { stream } = desk.world.platform;
+    const world = await CommandWorld.start();
+    const { order } = await world.working(request);
+    const { stream } = world.simulated.platform;
     stream.down = true;
     stream.end({ kind: 'closed', code: 1006, reason: '' }, true);
-    fillOrder(desk.exchange, order, whole(4), fixed('0.4'));
-    await desk.pass(10_000);
-    fillOrder(desk.exchange, order, whole(6), fixed('0.4'));
+    fillOrder(world.exchange, order, whole(4), fixed('0.4'));
+    await world.pass(10_000);
+    fillOrder(world.exchange, order, whole(6), fixed('0.4'));
     stream.down = false;
-    await desk.until(() => desk.stored(order).status === 'filled');
-    expect(fillsOf(desk.updates(order))).toBe('10');
+    await world.until(() => world.stored(order).status === 'filled');
+    expect(fillsOf(world.updates(order))).toBe('10');
   },
 );

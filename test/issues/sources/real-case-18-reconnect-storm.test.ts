@@ -9,19 +9,19 @@ const hour = 3_600_000;
 // What protects: `Backoff` (runtime/backoff.ts) and the schedule of probes
 // (service/commands/probe-watch.ts).
 it('an outage of an hour is asked into at a bounded, falling rate, by sockets and by probes, and one connection each follows it', async () => {
-  const desk = await CommandWorld.start();
-  const { platform } = desk.world;
-  desk.script({ applied: { lateMs: 500 }, answer: outcomeUnknown });
-  const { commandId } = await desk.send(equity);
+  const world = await CommandWorld.start();
+  const { platform } = world.simulated;
+  world.script({ applied: { lateMs: 500 }, answer: outcomeUnknown });
+  const { commandId } = await world.send(equity);
   const sockets = platform.stream.connections;
   platform.stream.down = true;
   platform.http.down = true;
   platform.stream.end({ kind: 'closed', code: 1012, reason: 'restart' }, true);
-  const asked = () => ({ dials: platform.stream.dialled, probes: desk.reads.orderReads.length });
+  const asked = () => ({ dials: platform.stream.dialled, probes: world.reads.orderReads.length });
   const first = asked();
-  await desk.pass(60_000);
+  await world.pass(60_000);
   const minute = asked();
-  await desk.pass(hour);
+  await world.pass(hour);
   const last = asked();
 
   // Two sockets, each tried about every 2.5 s on average at the longest backoff
@@ -32,7 +32,7 @@ it('an outage of an hour is asked into at a bounded, falling rate, by sockets an
   expect(last.probes - minute.probes).toBeLessThanOrEqual(60 * 10);
   platform.stream.down = false;
   platform.http.down = false;
-  await desk.until(() => platform.stream.connections === sockets);
-  await desk.until(() => desk.command(commandId).state === 'applied', 10 * 60_000);
+  await world.until(() => platform.stream.connections === sockets);
+  await world.until(() => world.command(commandId).state === 'applied', 10 * 60_000);
   expect(platform.stream.dialled - last.dials).toBeLessThanOrEqual(4);
 });

@@ -134,7 +134,7 @@ describe('the cancel of an order that was never seen', () => {
     const rig = await CommandRig.leading();
     rig.commit(workingOrder);
     rig.probes.answer = () => new Promise(() => {});
-    const unseen = rig.desk.submit(rig.submission(cancelOf('prediction', uuid)));
+    const unseen = rig.commands.submit(rig.submission(cancelOf('prediction', uuid)));
     await rig.clock.advance(10);
     expect(await rig.send(cancelOf('prediction', workingOrder.orderId))).toMatchObject({ state: 'accepted' });
     await rig.during(unseen);

@@ -25,7 +25,7 @@ import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/
 import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { enrolled, limitOrder, orderDesk } from '../../support/commands/order-entry.ts';
+import { enrolled, limitOrder, orderClient } from '../../support/commands/order-entry.ts';
 import { fixedToken, writes } from '../../support/commands/order-writes.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
@@ -196,8 +196,8 @@ describe('a proxy that lets us through', () => {
 
 describe('the platform behind a proxy, as the service follows it', () => {
   it('gives tokens, lists and live streams, and takes an order once', async () => {
-    const desk = await orderDesk();
-    const { platform, staging, stream, stagingStream, clientId, clientSecret } = desk.at;
+    const client = await orderClient();
+    const { platform, staging, stream, stagingStream, clientId, clientSecret } = client.at;
     const portAt = (url: string) => Number(new URL(url).port);
     const ports: Readonly<Record<string, number>> = { 'api.test': portAt(platform), 'staging.test': portAt(staging) };
     const proxy = await connectProxy({ portOf: (authority) => ports[authority.replace(/:80$/, '')] });
@@ -253,7 +253,7 @@ describe('the platform behind a proxy, as the service follows it', () => {
       signal,
     });
     expect(sent).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'tm-proxied' } });
-    expect((await desk.decisions()).filter((line) => line.decision === 'accepted')).toHaveLength(1);
+    expect((await client.decisions()).filter((line) => line.decision === 'accepted')).toHaveLength(1);
     expect(new Set(proxy.asked)).toEqual(new Set(['CONNECT api.test:80', 'CONNECT staging.test:80']));
   });
 });

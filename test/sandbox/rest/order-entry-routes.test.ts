@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { orderResponse } from '../../../src/venue/platform/wire/order-writes.ts';
-import { limitOrder, notEnrolled, orderDesk } from '../../support/commands/order-entry.ts';
+import { limitOrder, notEnrolled, orderClient } from '../../support/commands/order-entry.ts';
 import { ask, askToken, controlLines, signedIn } from '../../support/platform/sandbox.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
@@ -9,8 +9,8 @@ const put = { symbol: 'AAPL261218P00180000', side: 'SELL', ratioQty: '1', positi
 
 describe('POST /v1/orders', () => {
   it('answers with every field of the order response and works under the reference that was sent', async () => {
-    const desk = await orderDesk();
-    const { status, json } = await desk.place({ clientId: 'ref-1' });
+    const client = await orderClient();
+    const { status, json } = await client.place({ clientId: 'ref-1' });
     expect(status).toBe(200);
     expect(orderResponse.parse(json)).toMatchObject({
       success: true,
@@ -24,17 +24,19 @@ describe('POST /v1/orders', () => {
       avgPrice: '0',
     });
     expect(json).not.toHaveProperty('ordRejReason');
-    expect(await desk.byReference('ref-1')).toMatchObject([{ ordStatus: 'NEW', price: '200', accountId: 'SIM-1001' }]);
+    expect(await client.byReference('ref-1')).toMatchObject([
+      { ordStatus: 'NEW', price: '200', accountId: 'SIM-1001' },
+    ]);
   });
 
   it('makes up a uuid where no clientId was sent, and takes the same clientId twice', async () => {
-    const desk = await orderDesk();
-    expect((await desk.place()).json.clOrdId).toMatch(
+    const client = await orderClient();
+    expect((await client.place()).json.clOrdId).toMatch(
       /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
     );
-    await desk.place({ clientId: 'twice' });
-    await desk.place({ clientId: 'twice' });
-    expect(await desk.byReference('twice')).toHaveLength(2);
+    await client.place({ clientId: 'twice' });
+    await client.place({ clientId: 'twice' });
+    expect(await client.byReference('twice')).toHaveLength(2);
   });
 
   it.each([
@@ -43,34 +45,34 @@ describe('POST /v1/orders', () => {
     ['STOP', { stopPrice: '260' }],
     ['STOP_LIMIT', { stopPrice: '260', price: '261' }],
   ])('accepts %s for every side and time in force', async (type, prices) => {
-    const desk = await orderDesk({ venue: { answerMs: 'manual' } });
+    const client = await orderClient({ venue: { answerMs: 'manual' } });
     for (const side of ['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'])
       for (const timeInForce of ['DAY', 'GTC', 'IOC', 'FOK']) {
         const { price: _, ...terms } = limitOrder;
-        const { status, json } = await desk.placeRaw({ ...terms, type, side, timeInForce, ...prices });
+        const { status, json } = await client.placeRaw({ ...terms, type, side, timeInForce, ...prices });
         expect([status, json.success, json.side]).toEqual([200, true, side]);
       }
   });
 
   it('takes tradingAccountId in place of accountId, and both when they agree', async () => {
-    const desk = await orderDesk();
+    const client = await orderClient();
     const { accountId, ...rest } = limitOrder;
-    expect((await desk.placeRaw({ ...rest, tradingAccountId: accountId })).status).toBe(200);
-    expect((await desk.placeRaw({ ...rest, accountId, tradingAccountId: accountId })).status).toBe(200);
-    expect((await desk.placeRaw({ ...rest, accountId, tradingAccountId: notEnrolled })).status).toBe(400);
+    expect((await client.placeRaw({ ...rest, tradingAccountId: accountId })).status).toBe(200);
+    expect((await client.placeRaw({ ...rest, accountId, tradingAccountId: accountId })).status).toBe(200);
+    expect((await client.placeRaw({ ...rest, accountId, tradingAccountId: notEnrolled })).status).toBe(400);
   });
 
   it('places a single-leg option for one leg and a multi-leg option for two to four', async () => {
-    const desk = await orderDesk({ venue: { answerMs: 'manual' } });
+    const client = await orderClient({ venue: { answerMs: 'manual' } });
     for (const [reference, legs, securityType] of [
       ['none', [], 'CS'],
       ['one', [call], 'OPT'],
       ['two', [call, put], 'MLEG'],
       ['four', [call, put, call, put], 'MLEG'],
     ] as const) {
-      expect((await desk.place({ clientId: reference, legs, price: '5' })).status).toBe(200);
+      expect((await client.place({ clientId: reference, legs, price: '5' })).status).toBe(200);
       const category = securityType === 'CS' ? 'equity' : 'option';
-      expect(await desk.byReference(reference)).toMatchObject([{ securityType, category, symbol: 'AAPL' }]);
+      expect(await client.byReference(reference)).toMatchObject([{ securityType, category, symbol: 'AAPL' }]);
     }
   });
 
@@ -115,17 +117,17 @@ describe('POST /v1/orders', () => {
     ['a leg without positionEffect', { legs: [{ ...call, positionEffect: undefined }] }],
     ['a side that is not the side of the first leg', { side: 'SELL', legs: [call] }],
   ])('refuses %s with 400 and changes nothing', async (_what, over) => {
-    const desk = await orderDesk();
-    const before = (await ask(`${desk.at.control}/state`)).text;
-    const { status, json } = await desk.place(over);
+    const client = await orderClient();
+    const before = (await ask(`${client.at.control}/state`)).text;
+    const { status, json } = await client.place(over);
     expect(status).toBe(400);
     expect(json).toMatchObject({ error: expect.any(String), codes: [{ code: 'INVALID_ORDER' }] });
-    expect((await ask(`${desk.at.control}/state`)).text).toBe(before);
-    expect((await desk.decisions()).at(-1)).toMatchObject({ decision: 'refused', status: 400 });
+    expect((await ask(`${client.at.control}/state`)).text).toBe(before);
+    expect((await client.decisions()).at(-1)).toMatchObject({ decision: 'refused', status: 400 });
   });
 
   it('takes each bounded member at its very bound', async () => {
-    const desk = await orderDesk();
+    const client = await orderClient();
     const over = {
       clientId: 'x'.repeat(50),
       currency: 'USD',
@@ -133,7 +135,7 @@ describe('POST /v1/orders', () => {
       qty: '999999999.5',
       price: '0.000000000001',
     };
-    expect((await desk.place(over)).json).toMatchObject({ success: true, qty: '999999999.5' });
+    expect((await client.place(over)).json).toMatchObject({ success: true, qty: '999999999.5' });
   });
 
   it.each([
@@ -143,30 +145,30 @@ describe('POST /v1/orders', () => {
     ['null', 'null'],
     ['a byte order mark', `\ufeff${JSON.stringify(limitOrder)}`],
   ])('refuses %s', async (_what, body) => {
-    const desk = await orderDesk();
-    expect((await desk.placeRaw(body)).status).toBe(400);
+    const client = await orderClient();
+    expect((await client.placeRaw(body)).status).toBe(400);
   });
 
   it('refuses a body that does not call itself JSON', async () => {
-    const desk = await orderDesk();
-    const answer = await ask(`${desk.at.platform}/v1/orders`, {
+    const client = await orderClient();
+    const answer = await ask(`${client.at.platform}/v1/orders`, {
       method: 'POST',
-      headers: { ...desk.headers, 'content-type': 'text/plain' },
+      headers: { ...client.headers, 'content-type': 'text/plain' },
       body: JSON.stringify(limitOrder),
     });
     expect(answer).toMatchObject({ status: 400, json: { codes: [{ code: 'INVALID_JSON' }] } });
   });
 
   it('answers 401 without a token, 403 without order:execution and for an account of somebody else', async () => {
-    const desk = await orderDesk();
-    const url = `${desk.at.platform}/v1/orders`;
+    const client = await orderClient();
+    const url = `${client.at.platform}/v1/orders`;
     const body = JSON.stringify(limitOrder);
     expect((await ask(url, { method: 'POST', body })).status).toBe(401);
-    const reader = await signedIn(desk.at, 'order:information');
+    const reader = await signedIn(client.at, 'order:information');
     expect((await ask(url, { method: 'POST', body, headers: reader })).status).toBe(403);
-    for (const accountId of ['SIM-9001', 'nobody']) expect((await desk.place({ accountId })).status).toBe(403);
-    expect((await askToken(desk.at)).status).toBe(200);
-    const decisions = await desk.decisions();
+    for (const accountId of ['SIM-9001', 'nobody']) expect((await client.place({ accountId })).status).toBe(403);
+    expect((await askToken(client.at)).status).toBe(200);
+    const decisions = await client.decisions();
     expect(decisions.map(({ decision, status }) => [decision, status])).toEqual([
       ['refused', 401],
       ['refused', 403],
@@ -176,28 +178,31 @@ describe('POST /v1/orders', () => {
   });
 
   it('rejects through success, text and ordRejReason what is in order but may not trade', async () => {
-    const desk = await orderDesk({ venue: { orderLimit: '5000' } });
+    const client = await orderClient({ venue: { orderLimit: '5000' } });
     const rejected = { success: false, status: 'REJECTED', cumQty: '0', leavesQty: '0', text: expect.any(String) };
-    expect((await desk.place({ qty: '26', clientId: 'dear' })).json).toMatchObject({
+    expect((await client.place({ qty: '26', clientId: 'dear' })).json).toMatchObject({
       ...rejected,
       ordRejReason: 'INSUFFICIENT_BUYING_POWER',
       clOrdId: 'dear',
     });
-    expect(await desk.byReference('dear')).toMatchObject([{ ordStatus: 'REJECTED' }]);
+    expect(await client.byReference('dear')).toMatchObject([{ ordStatus: 'REJECTED' }]);
     const dead = { ...call, symbol: 'AAPL240119C00200000' };
-    expect((await desk.place({ legs: [dead] })).json).toMatchObject({ ...rejected, ordRejReason: 'CONTRACT_EXPIRED' });
-    await desk.venue({ session: 'down' });
-    expect((await desk.place()).json).toMatchObject({ ...rejected, ordRejReason: 'VENUE_UNAVAILABLE' });
-    const account = desk.sandbox.parts.exchange.accounts.get('SIM-1001');
+    expect((await client.place({ legs: [dead] })).json).toMatchObject({
+      ...rejected,
+      ordRejReason: 'CONTRACT_EXPIRED',
+    });
+    await client.venue({ session: 'down' });
+    expect((await client.place()).json).toMatchObject({ ...rejected, ordRejReason: 'VENUE_UNAVAILABLE' });
+    const account = client.sandbox.parts.exchange.accounts.get('SIM-1001');
     if (account !== undefined) account.status = 'CLOSED';
-    const answer = await desk.place();
+    const answer = await client.place();
     expect([answer.status, answer.json.ordRejReason]).toEqual([200, 'ACCOUNT_NOT_OPEN']);
   });
 
   it('tells the ledger which order came of which request', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'told' });
-    const lines = await controlLines(desk.at, '/ledger?kind=request,decision,change');
+    const client = await orderClient();
+    await client.place({ clientId: 'told' });
+    const lines = await controlLines(client.at, '/ledger?kind=request,decision,change');
     const request = lines.find((line) => line.kind === 'request' && line.body.includes('"told"'));
     const decision = lines.find((line) => line.kind === 'decision');
     expect(decision).toMatchObject({ request: request.seq, decision: 'accepted', write: 'place', reference: 'told' });
@@ -211,26 +216,26 @@ describe('POST /v1/orders', () => {
 
 describe('the venue, for equities and options', () => {
   it('fills a marketable limit order at the market, never worse than its limit', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'buy', price: '230' });
-    const bought = await desk.settled('buy', (order) =>
+    const client = await orderClient();
+    await client.place({ clientId: 'buy', price: '230' });
+    const bought = await client.settled('buy', (order) =>
       expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '10' }),
     );
     expect(bought).toMatchObject({ avgPrice: '221.5', leavesQty: '0', price: '230' });
   });
 
   it('lets a limit order rest until the market comes to it', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'rest' });
-    await desk.price('AAPL', '200.01');
-    expect(await desk.byReference('rest')).toMatchObject([{ ordStatus: 'NEW' }]);
-    await desk.price('AAPL', '199.5');
-    await desk.settled('rest', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '199.5' }));
+    const client = await orderClient();
+    await client.place({ clientId: 'rest' });
+    await client.price('AAPL', '200.01');
+    expect(await client.byReference('rest')).toMatchObject([{ ordStatus: 'NEW' }]);
+    await client.price('AAPL', '199.5');
+    await client.settled('rest', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '199.5' }));
   });
 
   it('keeps a stop limit inactive until its stop is touched, then fills it at its price or better, in part, and lets the rest rest', async () => {
-    const desk = await orderDesk({ venue: { depth: 3 } });
-    await desk.place({
+    const client = await orderClient({ venue: { depth: 3 } });
+    await client.place({
       clientId: 'stop',
       type: 'STOP_LIMIT',
       side: 'SELL',
@@ -239,95 +244,97 @@ describe('the venue, for equities and options', () => {
       price: '214',
       timeInForce: 'GTC',
     });
-    await desk.price('AAPL', '215.01');
-    expect(await desk.byReference('stop')).toMatchObject([{ ordStatus: 'NEW', cumQty: '0' }]);
-    await desk.price('AAPL', '214.6');
-    const part = await desk.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'PARTIALLY_FILLED' }));
+    await client.price('AAPL', '215.01');
+    expect(await client.byReference('stop')).toMatchObject([{ ordStatus: 'NEW', cumQty: '0' }]);
+    await client.price('AAPL', '214.6');
+    const part = await client.settled('stop', (order) =>
+      expect(order).toMatchObject({ ordStatus: 'PARTIALLY_FILLED' }),
+    );
     expect(part).toMatchObject({ type: 'STOP_LIMIT', stopPrice: '215', price: '214', avgPrice: '214.6' });
-    await desk.price('AAPL', '213.99');
-    const [resting] = await desk.byReference('stop');
-    await desk.price('AAPL', '213');
-    const [still] = await desk.byReference('stop');
+    await client.price('AAPL', '213.99');
+    const [resting] = await client.byReference('stop');
+    await client.price('AAPL', '213');
+    const [still] = await client.byReference('stop');
     expect(still).toMatchObject({ cumQty: resting.cumQty, ordStatus: 'PARTIALLY_FILLED' });
-    await desk.venue({ depth: 2000 });
-    await desk.price('AAPL', '214');
-    await desk.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '2000' }));
+    await client.venue({ depth: 2000 });
+    await client.price('AAPL', '214');
+    await client.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '2000' }));
   });
 
   it('fills a stop order at the market once it is touched', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'stop', type: 'STOP', stopPrice: '225', price: undefined });
-    await desk.price('AAPL', '226');
-    await desk.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '226' }));
+    const client = await orderClient();
+    await client.place({ clientId: 'stop', type: 'STOP', stopPrice: '225', price: undefined });
+    await client.price('AAPL', '226');
+    await client.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '226' }));
   });
 
   it('cancels what is left of an immediate-or-cancel order, and all of a fill-or-kill order that cannot be filled at once', async () => {
-    const desk = await orderDesk({ venue: { depth: 3 } });
-    await desk.place({ clientId: 'ioc', timeInForce: 'IOC', price: '230', qty: '50' });
-    const ioc = await desk.settled('ioc', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
+    const client = await orderClient({ venue: { depth: 3 } });
+    await client.place({ clientId: 'ioc', timeInForce: 'IOC', price: '230', qty: '50' });
+    const ioc = await client.settled('ioc', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
     expect(Number(ioc.cumQty)).toBeGreaterThan(0);
-    await desk.place({ clientId: 'fok', timeInForce: 'FOK', price: '230', qty: '50' });
-    await desk.settled('fok', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED', cumQty: '0' }));
+    await client.place({ clientId: 'fok', timeInForce: 'FOK', price: '230', qty: '50' });
+    await client.settled('fok', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED', cumQty: '0' }));
   });
 
   it('serves a market order in parts until it is filled', async () => {
-    const desk = await orderDesk({ venue: { depth: 3 } });
-    await desk.place({ clientId: 'all', type: 'MARKET', price: undefined, qty: '30' });
-    await desk.settled('all', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '30' }));
+    const client = await orderClient({ venue: { depth: 3 } });
+    await client.place({ clientId: 'all', type: 'MARKET', price: undefined, qty: '30' });
+    await client.settled('all', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '30' }));
   });
 
   it('prices an option by its contract, not by its underlying', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'option', type: 'MARKET', price: undefined, legs: [call], qty: '2' });
-    const order = await desk.settled('option', (it) => expect(it).toMatchObject({ ordStatus: 'FILLED' }));
+    const client = await orderClient();
+    await client.place({ clientId: 'option', type: 'MARKET', price: undefined, legs: [call], qty: '2' });
+    const order = await client.settled('option', (it) => expect(it).toMatchObject({ ordStatus: 'FILLED' }));
     expect(Number(order.avgPrice)).toBeGreaterThan(21.5);
     expect(Number(order.avgPrice)).toBeLessThan(60);
   });
 
   it('expires day orders when the day ends, and leaves the others', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'day' });
-    await desk.place({ clientId: 'gtc', timeInForce: 'GTC' });
+    const client = await orderClient();
+    await client.place({ clientId: 'day' });
+    await client.place({ clientId: 'gtc', timeInForce: 'GTC' });
     await eventually(async () => {
-      const expired = await ask(`${desk.at.control}/day`, { method: 'POST' });
+      const expired = await ask(`${client.at.control}/day`, { method: 'POST' });
       expect(expired.json.expired).toBe(1);
     });
-    expect(await desk.byReference('day')).toMatchObject([{ ordStatus: 'EXPIRED' }]);
-    expect(await desk.byReference('gtc')).toMatchObject([{ ordStatus: 'NEW' }]);
+    expect(await client.byReference('day')).toMatchObject([{ ordStatus: 'EXPIRED' }]);
+    expect(await client.byReference('gtc')).toMatchObject([{ ordStatus: 'NEW' }]);
   });
 });
 
 describe('DELETE /v1/orders/{ordId}', () => {
   it('asks for a cancel: 202 with the order, pending until the venue agrees', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'c' });
-    const [{ ordId }] = await desk.byReference('c');
-    const { status, json } = await desk.cancel(ordId);
+    const client = await orderClient();
+    await client.place({ clientId: 'c' });
+    const [{ ordId }] = await client.byReference('c');
+    const { status, json } = await client.cancel(ordId);
     expect(status).toBe(202);
     expect(json).toMatchObject({ ordId, ordStatus: 'PENDING_CANCEL', accountId: 'SIM-1001' });
-    await desk.settled('c', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
-    expect((await desk.cancel(ordId)).json.error).toMatchObject({ type: 'conflict', code: 'ORDER_NOT_ACTIONABLE' });
+    await client.settled('c', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
+    expect((await client.cancel(ordId)).json.error).toMatchObject({ type: 'conflict', code: 'ORDER_NOT_ACTIONABLE' });
   });
 
   it('answers 404 for an order that is not on the account, 400 without accountId, 409 while a cancel is pending', async () => {
-    const desk = await orderDesk({ venue: { answerMs: 'manual' } });
-    await desk.place({ clientId: 'c' });
-    const [{ ordId }] = await desk.byReference('c');
-    expect((await desk.cancel('nothing')).status).toBe(404);
-    expect((await desk.cancel(ordId, notEnrolled)).status).toBe(404);
-    expect((await desk.cancel(ordId, '')).status).toBe(400);
-    expect((await desk.cancel(ordId, 'SIM-9001')).status).toBe(403);
-    expect((await desk.cancel(ordId)).status).toBe(202);
-    expect((await desk.cancel(ordId)).status).toBe(409);
+    const client = await orderClient({ venue: { answerMs: 'manual' } });
+    await client.place({ clientId: 'c' });
+    const [{ ordId }] = await client.byReference('c');
+    expect((await client.cancel('nothing')).status).toBe(404);
+    expect((await client.cancel(ordId, notEnrolled)).status).toBe(404);
+    expect((await client.cancel(ordId, '')).status).toBe(400);
+    expect((await client.cancel(ordId, 'SIM-9001')).status).toBe(403);
+    expect((await client.cancel(ordId)).status).toBe(202);
+    expect((await client.cancel(ordId)).status).toBe(409);
   });
 
   it('loses against a fill that comes first', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'race' });
-    const [{ ordId }] = await desk.byReference('race');
-    await desk.venue({ answerMs: 'manual' });
-    await desk.cancel(ordId);
-    await desk.price('AAPL', '199');
-    await desk.settled('race', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED' }));
+    const client = await orderClient();
+    await client.place({ clientId: 'race' });
+    const [{ ordId }] = await client.byReference('race');
+    await client.venue({ answerMs: 'manual' });
+    await client.cancel(ordId);
+    await client.price('AAPL', '199');
+    await client.settled('race', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED' }));
   });
 });

@@ -6,11 +6,11 @@ import {
   type WriteFault,
   writeFaults,
 } from '../../../src/sandbox/faults/fault-shapes.ts';
-import { orderDesk } from '../../support/commands/order-entry.ts';
+import { orderClient } from '../../support/commands/order-entry.ts';
 import { ask, control, controlLines } from '../../support/platform/sandbox.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
-type Desk = Awaited<ReturnType<typeof orderDesk>>;
+type OrderClient = Awaited<ReturnType<typeof orderClient>>;
 
 /** What a client sees of a write that meets the fault: a status, or no whole answer. */
 const seen: Readonly<Record<WriteFault, number | 'broken' | 'nothing'>> = {
@@ -32,11 +32,11 @@ const seen: Readonly<Record<WriteFault, number | 'broken' | 'nothing'>> = {
 
 const combinations = writeFaults.flatMap((fault) => applicationsOf[fault].map((applied) => [fault, applied] as const));
 
-async function statusOf(desk: Desk, reference: string): Promise<number | 'broken' | 'nothing'> {
+async function statusOf(client: OrderClient, reference: string): Promise<number | 'broken' | 'nothing'> {
   const cut = new AbortController();
-  const answer = ask(`${desk.at.staging}/v1/predictions/orders`, {
+  const answer = ask(`${client.at.staging}/v1/predictions/orders`, {
     method: 'POST',
-    headers: desk.headers,
+    headers: client.headers,
     body: JSON.stringify({
       accountId: 'SIM-1001',
       symbol: 'FED-CUT-DEC26',
@@ -54,7 +54,7 @@ async function statusOf(desk: Desk, reference: string): Promise<number | 'broken
     () => 'broken' as const,
   );
   const hung = eventually(async () => {
-    const answers = await controlLines(desk.at, '/ledger?kind=answer');
+    const answers = await controlLines(client.at, '/ledger?kind=answer');
     if (!answers.some((line) => line.fault === 'hang')) throw new Error('not hanging yet');
     return 'nothing' as const;
   });
@@ -67,17 +67,17 @@ describe('a write that meets a fault', () => {
   it.each(combinations)(
     '%s, applied %s: is answered so, and the ledger says what became of it',
     async (fault, applied) => {
-      const desk = await orderDesk();
-      await desk.fault({ fault, applied, delayMs: 50 });
-      expect(await statusOf(desk, 'meets')).toBe(seen[fault]);
-      const mine = async () => (await desk.decisions()).filter((line) => line.reference === 'meets');
+      const client = await orderClient();
+      await client.fault({ fault, applied, delayMs: 50 });
+      expect(await statusOf(client, 'meets')).toBe(seen[fault]);
+      const mine = async () => (await client.decisions()).filter((line) => line.reference === 'meets');
       if (applied === 'no') {
         expect(await mine()).toMatchObject([{ decision: 'not_applied', fault }]);
-        expect(await desk.byReference('meets')).toEqual([]);
+        expect(await client.byReference('meets')).toEqual([]);
         return;
       }
-      await eventually(async () => expect(await desk.byReference('meets')).toHaveLength(1));
-      const [order] = await desk.byReference('meets');
+      await eventually(async () => expect(await client.byReference('meets')).toHaveLength(1));
+      const [order] = await client.byReference('meets');
       const accepted = { decision: 'accepted', fault, orderId: order.orderId };
       expect(await mine()).toMatchObject(
         applied === 'yes'
@@ -91,24 +91,24 @@ describe('a write that meets a fault', () => {
   );
 
   it('is counted once per acceptance under its reference, whatever answers went out', async () => {
-    const desk = await orderDesk();
-    await desk.fault({ fault: 'status_500', applied: 'yes' });
-    await desk.placePrediction({ clientOrderRef: 'counted' });
-    await desk.placePrediction({ clientOrderRef: 'counted' });
-    const accepted = (await desk.decisions()).filter(
+    const client = await orderClient();
+    await client.fault({ fault: 'status_500', applied: 'yes' });
+    await client.placePrediction({ clientOrderRef: 'counted' });
+    await client.placePrediction({ clientOrderRef: 'counted' });
+    const accepted = (await client.decisions()).filter(
       (line) => line.decision === 'accepted' && line.reference === 'counted',
     );
     expect(accepted).toHaveLength(2);
-    expect(await desk.byReference('counted')).toHaveLength(2);
+    expect(await client.byReference('counted')).toHaveLength(2);
   });
 
   it('has its request in the ledger with every byte, before its decision and its answer', async () => {
-    const desk = await orderDesk();
-    await desk.fault({ fault: 'outcome_unknown', applied: 'yes' });
+    const client = await orderClient();
+    await client.fault({ fault: 'outcome_unknown', applied: 'yes' });
     const body =
       '{"accountId":"SIM-1001", "symbol":"AAPL","side":"BUY","type":"LIMIT","qty":"1","timeInForce":"DAY","price":"2","clientId":"é"}';
-    await desk.placeRaw(body);
-    const lines = await controlLines(desk.at, '/ledger?kind=request,decision,answer');
+    await client.placeRaw(body);
+    const lines = await controlLines(client.at, '/ledger?kind=request,decision,answer');
     const request = lines.find(
       (line) => line.kind === 'request' && line.method === 'POST' && line.url === '/v1/orders',
     );
@@ -125,13 +125,13 @@ describe('a write that meets a fault', () => {
     ['at_capacity', 429, 'ORDER_ENTRY_AT_CAPACITY', 'rate_limit'],
     ['unavailable', 503, 'ORDER_ENTRY_UNAVAILABLE', 'unavailable'],
   ])('%s has the documented body on every write of a prediction order', async (fault, status, code, type) => {
-    const desk = await orderDesk();
-    const id = await desk.working();
-    await desk.fault({ fault, times: 3 });
+    const client = await orderClient();
+    const id = await client.working();
+    await client.fault({ fault, times: 3 });
     for (const answer of [
-      await desk.placePrediction(),
-      await desk.replace(id, { quantity: '20' }),
-      await desk.cancelPrediction(id),
+      await client.placePrediction(),
+      await client.replace(id, { quantity: '20' }),
+      await client.cancelPrediction(id),
     ])
       expect(answer).toMatchObject({ status, json: { success: false, error: { code, type } } });
   });
@@ -139,27 +139,27 @@ describe('a write that meets a fault', () => {
   it.each(['status_429', 'status_503', 'status_504', 'status_500'])(
     '%s has none of the documented bodies',
     async (fault) => {
-      const desk = await orderDesk();
-      await desk.fault({ fault });
-      const { text } = await desk.placePrediction();
+      const client = await orderClient();
+      await client.fault({ fault });
+      const { text } = await client.placePrediction();
       expect(text).not.toMatch(/ORDER_ENTRY|OUTCOME_UNKNOWN|success/);
     },
   );
 
   it('shows another order of the account where the answer is mixed up', async () => {
-    const desk = await orderDesk();
-    await desk.fault({ fault: 'wrong_order', applied: 'yes', times: 2 });
-    const prediction = await desk.placePrediction({ clientOrderRef: 'mine' });
+    const client = await orderClient();
+    await client.fault({ fault: 'wrong_order', applied: 'yes', times: 2 });
+    const prediction = await client.placePrediction({ clientOrderRef: 'mine' });
     expect(prediction.json.data.clientOrderRef).not.toBe('mine');
-    const account = await desk.place({ clientId: 'mine' });
+    const account = await client.place({ clientId: 'mine' });
     expect(account.status).toBe(200);
     expect(account.json.clOrdId).not.toBe('mine');
-    expect(await desk.byReference('mine')).toHaveLength(2);
+    expect(await client.byReference('mine')).toHaveLength(2);
   });
 
   it('is met only where the rule points: account, stream, kind of write, reference, after those let pass', async () => {
-    const desk = await orderDesk();
-    await desk.fault({
+    const client = await orderClient();
+    await client.fault({
       fault: 'status_500',
       reference: 'this',
       write: 'place',
@@ -168,19 +168,19 @@ describe('a write that meets a fault', () => {
       skip: 1,
     });
     const statuses = [];
-    for (const clientId of ['other', 'this', 'this', 'this']) statuses.push((await desk.place({ clientId })).status);
-    statuses.push((await desk.placePrediction({ clientOrderRef: 'this' })).status);
+    for (const clientId of ['other', 'this', 'this', 'this']) statuses.push((await client.place({ clientId })).status);
+    statuses.push((await client.placePrediction({ clientOrderRef: 'this' })).status);
     expect(statuses).toEqual([200, 200, 500, 200, 202]);
   });
 
   it('that is late is judged when it arrives: it lapses when the order is closed by then', async () => {
-    const desk = await orderDesk();
-    const id = await desk.working();
-    await desk.fault({ fault: 'outcome_unknown', applied: 'late', delayMs: 600_000 });
-    expect((await desk.replace(id, { quantity: '20' })).status).toBe(504);
-    await desk.verb(id, { action: 'cancel' });
-    await control(desk.at, '/heal');
-    expect((await desk.decisions()).at(-1)).toMatchObject({
+    const client = await orderClient();
+    const id = await client.working();
+    await client.fault({ fault: 'outcome_unknown', applied: 'late', delayMs: 600_000 });
+    expect((await client.replace(id, { quantity: '20' })).status).toBe(504);
+    await client.verb(id, { action: 'cancel' });
+    await control(client.at, '/heal');
+    expect((await client.decisions()).at(-1)).toMatchObject({
       decision: 'lapsed',
       late: true,
       code: 'ORDER_NOT_ACTIONABLE',
@@ -189,33 +189,33 @@ describe('a write that meets a fault', () => {
   });
 
   it('that is late arrives at once when it heals, and not again', async () => {
-    const desk = await orderDesk();
-    await desk.fault({ fault: 'status_504', applied: 'late', delayMs: 600_000 });
-    await desk.place({ clientId: 'late' });
-    expect(await desk.byReference('late')).toEqual([]);
-    await control(desk.at, '/heal');
-    await control(desk.at, '/heal');
-    expect(await desk.byReference('late')).toHaveLength(1);
+    const client = await orderClient();
+    await client.fault({ fault: 'status_504', applied: 'late', delayMs: 600_000 });
+    await client.place({ clientId: 'late' });
+    expect(await client.byReference('late')).toEqual([]);
+    await control(client.at, '/heal');
+    await control(client.at, '/heal');
+    expect(await client.byReference('late')).toHaveLength(1);
   });
 
   it('tears the answer at the byte that was asked for, head included', async () => {
     for (const at of [1, 20, 100, 200]) {
-      const desk = await orderDesk();
-      await desk.fault({ fault: 'torn', at });
-      const bytes = await rawAnswer(desk);
+      const client = await orderClient();
+      await client.fault({ fault: 'torn', at });
+      const bytes = await rawAnswer(client);
       expect(bytes.length).toBe(at);
       expect('HTTP/1.1 200 OK\r\ncontent-type'.startsWith(bytes.slice(0, 20))).toBe(true);
-      expect(await desk.byReference('raw')).toHaveLength(1);
+      expect(await client.byReference('raw')).toHaveLength(1);
     }
   });
 
   it('is drawn by rate from the seed: the same writes meet the same faults', async () => {
     const run = async () => {
-      const desk = await orderDesk({ market: { seed: 7 } });
-      await control(desk.at, '/faults', { writes: { outcome_unknown: 0.4, status_500: 0.2 }, lateMs: 0 });
+      const client = await orderClient({ market: { seed: 7 } });
+      await control(client.at, '/faults', { writes: { outcome_unknown: 0.4, status_500: 0.2 }, lateMs: 0 });
       const met: unknown[] = [];
-      for (let i = 0; i < 30; i += 1) met.push((await desk.place({ clientId: `d${i}` })).status);
-      const decisions = (await desk.decisions()).filter((line) => line.late !== true);
+      for (let i = 0; i < 30; i += 1) met.push((await client.place({ clientId: `d${i}` })).status);
+      const decisions = (await client.decisions()).filter((line) => line.late !== true);
       return { met, decisions: decisions.map(({ decision, reference }) => [decision, reference]) };
     };
     const first = await run();
@@ -229,12 +229,12 @@ describe('a write that meets a fault', () => {
 
   it('that is late by a range is done after a time from the range, drawn from the seed', async () => {
     const delays = async () => {
-      const desk = await orderDesk({ market: { seed: 11 } });
-      await control(desk.at, '/faults', {
+      const client = await orderClient({ market: { seed: 11 } });
+      await control(client.at, '/faults', {
         rules: [{ on: 'write', fault: 'outcome_unknown', applied: 'late', delayMs: [300_000, 600_000], times: 5 }],
       });
-      for (let i = 0; i < 5; i += 1) await desk.place({ clientId: `r${i}` });
-      return (await desk.decisions()).map((line) => line.delayMs as number);
+      for (let i = 0; i < 5; i += 1) await client.place({ clientId: `r${i}` });
+      return (await client.decisions()).map((line) => line.delayMs as number);
     };
     const drawn = await delays();
     expect(new Set(drawn).size).toBe(5);
@@ -243,21 +243,21 @@ describe('a write that meets a fault', () => {
   });
 
   it('that is told its token has grown old is told so once, and nothing was looked at', async () => {
-    const desk = await orderDesk();
-    await desk.fault({ fault: 'status_401' });
+    const client = await orderClient();
+    await client.fault({ fault: 'status_401' });
     expect([
-      (await desk.place({ clientId: 'twice' })).status,
-      (await desk.place({ clientId: 'twice' })).status,
+      (await client.place({ clientId: 'twice' })).status,
+      (await client.place({ clientId: 'twice' })).status,
     ]).toEqual([401, 200]);
-    expect(await desk.byReference('twice')).toHaveLength(1);
+    expect(await client.byReference('twice')).toHaveLength(1);
   });
 
   it('meets nothing after it heals', async () => {
-    const desk = await orderDesk();
-    await control(desk.at, '/faults', { writes: { status_500: 1 } });
-    expect((await desk.place()).status).toBe(500);
-    await control(desk.at, '/heal');
-    expect((await desk.place()).status).toBe(200);
+    const client = await orderClient();
+    await control(client.at, '/faults', { writes: { status_500: 1 } });
+    expect((await client.place()).status).toBe(500);
+    await control(client.at, '/heal');
+    expect((await client.place()).status).toBe(200);
   });
 });
 
@@ -274,27 +274,27 @@ describe('the rule of a write fault', () => {
 
 describe('the account store that was lost', () => {
   it('restarts the versions and forgets orders, and writes to the forgotten ones find nothing', async () => {
-    const desk = await orderDesk({ market: { knownOrders: 0, openOrders: 0 } });
-    const gone = await desk.working();
-    const kept = await desk.working();
-    await control(desk.at, '/faults', {
+    const client = await orderClient({ market: { knownOrders: 0, openOrders: 0 } });
+    const gone = await client.working();
+    const kept = await client.working();
+    await control(client.at, '/faults', {
       now: [{ action: 'unknown_store_lost', accountId: 'SIM-1001', forMs: 600_000, forgotten: 1 }],
     });
-    expect((await desk.replace(gone, { quantity: '20' })).status).toBe(404);
-    expect((await desk.replace(kept, { quantity: '20' })).status).toBe(409);
-    expect(await desk.order('prediction', kept)).toMatchObject({
+    expect((await client.replace(gone, { quantity: '20' })).status).toBe(404);
+    expect((await client.replace(kept, { quantity: '20' })).status).toBe(409);
+    expect(await client.order('prediction', kept)).toMatchObject({
       state: 'unknown',
       certainty: 'unknown_store_lost',
       version: 1,
     });
-    await control(desk.at, '/heal');
-    expect((await desk.replace(kept, { quantity: '20' })).status).toBe(202);
+    await control(client.at, '/heal');
+    expect((await client.replace(kept, { quantity: '20' })).status).toBe(202);
   });
 });
 
-async function rawAnswer(desk: Desk): Promise<string> {
+async function rawAnswer(client: OrderClient): Promise<string> {
   const { connect } = await import('node:net');
-  const { hostname, port } = new URL(desk.at.platform);
+  const { hostname, port } = new URL(client.at.platform);
   const body = JSON.stringify({
     accountId: 'SIM-1001',
     symbol: 'AAPL',
@@ -307,7 +307,7 @@ async function rawAnswer(desk: Desk): Promise<string> {
   });
   const socket = connect(Number(port), hostname);
   socket.write(
-    `POST /v1/orders HTTP/1.1\r\nhost: x\r\nauthorization: ${desk.headers.authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `POST /v1/orders HTTP/1.1\r\nhost: x\r\nauthorization: ${client.headers.authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
   let text = '';
   for await (const chunk of socket) text += String(chunk);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
-import { orderDesk } from '../../support/commands/order-entry.ts';
+import { orderClient } from '../../support/commands/order-entry.ts';
 import { ask, control, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { PlatformStreamClient } from '../platform-stream-client.ts';
@@ -31,8 +31,8 @@ describe('POST /venue of the control port', () => {
   });
 
   it('can be a moment of a scenario', async () => {
-    const desk = await orderDesk({ timeline: [{ atMs: 0, venue: { session: 'down' } }] });
-    await eventually(async () => expect((await desk.placePrediction()).status).toBe(503));
+    const client = await orderClient({ timeline: [{ atMs: 0, venue: { session: 'down' } }] });
+    await eventually(async () => expect((await client.placePrediction()).status).toBe(503));
     expect(sandboxOptions.safeParse({ timeline: [{ atMs: 0, venue: { session: 'asleep' } }] }).success).toBe(false);
   });
 });
@@ -56,65 +56,68 @@ describe('the venue', () => {
   // The ask and what overtakes it happen in one turn of the event
   // loop, so that the venue cannot come first.
   it('answers each ask once, whoever comes first: the control port or its own delay', async () => {
-    const desk = await orderDesk();
-    const { order, ask: askFor } = await asking(desk);
+    const client = await orderClient();
+    const { order, ask: askFor } = await asking(client);
     askFor('20');
-    desk.sandbox.controls.moveOrder(order.terms.orderId, { action: 'refuse', reason: 'FIRST', text: 'no' });
+    client.sandbox.controls.moveOrder(order.terms.orderId, { action: 'refuse', reason: 'FIRST', text: 'no' });
     const { version } = order;
-    await desk.working({ clientOrderRef: 'witness' });
+    await client.working({ clientOrderRef: 'witness' });
     expect(order).toMatchObject({ version, workingQuantity: whole(10), rejectReason: 'FIRST' });
   });
 
   it('refuses an amend when more was filled meanwhile than it would leave', async () => {
-    const desk = await orderDesk();
-    const { order, ask: askFor } = await asking(desk);
+    const client = await orderClient();
+    const { order, ask: askFor } = await asking(client);
     askFor('2');
-    fillOrder(desk.sandbox.parts.exchange, order, whole(4), whole(1) / 2n);
+    fillOrder(client.sandbox.parts.exchange, order, whole(4), whole(1) / 2n);
     await eventually(() => expect(order.pendingAction).toBe('none'));
     expect(order).toMatchObject({ rejectReason: 'TOO_LATE', workingQuantity: whole(10), cumQty: whole(4) });
   });
 
   it('answers nothing while the order is out of sight, and then does', async () => {
-    const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
-    const { order, ask: askFor } = await asking(desk);
+    const client = await orderClient({ market: { openOrders: 0, knownOrders: 0 } });
+    const { order, ask: askFor } = await asking(client);
     askFor('20');
     const gap = { action: 'unknown_gap', accountId: 'SIM-1001', forMs: 600_000 } as const;
-    desk.sandbox.controls.faults({ now: [gap] });
-    await desk.working({ clientOrderRef: 'witness' });
+    client.sandbox.controls.faults({ now: [gap] });
+    await client.working({ clientOrderRef: 'witness' });
     expect(order).toMatchObject({ state: 'unknown', pendingAction: 'replace', workingQuantity: whole(10) });
-    await control(desk.at, '/heal');
+    await control(client.at, '/heal');
     await eventually(() => expect(order.workingQuantity).toBe(whole(20)));
   });
 
   it('leaves an order alone that a script took over', async () => {
-    const desk = await orderDesk();
-    await desk.place({ clientId: 'mine' });
-    const [{ ordId }] = await desk.byReference('mine');
-    await desk.verb(ordId, { action: 'fill', quantity: '1' });
-    await desk.price('AAPL', '150');
-    expect(await desk.byReference('mine')).toMatchObject([{ cumQty: '1', ordStatus: 'PARTIALLY_FILLED' }]);
+    const client = await orderClient();
+    await client.place({ clientId: 'mine' });
+    const [{ ordId }] = await client.byReference('mine');
+    await client.verb(ordId, { action: 'fill', quantity: '1' });
+    await client.price('AAPL', '150');
+    expect(await client.byReference('mine')).toMatchObject([{ cumQty: '1', ordStatus: 'PARTIALLY_FILLED' }]);
   });
 
   it('does not let a script agree to an amend below what was filled meanwhile', async () => {
-    const desk = await orderDesk({ venue: { answerMs: 'manual' } });
-    const { orderId } = (await desk.placePrediction()).json.data;
-    await desk.verb(orderId, { action: 'accept' });
-    await desk.replace(orderId, { quantity: '2' });
-    await desk.verb(orderId, { action: 'fill', quantity: '4' });
-    expect((await desk.verb(orderId, { action: 'accept' })).status).toBe(409);
-    expect((await desk.verb(orderId, { action: 'refuse' })).json).toMatchObject({ cumQty: '4', workingQuantity: '10' });
+    const client = await orderClient({ venue: { answerMs: 'manual' } });
+    const { orderId } = (await client.placePrediction()).json.data;
+    await client.verb(orderId, { action: 'accept' });
+    await client.replace(orderId, { quantity: '2' });
+    await client.verb(orderId, { action: 'fill', quantity: '4' });
+    expect((await client.verb(orderId, { action: 'accept' })).status).toBe(409);
+    expect((await client.verb(orderId, { action: 'refuse' })).json).toMatchObject({
+      cumQty: '4',
+      workingQuantity: '10',
+    });
   });
 
   it('trades the orders that people placed when the market does, and leaves the story of the market as it is', async () => {
     const story = async (withOrders: boolean) => {
-      const desk = await orderDesk({ market: { seed: 5, openOrders: 30 } });
+      const client = await orderClient({ market: { seed: 5, openOrders: 30 } });
       for (let i = 0; i < (withOrders ? 10 : 0); i += 1)
-        await desk.place({ type: 'STOP', stopPrice: '221.6', price: undefined });
-      await control(desk.at, '/burst', { count: 300 });
+        await client.place({ type: 'STOP', stopPrice: '221.6', price: undefined });
+      await control(client.at, '/burst', { count: 300 });
       await eventually(() =>
-        expect(JSON.parse(JSON.stringify(desk.sandbox.controls.status())).changes).toBeGreaterThanOrEqual(300),
+        expect(JSON.parse(JSON.stringify(client.sandbox.controls.status())).changes).toBeGreaterThanOrEqual(300),
       );
-      const orders = [...desk.sandbox.parts.exchange.orders.values()].filter((order) =>
+      const orders = [...client.sandbox.parts.exchange.orders.values()].filter((order) =>
         /^(desk-|P)/.test(order.terms.clOrdId),
       );
       return orders.map((order) => [
@@ -128,12 +131,12 @@ describe('the venue', () => {
   });
 
   it('tells every follower of the account of each change that an order goes through', async () => {
-    const desk = await orderDesk();
-    const stream = await PlatformStreamClient.open(desk.at.stagingStream, {
-      authorization: desk.headers.authorization,
+    const client = await orderClient();
+    const stream = await PlatformStreamClient.open(client.at.stagingStream, {
+      authorization: client.headers.authorization,
     });
     await stream.ask('subscribe', 'prediction', 'account:SIM-1001');
-    const id = await desk.working({ price: '0.70', quantity: '1' });
+    const id = await client.working({ price: '0.70', quantity: '1' });
     await eventually(() => {
       const states = stream.events().filter((order) => order.orderId === id);
       expect(states.map(({ state }) => state)).toEqual(['pending_new', 'new', 'filled']);
@@ -141,19 +144,19 @@ describe('the venue', () => {
   });
 });
 
-async function asking(desk: Awaited<ReturnType<typeof orderDesk>>) {
-  const { exchange, entry } = desk.sandbox.parts;
-  const order = exchange.orders.get(await desk.working());
+async function asking(client: Awaited<ReturnType<typeof orderClient>>) {
+  const { exchange, entry } = client.sandbox.parts;
+  const order = exchange.orders.get(await client.working());
   if (order === undefined) throw new Error('the order is gone');
   return { order, ask: (quantity: string) => entry.venue.ask(order, 'replace', { quantity: fixed(quantity) }) };
 }
 
 describe('the order lists', () => {
   it('show what order entry did at once, with no event needed', async () => {
-    const desk = await orderDesk();
-    await desk.placePrediction({ clientOrderRef: 'listed' });
-    const headers = await signedIn(desk.at);
-    const { json } = await ask(`${desk.at.staging}/v1/predictions/orders?accountId=SIM-1001&clientOrderRef=listed`, {
+    const client = await orderClient();
+    await client.placePrediction({ clientOrderRef: 'listed' });
+    const headers = await signedIn(client.at);
+    const { json } = await ask(`${client.at.staging}/v1/predictions/orders?accountId=SIM-1001&clientOrderRef=listed`, {
       headers,
     });
     expect(json.data.orders).toHaveLength(1);

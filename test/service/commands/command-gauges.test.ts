@@ -32,10 +32,13 @@ describe('the figures of commands', () => {
     const oldest = (await lines(rig)).find((line) => line.startsWith('tidemark_commands_oldest_unresolved'));
     expect(Math.abs(Number(oldest?.split(' ')[1]) - sentAt)).toBeLessThanOrEqual(1);
     const { accountId } = placeEquity;
-    const ofAccounts = (...accountIds: string[]) => rig.desk.status({ kind: 'accounts', accountIds });
-    expect([rig.desk.status(), ofAccounts(accountId, accountId)]).toMatchObject([{ unresolved: 1 }, { unresolved: 1 }]);
+    const ofAccounts = (...accountIds: string[]) => rig.commands.status({ kind: 'accounts', accountIds });
+    expect([rig.commands.status(), ofAccounts(accountId, accountId)]).toMatchObject([
+      { unresolved: 1 },
+      { unresolved: 1 },
+    ]);
     expect(ofAccounts('another')).toMatchObject({ unresolved: 0, oldestUnresolvedMs: undefined });
-    await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
+    await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
     expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
@@ -45,7 +48,7 @@ describe('the figures of commands', () => {
     rig.entry.scripts.push({ result: unknown });
     await rig.send(placeEquity);
     await rig.clock.advance(6_000);
-    rig.desk.endAll();
+    rig.commands.endAll();
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
   });
 
@@ -71,9 +74,9 @@ describe('the figures of commands', () => {
 
   it('show halts by their scope', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt({ kind: 'service' }, word));
+    await rig.during(rig.commands.operator.halt({ kind: 'service' }, word));
     expect(await lines(rig)).toContain('tidemark_placing_halted{scope="service"} 1');
-    await rig.during(rig.desk.operator.resume({ kind: 'service' }, word));
+    await rig.during(rig.commands.operator.resume({ kind: 'service' }, word));
     expect(await lines(rig)).toContain('tidemark_placing_halted{scope="service"} 0');
   });
 });

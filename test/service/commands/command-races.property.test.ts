@@ -46,7 +46,7 @@ describe('whatever comes first', () => {
           const number = command?.attempts.findIndex((attempt) => attempt.attemptId === attemptId);
           rig.clock.after(landMs, () => rig.land(command?.commandId ?? '', {}, number));
         };
-        void rig.desk.submit(rig.submission(placeEquity));
+        void rig.commands.submit(rig.submission(placeEquity));
         await rig.clock.advance(10 * minute);
         const states = [...rig.journal.commands.values()].map(({ state }) => state);
         expect(rig.entry.sent.length).toBeLessThanOrEqual(1);
@@ -56,7 +56,7 @@ describe('whatever comes first', () => {
         // The platform denied an order that we have seen: whichever
         // came first, a person hears of it.
         if (rig.entry.sent.length === 1)
-          expect(rig.desk.operator.halts.list().length).toBe(result.kind === 'refused' ? 1 : 0);
+          expect(rig.commands.operator.halts.list().length).toBe(result.kind === 'refused' ? 1 : 0);
       }),
       { numRuns: 150 },
     );
@@ -94,7 +94,7 @@ describe('whatever comes first', () => {
         disturb(rig, dice);
         const asked = Array.from({ length: copies }, async (_, i) => {
           await rig.clock.sleep(i * apartMs);
-          return rig.desk.submit(rig.submission(placeEquity, { idempotencyKey: 'k' }));
+          return rig.commands.submit(rig.submission(placeEquity, { idempotencyKey: 'k' }));
         });
         const results = await rig.during(Promise.all(asked));
         await rig.clock.advance(2 * minute);
@@ -116,12 +116,12 @@ describe('whatever comes first', () => {
         rig.commit(workingOrder);
         rig.entry.scripts.push({ result: answers[which] ?? accepted, answerMs });
         disturb(rig, dice);
-        void rig.desk.submit(rig.submission(replaceWorking));
+        void rig.commands.submit(rig.submission(replaceWorking));
         await rig.clock.advance(takeOverMs);
         let begun = false;
         while (!begun)
           begun = await rig.during(
-            next.desk.begin({ shard: 0, epoch: 2n }).then(
+            next.commands.begin({ shard: 0, epoch: 2n }).then(
               () => true,
               () => false,
             ),
@@ -161,7 +161,7 @@ describe('a process that ends at any moment', () => {
           return over ? never : answer;
         };
         rig.entry.scripts.push({ result: answers[which] ?? accepted });
-        void rig.desk.submit(rig.submission(placeEquity));
+        void rig.commands.submit(rig.submission(placeEquity));
         await rig.clock.advance(1_000);
         over = true;
         rig.lease.lose();

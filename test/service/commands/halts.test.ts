@@ -27,9 +27,9 @@ describe('unresolved commands', () => {
     rig.commit(workingOrder);
     await doubtful(rig, 1);
     await doubtful(rig, 2);
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
     await doubtful(rig, 3);
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: account }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: account }]);
     expect(await rig.declined(placeOf(4))).toBe('PLACING_HALTED');
     expect((await rig.send(placeOf(4, 'acct-2'))).state).toBe('accepted');
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
@@ -38,34 +38,34 @@ describe('unresolved commands', () => {
   it('halt the service at the tenth', async () => {
     const rig = await CommandRig.leading();
     for (let i = 1; i <= 9; i += 1) await doubtful(rig, i, `acct-${i}`);
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
     await doubtful(rig, 10, 'acct-10');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: service }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: service }]);
     expect(await rig.declined(placeOf(1, 'acct-11'))).toBe('PLACING_HALTED');
   });
 
   it('that become so at the same moment halt as well', async () => {
     const rig = await CommandRig.leading();
     for (let i = 0; i < 3; i += 1) rig.entry.scripts.push({ result: unknown });
-    await rig.during(Promise.all([1, 2, 3].map((qty) => rig.desk.submit(rig.submission(placeOf(qty))))));
-    expect(rig.desk.operator.halts.list()).toHaveLength(1);
+    await rig.during(Promise.all([1, 2, 3].map((qty) => rig.commands.submit(rig.submission(placeOf(qty))))));
+    expect(rig.commands.operator.halts.list()).toHaveLength(1);
   });
 
   it('that are only in flight do not halt', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(Promise.all([1, 2, 3, 4].map((qty) => rig.desk.submit(rig.submission(placeOf(qty))))));
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    await rig.during(Promise.all([1, 2, 3, 4].map((qty) => rig.commands.submit(rig.submission(placeOf(qty))))));
+    expect(rig.commands.operator.halts.list()).toEqual([]);
   });
 
   it('that a takeover finds halt too', async () => {
     const rig = await CommandRig.leading();
     for (const qty of [1, 2, 3]) {
       rig.entry.scripts.push({ result: unknown, answerMs: 60_000 });
-      void rig.desk.submit(rig.submission(placeOf(qty)));
+      void rig.commands.submit(rig.submission(placeOf(qty)));
     }
     await rig.clock.advance(100);
     const next = await CommandRig.leading({}, rig);
-    expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: account }]);
+    expect(next.commands.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: account }]);
     await rig.clock.advance(10);
     expect(rig.journal.halts).toHaveLength(1);
   });
@@ -73,13 +73,13 @@ describe('unresolved commands', () => {
   it('do not overrule a person by a restart, but by a fourth', async () => {
     const rig = await CommandRig.leading();
     for (const qty of [1, 2, 3]) await doubtful(rig, qty);
-    await rig.during(rig.desk.operator.resume(account, word));
+    await rig.during(rig.commands.operator.resume(account, word));
     await rig.clock.advance(100);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
-    expect(next.desk.operator.halts.list()).toEqual([]);
+    expect(next.commands.operator.halts.list()).toEqual([]);
     await doubtful(next, 4);
-    expect(next.desk.operator.halts.list()).toHaveLength(1);
+    expect(next.commands.operator.halts.list()).toHaveLength(1);
   });
 
   it('that settle do not end a halt: only a person does', async () => {
@@ -88,7 +88,7 @@ describe('unresolved commands', () => {
     for (const id of ids) rig.land(id);
     await rig.clock.advance(1_000);
     expect(ids.map((id) => rig.state(id))).toEqual(['applied', 'applied', 'applied']);
-    expect(rig.desk.operator.halts.list()).toHaveLength(1);
+    expect(rig.commands.operator.halts.list()).toHaveLength(1);
   });
 
   it('are not recorded as such before their halt is durable', async () => {
@@ -117,11 +117,11 @@ describe('the breaker', () => {
     });
     rig.commit(workingOrder);
     for (let qty = 1; qty <= 5; qty += 1) await rig.send(placeOf(qty));
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'rate', scope: account }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'rate', scope: account }]);
     await rig.clock.advance(60_000);
     expect(await rig.declined(placeOf(6))).toBe('PLACING_HALTED');
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
-    await rig.during(rig.desk.operator.resume(account, word));
+    await rig.during(rig.commands.operator.resume(account, word));
     expect((await rig.send(placeOf(6))).state).toBe('accepted');
   });
 });
@@ -129,14 +129,14 @@ describe('the breaker', () => {
 describe('an operator', () => {
   it('halts and resumes with a reason, on record, over a restart', async () => {
     const rig = await CommandRig.leading();
-    expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.halt(service, word))).toMatchObject({
       kind: 'done',
       halts: [{ cause: 'operator', by: 'olga' }],
     });
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
-    expect(await next.during(next.desk.operator.resume(service, word))).toEqual({ kind: 'done', halts: [] });
+    expect(await next.during(next.commands.operator.resume(service, word))).toEqual({ kind: 'done', halts: [] });
     expect((await next.send(placeEquity)).state).toBe('accepted');
     expect(rig.journal.audits.map(({ action, principal }) => [action, principal])).toEqual([
       ['halt', 'olga'],
@@ -147,19 +147,21 @@ describe('an operator', () => {
 
   it('resumes an account without touching a halt of the service', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(service, word));
-    await rig.during(rig.desk.operator.halt(account, word));
-    await rig.during(rig.desk.operator.resume(account, word));
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ scope: service }]);
+    await rig.during(rig.commands.operator.halt(service, word));
+    await rig.during(rig.commands.operator.halt(account, word));
+    await rig.during(rig.commands.operator.resume(account, word));
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ scope: service }]);
   });
 
   it('is told of every halt that is in force then, not of the one that was asked for alone', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(service, word));
-    expect(await rig.during(rig.desk.operator.halt(account, word))).toMatchObject({
+    await rig.during(rig.commands.operator.halt(service, word));
+    expect(await rig.during(rig.commands.operator.halt(account, word))).toMatchObject({
       halts: [{ scope: service }, { scope: account }],
     });
-    expect(await rig.during(rig.desk.operator.resume(account, word))).toMatchObject({ halts: [{ scope: service }] });
+    expect(await rig.during(rig.commands.operator.resume(account, word))).toMatchObject({
+      halts: [{ scope: service }],
+    });
   });
 
   it('is told when the database is away, and a halt holds all the same', async () => {
@@ -168,23 +170,23 @@ describe('an operator', () => {
       if (operation === 'raiseHalt' || operation === 'clearHalts') throw new Error('no database');
       return transact();
     };
-    expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.halt(service, word))).toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining('the halt holds in this process all the same'),
     });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
-    expect(await rig.during(rig.desk.operator.resume(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await rig.during(rig.commands.operator.resume(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   });
 
   it('sees the halts of the holder on a process that stands by', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(service, word));
+    await rig.during(rig.commands.operator.halt(service, word));
     const standby = new CommandRig({}, rig);
-    await standby.desk.start();
+    await standby.commands.start();
     await standby.clock.advance(10);
-    expect(standby.desk.operator.halts.list()).toHaveLength(1);
-    await standby.desk.drain(new AbortController().signal);
+    expect(standby.commands.operator.halts.list()).toHaveLength(1);
+    await standby.commands.drain(new AbortController().signal);
   });
 
   it('halts all processes at any of them, also at one that holds nothing, and resumes at one that holds something', async () => {
@@ -192,12 +194,12 @@ describe('an operator', () => {
     const rig = await CommandRig.leading({ shards: [1], shardOf });
     const second = await CommandRig.leading({ shards: [2], shardOf }, rig);
     const none = new CommandRig({ shardOf }, rig);
-    for (const { desk } of [rig, second, none]) await desk.start();
+    for (const { commands } of [rig, second, none]) await commands.start();
     const ofSecond = { ...placeEquity, accountId: 'acct-2' };
     const places = async () => [await rig.submit(placeEquity), await second.submit(ofSecond)].map(({ kind }) => kind);
     expect(await places()).toEqual(['journaled', 'journaled']);
 
-    expect(await rig.during(none.desk.operator.halt(service, word))).toMatchObject({
+    expect(await rig.during(none.commands.operator.halt(service, word))).toMatchObject({
       kind: 'done',
       halts: [{ by: word.by }],
     });
@@ -205,12 +207,12 @@ describe('an operator', () => {
     for (const outcome of [await rig.submit(placeEquity), await second.submit(ofSecond)])
       expect(outcome).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
 
-    expect(await none.desk.operator.resume(service, word)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
-    expect(await rig.during(second.desk.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
+    expect(await none.commands.operator.resume(service, word)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
+    expect(await rig.during(second.commands.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
     await rig.clock.advance(1_100);
     expect(await places()).toEqual(['journaled', 'journaled']);
-    expect(none.desk.operator.halts.list()).toEqual([]);
-    for (const { desk } of [rig, second, none]) await desk.drain(new AbortController().signal);
+    expect(none.commands.operator.halts.list()).toEqual([]);
+    for (const { commands } of [rig, second, none]) await commands.drain(new AbortController().signal);
   });
 
   it.each(['applied', 'rejected', 'not_sent', 'moot'] as const)(
@@ -218,7 +220,7 @@ describe('an operator', () => {
     async (outcome) => {
       const rig = await CommandRig.leading();
       const id = await doubtful(rig, 1);
-      expect(await rig.during(rig.desk.operator.settle(id, outcome, word))).toMatchObject({
+      expect(await rig.during(rig.commands.operator.settle(id, outcome, word))).toMatchObject({
         kind: 'settled',
         command: { state: outcome },
       });
@@ -226,7 +228,9 @@ describe('an operator', () => {
         kind: 'person',
         detail: { outcome, by: 'olga', reason: word.reason },
       });
-      expect(await rig.during(rig.desk.operator.settle(id, 'moot', word))).toMatchObject({ code: 'ALREADY_SETTLED' });
+      expect(await rig.during(rig.commands.operator.settle(id, 'moot', word))).toMatchObject({
+        code: 'ALREADY_SETTLED',
+      });
       expect(rig.journal.audits.at(-1)).toMatchObject({ action: 'settle', commandId: id });
     },
   );
@@ -234,16 +238,16 @@ describe('an operator', () => {
   it('who settled a place as never sent is told when it lands after all', async () => {
     const rig = await CommandRig.leading();
     const id = await doubtful(rig, 1);
-    await rig.during(rig.desk.operator.settle(id, 'not_sent', word));
+    await rig.during(rig.commands.operator.settle(id, 'not_sent', word));
     rig.land(id);
     await rig.clock.advance(10);
     expect(rig.state(id)).toBe('applied');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('settles nothing that is not there', async () => {
     const rig = await CommandRig.leading();
-    expect(await rig.during(rig.desk.operator.settle('nope', 'applied', word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.settle('nope', 'applied', word))).toMatchObject({
       code: 'COMMAND_NOT_FOUND',
     });
   });
@@ -255,8 +259,8 @@ describe('cancel-all', () => {
     for (const orderId of ['a', 'b', 'c']) rig.commit({ ...workingOrder, orderId });
     rig.commit({ ...workingOrder, orderId: 'd', status: 'filled' });
     rig.commit({ ...workingOrder, orderId: 'e', accountId: 'acct-2' });
-    await rig.during(rig.desk.operator.halt(service, word));
-    const all = () => rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all' }));
+    await rig.during(rig.commands.operator.halt(service, word));
+    const all = () => rig.during(rig.commands.cancelAll(account, { ...word, idempotencyKey: 'all' }));
     const first = await all();
     if (first.kind !== 'done') throw new Error(first.message);
     expect(first.orders.map(({ orderId, result }) => [orderId, result?.kind])).toEqual(
@@ -272,11 +276,11 @@ describe('cancel-all', () => {
 
   it('is declined as a whole where nothing may be sent', async () => {
     const idempotencyKey = 'all';
-    expect(await new CommandRig().desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({
+    expect(await new CommandRig().commands.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({
       code: 'NOT_LEADER',
     });
     const rig = await CommandRig.leading({ accounts: ['acct-2'] });
-    expect(await rig.desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({
+    expect(await rig.commands.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({
       code: 'ACCOUNT_NOT_TRADED',
     });
   });

@@ -83,7 +83,7 @@ describe('never', () => {
     rig.entry.scripts.push({ result: unknown }, { result: refused(404) });
     await rig.send(placeEquity);
     await rig.send(cancelWorking);
-    await rig.during(rig.desk.reconcile({ dryRun: false }));
+    await rig.during(rig.commands.reconcile({ dryRun: false }));
     await rig.clock.advance(hours);
     expect(rig.entry.sent.map(({ request }) => request.kind)).toEqual(['place', 'cancel']);
   });
@@ -94,7 +94,7 @@ describe('never', () => {
     const { commandId } = await rig.send(placeEquity);
     for (let i = 0; i < 100; i += 1) {
       await rig.clock.advance(1_000);
-      rig.desk.endAll();
+      rig.commands.endAll();
       rig = await CommandRig.leading({}, rig);
     }
     expect(rig.state(commandId)).toBe('unknown');

@@ -75,8 +75,8 @@ const worlds = fc.record({
 });
 type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A desk in this world, in which the same place may have been sent before. */
-async function deskIn({
+/** A process in this world, in which the same place may have been sent before. */
+async function rigIn({
   rows,
   place,
   quote,
@@ -98,9 +98,9 @@ async function deskIn({
   if (earlier !== 'none') await rig.send(place, named);
   for (const [bound, scope] of rows) {
     if (Object.keys(bound).length === 0) continue;
-    await rig.during(rig.desk.operator.changeLimits(scope, bound, word));
+    await rig.during(rig.commands.operator.changeLimits(scope, bound, word));
   }
-  if (halted) await rig.during(rig.desk.operator.halt({ kind: 'service' }, word));
+  if (halted) await rig.during(rig.commands.operator.halt({ kind: 'service' }, word));
   rig.quotes.now = quote;
   rig.probes.standingNow = standing;
   rig.probes.now = { ...rig.probes.now, ...access };
@@ -115,7 +115,7 @@ function traces(rig: CommandRig) {
     events.length,
     audits.length,
     rig.entry.sent.length,
-    rig.desk.placeBudget.allowance('acct-1').remaining,
+    rig.commands.placeBudget.allowance('acct-1').remaining,
   ];
 }
 
@@ -125,14 +125,14 @@ describe('a preview of a place', () => {
     await fc.assert(
       fc.asyncProperty(worlds, async (world) => {
         const { place: request, callerRef, supersedes } = world;
-        const rig = await deskIn(world);
+        const rig = await rigIn(world);
         const asked = {
           ...(callerRef !== undefined && { callerRef }),
           ...(supersedes !== undefined && { supersedes }),
         };
         const before = traces(rig);
         const preview = await rig.during(
-          rig.desk.preview({ ...asked, request, principal: 'desk', requestId: 'request-p' }),
+          rig.commands.preview({ ...asked, request, principal: 'desk', requestId: 'request-p' }),
         );
         expect(traces(rig)).toEqual(before);
         const said = preview.kind === 'declined' ? [preview] : preview.refusals;
@@ -163,11 +163,11 @@ describe('a preview of a place', () => {
 
   it('names all that would decline it, and not the first alone', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.changeLimits({}, { maxQuantity: '5', maxNotional: '100' }, word));
-    await rig.during(rig.desk.operator.halt({ kind: 'service' }, word));
+    await rig.during(rig.commands.operator.changeLimits({}, { maxQuantity: '5', maxNotional: '100' }, word));
+    await rig.during(rig.commands.operator.halt({ kind: 'service' }, word));
     rig.probes.now = { ...rig.probes.now, live: false };
     rig.quotes.now = { price: '191', bid: '190.9', ask: '191.1', last: '191', ageMs: 40 };
-    const preview = await rig.during(rig.desk.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
+    const preview = await rig.during(rig.commands.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
     if (preview.kind !== 'previewed') throw new Error(preview.code);
     expect(preview.refusals.map(({ code, breach }) => [code, breach?.limit])).toEqual([
       ['PLACING_HALTED', undefined],
@@ -181,9 +181,9 @@ describe('a preview of a place', () => {
 
   it('is paced by a budget of its own, since each may read a quote at the platform', async () => {
     const rig = await CommandRig.leading({ rate: { perSecond: 1, burst: 2 } });
-    const ask = () => rig.during(rig.desk.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
+    const ask = () => rig.during(rig.commands.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
     expect([(await ask()).kind, (await ask()).kind]).toEqual(['previewed', 'previewed']);
     expect(await ask()).toMatchObject({ kind: 'declined', code: 'RATE_LIMITED' });
-    expect(rig.desk.placeBudget.allowance('acct-1').remaining).toBe(2);
+    expect(rig.commands.placeBudget.allowance('acct-1').remaining).toBe(2);
   });
 });

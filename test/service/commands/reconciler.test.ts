@@ -57,7 +57,7 @@ describe('a place', () => {
   it('observed before its answer is settled before it; the answer moves its attempt and is evidence', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: unknown, answerMs: 1_000 });
-    const asked = rig.desk.submit(rig.submission(placeEquity));
+    const asked = rig.commands.submit(rig.submission(placeEquity));
     await rig.clock.advance(100);
     const [command] = [...rig.journal.commands.values()];
     const id = command?.commandId ?? '';
@@ -113,14 +113,14 @@ describe('a place', () => {
     const rig = await CommandRig.leading();
     const id = await unknownPlace(rig);
     const next = () => {
-      const probe = rig.desk.nextProbe(id);
+      const probe = rig.commands.nextProbe(id);
       return probe && [probe.by, Math.round((probe.atMs - rig.clock.nowMs()) / 50) / 20];
     };
     expect(next()).toEqual(['reference', 0.25]);
     await rig.clock.advance(3_000);
     expect(next()).toEqual(['account', 1]);
     await rig.clock.advance(10 * minute);
-    const probe = rig.desk.nextProbe(id);
+    const probe = rig.commands.nextProbe(id);
     const asked = rig.probes.asked.length;
     await rig.clock.advance((probe?.atMs ?? 0) - rig.clock.nowMs() + 10);
     expect(rig.probes.asked.length).toBe(asked + 1);
@@ -219,7 +219,7 @@ describe('presumed absent', () => {
     await rig.clock.advance(30_000);
     const { misses } = rig.command(id);
     expect(misses).toBeGreaterThan(3);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(30_000);
     expect(rig.command(id).misses).toBeGreaterThan(misses);
@@ -244,7 +244,7 @@ describe('presumed absent', () => {
     const order = rig.land(id);
     await rig.clock.advance(10);
     expect(rig.command(id)).toMatchObject({ state: 'applied', orderId: order.orderId, presumedAbsent: false });
-    expect(rig.desk.operator.halts.list()).toMatchObject([
+    expect(rig.commands.operator.halts.list()).toMatchObject([
       { cause: 'late_landing', scope: { kind: 'account', accountId: 'acct-1' } },
     ]);
     expect(await rig.declined(placePrediction)).toBe('PLACING_HALTED');
@@ -259,7 +259,7 @@ describe('a late landing', () => {
     rig.land(commandId);
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('of a command that was not sent, hours ago, whose hand-over was missed', async () => {
@@ -270,7 +270,7 @@ describe('a late landing', () => {
     rig.commit(rig.landed(commandId), { commandId, handed: false });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('is none when the order of a rejected place shows up as rejected', async () => {
@@ -280,7 +280,7 @@ describe('a late landing', () => {
     rig.land(commandId, { status: 'rejected', leavesQty: '0' });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('rejected');
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
   });
 
   it('halts before it is recorded: while the halt cannot be written, the command waits', async () => {
@@ -402,7 +402,9 @@ describe('a replace', () => {
     await rig.clock.advance(10 * minute);
     expect(rig.state(commandId)).toBe('unknown');
     expect(rig.codes(commandId).filter((code) => code === 'source_epoch_changed')).toHaveLength(1);
-    expect(await rig.during(rig.desk.operator.settle(commandId, 'applied', word))).toMatchObject({ kind: 'settled' });
+    expect(await rig.during(rig.commands.operator.settle(commandId, 'applied', word))).toMatchObject({
+      kind: 'settled',
+    });
   });
 });
 
@@ -501,8 +503,8 @@ describe('a takeover', () => {
   it('finds what was on the way unknown and what was prepared not sent, and sends neither again', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: accepted, answerMs: 60_000 }, { connect: { ms: 60_000 }, result: accepted });
-    void rig.desk.submit(rig.submission(placeEquity));
-    void rig.desk.submit(rig.submission(placePrediction));
+    void rig.commands.submit(rig.submission(placeEquity));
+    void rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(100);
     const next = await CommandRig.leading({}, rig);
     expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(['unknown', 'not_sent']);
@@ -513,7 +515,7 @@ describe('a takeover', () => {
   it('finds the order that appeared while nobody held the lane', async () => {
     const rig = await CommandRig.leading();
     const id = await unknownPlace(rig);
-    rig.desk.endAll();
+    rig.commands.endAll();
     rig.commit(rig.landed(id), { commandId: id, handed: false });
     await CommandRig.leading({}, rig);
     await rig.clock.advance(10);
@@ -524,9 +526,9 @@ describe('a takeover', () => {
     const rig = await CommandRig.leading();
     rig.commit(workingOrder);
     rig.entry.scripts.push({ result: accepted, answerMs: 60_000 });
-    void rig.desk.submit(rig.submission(replaceWorking));
+    void rig.commands.submit(rig.submission(replaceWorking));
     await rig.clock.advance(100);
-    rig.desk.endAll();
+    rig.commands.endAll();
     rig.commit({ ...workingOrder, pendingAction: 'replace' });
     rig.commit({ ...workingOrder, price: '0.5', working: { quantity: '10', price: '0.5' } });
     rig.commit({
@@ -547,7 +549,7 @@ describe('a takeover', () => {
     const id = await unknownPlace(rig);
     await CommandRig.leading({}, rig);
     const { version } = rig.command(id);
-    rig.desk.followCommitted({
+    rig.commands.followCommitted({
       number: 1n,
       lastSeq: 1n,
       rows: [],
@@ -556,7 +558,7 @@ describe('a takeover', () => {
       committedMs: 0,
       bytes: 0,
     });
-    const settled = await rig.during(rig.desk.operator.settle(id, 'rejected', word));
+    const settled = await rig.during(rig.commands.operator.settle(id, 'rejected', word));
     expect(settled).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
     expect(rig.command(id).version).toBe(version);
   });
@@ -568,11 +570,11 @@ describe('a takeover', () => {
         ...placeEquity,
         terms: { ...placeEquity.terms, qty },
       } as unknown as typeof placeEquity);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
     expect(await next.declined(placePrediction)).toBe('RATE_LIMITED');
     for (const id of rig.journal.commands.keys()) rig.commit(rig.landed(id), { commandId: id, handed: false });
-    next.desk.missedCommitted();
+    next.commands.missedCommitted();
     await rig.clock.advance(minute);
     expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(Array(4).fill('applied'));
     expect((await next.send(placePrediction)).state).toBe('accepted');
@@ -590,7 +592,9 @@ describe('the budget of probes', () => {
     await rig.during(
       Promise.all(
         Array.from({ length: 60 }, (_, i) =>
-          rig.desk.submit(rig.submission({ ...placeEquity, accountId: `acct-${i}` } as unknown as typeof placeEquity)),
+          rig.commands.submit(
+            rig.submission({ ...placeEquity, accountId: `acct-${i}` } as unknown as typeof placeEquity),
+          ),
         ),
       ),
     );
@@ -641,19 +645,19 @@ describe('reconcile', () => {
     const rig = await CommandRig.leading();
     const id = await unknownPlace(rig);
     const plan = [{ accountId: 'acct-1', stream: 'account', read: 'changes of the account', commands: [id] }];
-    const dry = await rig.during(rig.desk.reconcile({ dryRun: true }));
+    const dry = await rig.during(rig.commands.reconcile({ dryRun: true }));
     expect(dry).toMatchObject({ kind: 'done', report: { unresolved: 1, probes: 1, settled: [], plan } });
     expect(rig.probes.asked).toEqual([]);
     rig.probes.answer = () => {
       rig.land(id);
       return rig.probes.complete();
     };
-    const done = await rig.during(rig.desk.reconcile({ dryRun: false }));
+    const done = await rig.during(rig.commands.reconcile({ dryRun: false }));
     expect(done).toMatchObject({ report: { settled: [{ commandId: id, outcome: 'applied' }] } });
   });
 
   it('is declined by a process that stands by', async () => {
-    expect(await new CommandRig().desk.reconcile({ dryRun: true })).toMatchObject({
+    expect(await new CommandRig().commands.reconcile({ dryRun: true })).toMatchObject({
       kind: 'declined',
       code: 'NOT_LEADER',
     });

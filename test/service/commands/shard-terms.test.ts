@@ -27,7 +27,7 @@ const holding = (...shards: number[]) => CommandRig.leading({ shards, shardOf })
 
 /** A second process, which holds these shards instead of the first one. */
 function beside(rig: CommandRig, ...shards: number[]) {
-  for (const shard of shards) rig.desk.end(shard);
+  for (const shard of shards) rig.commands.end(shard);
   return CommandRig.leading({ shards, shardOf }, rig);
 }
 
@@ -40,12 +40,12 @@ describe('a shard', () => {
   it('that is not held declines, and still answers a key that is known', async () => {
     const rig = await holding(1, 2);
     const submission = rig.submission(of('acct-2', placeEquity));
-    const first = await rig.during(rig.desk.submit(submission));
-    rig.desk.end(2);
+    const first = await rig.during(rig.commands.submit(submission));
+    rig.commands.end(2);
     expect(await rig.declined(of('acct-2', placeEquity))).toBe('NOT_LEADER');
     expect(await rig.declined(of('acct-3', placeEquity)), 'never held').toBe('NOT_LEADER');
     expect((await rig.send(of('acct-1', placeEquity))).state).toBe('accepted');
-    const again = await rig.during(rig.desk.submit(submission));
+    const again = await rig.during(rig.commands.submit(submission));
     if (first.kind !== 'journaled') throw new Error(first.code);
     expect(again).toMatchObject({ replayed: true, command: { commandId: first.command.commandId } });
   });
@@ -53,7 +53,7 @@ describe('a shard', () => {
   it('that is lost while a command is in hand keeps its answer as evidence, and the others go on', async () => {
     const rig = await holding(1, 2);
     rig.entry.scripts.push({ result: accepted, answerMs: 1_000 });
-    const asked = rig.desk.submit(rig.submission(of('acct-2', placeEquity)));
+    const asked = rig.commands.submit(rig.submission(of('acct-2', placeEquity)));
     await rig.clock.advance(100);
     const next = await beside(rig, 2);
     next.probes.answer = () => failedLook('x');
@@ -62,16 +62,16 @@ describe('a shard', () => {
     const commandId = result.kind === 'journaled' ? result.command.commandId : '';
     expect(rig.state(commandId)).toBe('unknown');
     expect(rig.codes(commandId)).toEqual(expect.arrayContaining(['taken_over', 'accepted']));
-    expect([rig.desk.status().unresolved, next.desk.status().unresolved]).toEqual([0, 1]);
+    expect([rig.commands.status().unresolved, next.commands.status().unresolved]).toEqual([0, 1]);
   });
 
   it('that is given away takes nothing new, and is quiet once what is in hand has ended', async () => {
     const rig = await holding(1, 2);
     rig.entry.scripts.push({ result: atCapacity, answerMs: 2_000 });
-    const asked = rig.desk.submit(rig.submission(of('acct-2', placePrediction)));
+    const asked = rig.commands.submit(rig.submission(of('acct-2', placePrediction)));
     await rig.clock.advance(50);
     let quiet = false;
-    const quiesced = rig.desk.quiesce(2, never).then(() => {
+    const quiesced = rig.commands.quiesce(2, never).then(() => {
       quiet = true;
     });
     expect(await rig.declined(of('acct-2', placeEquity))).toBe('NOT_LEADER');
@@ -91,9 +91,9 @@ describe('a shard', () => {
       if (operation === 'readOrder') await rig.clock.sleep(500);
       return transact();
     };
-    const asked = rig.desk.submit(rig.submission(of('acct-2', cancelWorking)));
+    const asked = rig.commands.submit(rig.submission(of('acct-2', cancelWorking)));
     await rig.clock.advance(50);
-    await rig.desk.quiesce(2, never);
+    await rig.commands.quiesce(2, never);
     expect(await rig.during(asked)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
     expect(rig.journal.commands.size).toBe(0);
   });
@@ -101,11 +101,11 @@ describe('a shard', () => {
   it('that is given away is waited for no longer than until the signal', async () => {
     const rig = await holding(2);
     rig.entry.scripts.push({ result: accepted, answerMs: 60_000 });
-    void rig.desk.submit(rig.submission(of('acct-2', placeEquity)));
+    void rig.commands.submit(rig.submission(of('acct-2', placeEquity)));
     await rig.clock.advance(50);
     const enough = new AbortController();
     rig.clock.after(1_000, () => enough.abort());
-    await rig.during(rig.desk.quiesce(2, enough.signal));
+    await rig.during(rig.commands.quiesce(2, enough.signal));
     expect(rig.clock.monotonicMs()).toBeLessThan(2_000);
   });
 
@@ -116,11 +116,11 @@ describe('a shard', () => {
       if (operation === 'takeOver') await rig.clock.sleep(500);
       return transact();
     };
-    const begun = rig.desk.begin({ shard: 1, epoch: 1n });
+    const begun = rig.commands.begin({ shard: 1, epoch: 1n });
     await rig.clock.advance(100);
-    rig.desk.end(1);
+    rig.commands.end(1);
     await rig.during(begun);
-    expect(rig.desk.status().leading).toBe(false);
+    expect(rig.commands.status().leading).toBe(false);
     expect(await rig.declined(of('acct-1', placeEquity))).toBe('NOT_LEADER');
   });
 
@@ -130,16 +130,16 @@ describe('a shard', () => {
       if (operation === 'takeOver') throw new Error('no database');
       return transact();
     };
-    await expect(rig.desk.begin({ shard: 1, epoch: 1n })).rejects.toThrow('no database');
-    expect(rig.desk.status().leading).toBe(false);
+    await expect(rig.commands.begin({ shard: 1, epoch: 1n })).rejects.toThrow('no database');
+    expect(rig.commands.status().leading).toBe(false);
   });
 
   it('that comes back with what was left follows it on', async () => {
     const rig = await holding(1, 2);
     const commandId = await unknownPlace(rig, 'acct-2');
-    rig.desk.end(2);
-    expect(rig.desk.status().unresolved).toBe(0);
-    await rig.during(rig.desk.begin({ shard: 2, epoch: 2n }));
+    rig.commands.end(2);
+    expect(rig.commands.status().unresolved).toBe(0);
+    await rig.during(rig.commands.begin({ shard: 2, epoch: 2n }));
     rig.land(commandId, { accountId: 'acct-2' });
     await rig.clock.advance(100);
     expect(rig.state(commandId)).toBe('applied');
@@ -155,26 +155,28 @@ describe('a shard that is gone', () => {
       if (operation === 'open') await rig.clock.sleep(500);
       return result;
     };
-    const asked = rig.desk.submit(rig.submission(of('acct-2', placePrediction)));
+    const asked = rig.commands.submit(rig.submission(of('acct-2', placePrediction)));
     await rig.clock.advance(100);
-    rig.desk.end(2);
+    rig.commands.end(2);
     const answer = await rig.during(asked);
     expect(answer).toMatchObject({ kind: 'journaled', command: { state: 'open' } });
     await rig.clock.advance(60_000);
     const opened = answer.kind === 'journaled' ? answer.command.commandId : '';
-    const { books } = rig.desk as unknown as { books: CommandBooks };
+    const { books } = rig.commands as unknown as { books: CommandBooks };
     expect([books.get(left), books.get(opened), books.watched, books.count]).toEqual([undefined, undefined, 0, 1]);
-    expect(rig.desk.status()).toMatchObject({ unresolved: 0 });
+    expect(rig.commands.status()).toMatchObject({ unresolved: 0 });
   });
 });
 
 describe('a command by its id', () => {
-  it('is waited for, asked about and settled at the desk of its shard', async () => {
+  it('is waited for, asked about and settled in the term of its shard', async () => {
     const rig = await holding(1, 2);
     const commandId = await unknownPlace(rig, 'acct-2');
-    expect(rig.desk.nextProbe(commandId)).toMatchObject({ by: 'reference' });
-    const waited = rig.desk.wait(commandId, 10_000);
-    expect(await rig.during(rig.desk.operator.settle(commandId, 'rejected', word))).toMatchObject({ kind: 'settled' });
+    expect(rig.commands.nextProbe(commandId)).toMatchObject({ by: 'reference' });
+    const waited = rig.commands.wait(commandId, 10_000);
+    expect(await rig.during(rig.commands.operator.settle(commandId, 'rejected', word))).toMatchObject({
+      kind: 'settled',
+    });
     expect(await rig.during(waited)).toMatchObject({ state: 'rejected' });
   });
 
@@ -182,9 +184,9 @@ describe('a command by its id', () => {
     const rig = await holding(1, 2);
     const commandId = await unknownPlace(rig, 'acct-2');
     const next = await beside(rig, 2);
-    expect(rig.desk.nextProbe(commandId)).toBeUndefined();
-    const waited = rig.desk.wait(commandId, 10_000);
-    const settle = (by: CommandRig) => rig.during(by.desk.operator.settle(commandId, 'rejected', word));
+    expect(rig.commands.nextProbe(commandId)).toBeUndefined();
+    const waited = rig.commands.wait(commandId, 10_000);
+    const settle = (by: CommandRig) => rig.during(by.commands.operator.settle(commandId, 'rejected', word));
     expect(await settle(rig)).toMatchObject({
       code: 'NOT_LEADER',
       message: 'the command is of shard 2: ask its holder',
@@ -206,7 +208,7 @@ describe('a command by its id', () => {
 describe('a request for many accounts', () => {
   const everything = { kind: 'service', accountIds: ['acct-1', 'acct-2', 'acct-3'] } as const;
   const cancel = (rig: CommandRig, accountIds: readonly string[] = everything.accountIds) =>
-    rig.during(rig.desk.cancelAll({ kind: 'service', accountIds }, { ...word, idempotencyKey: 'all' }));
+    rig.during(rig.commands.cancelAll({ kind: 'service', accountIds }, { ...word, idempotencyKey: 'all' }));
 
   async function withOrders(...shards: number[]) {
     const rig = await holding(...shards);
@@ -252,7 +254,7 @@ describe('a request for many accounts', () => {
 
   it('is declined as a whole where no shard of it is held', async () => {
     const rig = await withOrders(4);
-    rig.desk.end(4);
+    rig.commands.end(4);
     expect(await cancel(rig)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
   });
 
@@ -272,14 +274,14 @@ describe('a request for many accounts', () => {
   it('arms the timers of the shards that are held, and fires them', async () => {
     const rig = await withOrders(1, 2);
     const asked = { principal: 'desk', afterMs: 30_000, requestId: 'request-1' };
-    const armed = await rig.during(rig.desk.cancelAfter({ ...asked, accountIds: ['acct-1', 'acct-2', 'acct-3'] }));
+    const armed = await rig.during(rig.commands.cancelAfter({ ...asked, accountIds: ['acct-1', 'acct-2', 'acct-3'] }));
     const firesAtMs = rig.clock.nowMs() + 30_000;
     expect(armed).toMatchObject({ kind: 'done', accountIds: ['acct-1', 'acct-2'], firesAtMs });
     expect(armed).toMatchObject({ declined: [{ accountId: 'acct-3', code: 'NOT_LEADER' }] });
     const shown = async (state: string) =>
       (await rig.metrics.commands.cancelTimers.get()).values.find(({ labels }) => labels.state === state)?.value;
     expect(await shown('armed')).toBe(2);
-    rig.desk.end(2);
+    rig.commands.end(2);
     expect(await shown('armed')).toBe(1);
     await rig.clock.advance(40_000);
     expect(rig.entry.sent.map(({ request }) => request.accountId)).toEqual(['acct-1']);
@@ -289,7 +291,7 @@ describe('a request for many accounts', () => {
   it('arms no timer where one of the accounts may have none', async () => {
     const rig = await CommandRig.leading({ shards: [1, 2], shardOf, accounts: ['acct-1'] });
     const asked = { principal: 'desk', afterMs: 30_000, requestId: 'request-1', accountIds: ['acct-1', 'acct-2'] };
-    expect(await rig.during(rig.desk.cancelAfter(asked))).toMatchObject({
+    expect(await rig.during(rig.commands.cancelAfter(asked))).toMatchObject({
       kind: 'declined',
       code: 'ACCOUNT_NOT_TRADED',
     });
@@ -299,10 +301,10 @@ describe('a request for many accounts', () => {
   it('reconciles what the process follows', async () => {
     const rig = await holding(1, 2);
     const ids = [await unknownPlace(rig, 'acct-1'), await unknownPlace(rig, 'acct-2')];
-    const report = await rig.during(rig.desk.reconcile({ dryRun: true }));
+    const report = await rig.during(rig.commands.reconcile({ dryRun: true }));
     expect(report).toMatchObject({ kind: 'done', report: { unresolved: 2, probes: 2 } });
     if (report.kind === 'done') expect(report.report.plan.flatMap(({ commands }) => commands)).toEqual(ids);
-    const ofOne = (accountId: string) => rig.during(rig.desk.reconcile({ accountId, dryRun: true }));
+    const ofOne = (accountId: string) => rig.during(rig.commands.reconcile({ accountId, dryRun: true }));
     expect(await ofOne('acct-2')).toMatchObject({ report: { unresolved: 1 } });
     expect(await ofOne('acct-3')).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
   });
@@ -312,9 +314,9 @@ describe('what there is once', () => {
   it('is the number of unknown commands that halts the service', async () => {
     const rig = await CommandRig.leading({ shards: [1, 2, 3], shardOf, haltAt: { account: 10, service: 3 } });
     for (const accountId of ['acct-1', 'acct-2']) await unknownPlace(rig, accountId);
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
     await unknownPlace(rig, 'acct-3');
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ scope: { kind: 'service' }, cause: 'unresolved' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ scope: { kind: 'service' }, cause: 'unresolved' }]);
     expect(await rig.declined(of('acct-1', placePrediction))).toBe('PLACING_HALTED');
   });
 
@@ -322,14 +324,14 @@ describe('what there is once', () => {
     const rig = await holding(1, 2);
     for (const accountId of ['acct-1', 'acct-2']) await unknownPlace(rig, accountId);
     await rig.clock.advance(6_000);
-    expect(rig.desk.status()).toMatchObject({ leading: true, unresolved: 2 });
+    expect(rig.commands.status()).toMatchObject({ leading: true, unresolved: 2 });
     const unresolved = async () =>
       (await rig.metrics.commands.unresolved.get()).values.find(({ labels }) => labels.kind === 'place')?.value;
     expect(await unresolved()).toBe(2);
-    rig.desk.end(1);
+    rig.commands.end(1);
     await rig.clock.advance(6_000);
     expect(await unresolved()).toBe(1);
-    rig.desk.end(2);
+    rig.commands.end(2);
     expect(await unresolved()).toBe(0);
   });
 

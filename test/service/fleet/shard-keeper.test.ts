@@ -43,7 +43,7 @@ function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } =
         expect: () => undefined,
         begin: async ({ shard }: HeldShard) => {
           await commands.begin?.();
-          acts.push(`desk ${shard}`);
+          acts.push(`commands ${shard}`);
         },
         quiesce: async (shard: number) => void acts.push(`quiesce ${shard}`),
         end: (shard: number) => void acts.push(`end ${shard}`),
@@ -96,7 +96,7 @@ describe('the keeper of the shards', () => {
     const { begin, held, acts, keeper, clock } = rig();
     await begin();
     expect(held.shards).toEqual([0, 1, 2, 3]);
-    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'desk 0', 'desk 1', 'desk 2', 'desk 3']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'commands 0', 'commands 1', 'commands 2', 'commands 3']);
     void keeper.end();
     await clock.advance(1);
     expect(held.size).toBe(0);
@@ -119,11 +119,11 @@ describe('the keeper of the shards', () => {
       'end 1',
       'end 2',
       'end 2',
-      'desk 1',
+      'commands 1',
     ]);
     expect(held.has(2)).toBe(false);
     await clock.advance(2_000);
-    expect(acts.filter((act) => /^desk [12]/.test(act))).toEqual(['desk 1']);
+    expect(acts.filter((act) => /^commands [12]/.test(act))).toEqual(['commands 1']);
   });
 
   it('gives one shard every 5 s to a process that came, and frees it only when all of it is on Kafka', async () => {
@@ -260,7 +260,7 @@ describe('the keeper of the shards', () => {
     await clock.advance(600);
     expect(fleet.of(0)).toEqual([0, 1, 2, 3]);
     expect(held.shards).toEqual([0, 1, 2, 3]);
-    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'desk 3']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'commands 3']);
     expect(await counted()).toEqual({ taken: 5, kept: 1 });
   });
 
@@ -303,7 +303,7 @@ describe('the keeper of the shards', () => {
     await clock.advance(1_200);
     expect(held.shards).toEqual([0, 1, 2, 3]);
     expect(held.get(2)?.epoch).toBe(fleet.assignments[2]?.epoch);
-    expect(acts).toContain('desk 2');
+    expect(acts).toContain('commands 2');
   });
 
   it('works on no shard that it took while the database lacks what Kafka has', async () => {
@@ -418,7 +418,7 @@ describe('the keeper of the shards', () => {
     assignment.lane = 0;
     await clock.advance(600);
     expect(held.shards).toEqual([0, 1, 2, 3]);
-    expect(acts.at(-1)).toBe('desk 0');
+    expect(acts.at(-1)).toBe('commands 0');
     expect(await counted()).toEqual({ taken: 5, lost: 1 });
   });
 
@@ -446,7 +446,7 @@ describe('the keeper of the shards', () => {
     await begin();
     expect(acts).toEqual(['fence', 'follow 0,1,2,3']);
     await clock.advance(600);
-    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'desk 1', 'desk 2', 'desk 3', 'desk 0']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'commands 1', 'commands 2', 'commands 3', 'commands 0']);
   });
 
   it('keeps what it holds while the database is away', async () => {

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { ask, startRest } from '../../support/rest/rest-rig.ts';
 
-/** A desk that answers with the request that it got. */
-async function startDesk(): Promise<string> {
-  const desk = createServer((request, response) => {
+/** The server of "Break it": it answers with the request that it got. */
+async function startBreakIt(): Promise<string> {
+  const breakIt = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => {
       body += chunk;
@@ -15,12 +15,12 @@ async function startDesk(): Promise<string> {
       response.end(JSON.stringify({ method: request.method, url: request.url, body }));
     });
   });
-  await new Promise<void>((resolve) => desk.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => breakIt.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
-    desk.closeAllConnections();
-    desk.close();
+    breakIt.closeAllConnections();
+    breakIt.close();
   });
-  return `http://127.0.0.1:${(desk.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${(breakIt.address() as AddressInfo).port}`;
 }
 
 async function startDemo(demoUrl?: string): Promise<string> {
@@ -31,8 +31,8 @@ async function startDemo(demoUrl?: string): Promise<string> {
 
 const json = { 'content-type': 'application/json' };
 
-it('in the demo the service passes the requests of the page on to the desk, and the answers back', async () => {
-  const address = await startDemo(await startDesk());
+it('in the demo the service passes the requests of the page on to "Break it", and the answers back', async () => {
+  const address = await startDemo(await startBreakIt());
   const read = await ask(`${address}/console/demo`);
   expect([read.status, read.body]).toEqual([200, { method: 'GET', url: '/', body: '' }]);
   const pressed = await ask(`${address}/console/demo/breaks`, {
@@ -45,14 +45,14 @@ it('in the demo the service passes the requests of the page on to the desk, and 
 });
 
 it('a page of another site presses no button', async () => {
-  const address = await startDemo(await startDesk());
+  const address = await startDemo(await startBreakIt());
   const headers = { ...json, 'sec-fetch-site': 'cross-site' };
   const refused = await ask(`${address}/console/demo/breaks`, { method: 'POST', headers, body: '{"fault":"cut"}' });
   expect([refused.status, refused.body['code']]).toEqual([403, 'CROSS_SITE_REQUEST']);
 });
 
-it('only the desk is reached, by names of one word', async () => {
-  const address = await startDemo(await startDesk());
+it('only "Break it" is reached, by names of one word', async () => {
+  const address = await startDemo(await startBreakIt());
   for (const action of ['..%2fstop', 'a%2fb', 'Stop', 'a?b=http://x', '%40x'])
     expect([
       action,
@@ -60,7 +60,7 @@ it('only the desk is reached, by names of one word', async () => {
     ]).toEqual([action, action === 'a?b=http://x' ? '/a' : undefined]);
 });
 
-it('a desk that is gone is 503, with a sentence for the page', async () => {
+it('a "Break it" that is gone is 503, with a sentence for the page', async () => {
   const address = await startDemo('http://127.0.0.1:9');
   const answer = await ask(`${address}/console/demo`);
   expect([answer.status, answer.body['code']]).toEqual([503, 'DEMO_AWAY']);

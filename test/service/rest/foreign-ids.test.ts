@@ -53,7 +53,7 @@ function idsTaken({ params, query, body }: Route): readonly string[] {
   return [...new Set([...Object.keys(params ?? {}), ...inside])].filter((name) => !ofNoThing.includes(name));
 }
 
-/** Calls of the desk as REST makes them; the virtual clock goes on while one is under way. */
+/** Calls of the commands as REST makes them; the virtual clock goes on while one is under way. */
 function inVirtualTime<T extends object>(rig: CommandRig, part: T): T {
   return new Proxy(part, {
     get: (target, name) => {
@@ -71,7 +71,7 @@ function inVirtualTime<T extends object>(rig: CommandRig, part: T): T {
 type Things = Readonly<Record<'orderId' | 'commandId' | 'supersedes' | 'approvalId' | 'jobId' | 'rowId', string>>;
 
 /**
- * A desk behind REST that knows, of either account, an order, a place that is
+ * Commands behind REST that know, of either account, an order, a place that is
  * presumed absent and an approval that waits.
  */
 async function startBoth() {
@@ -91,7 +91,7 @@ async function startBoth() {
         state: JSON.stringify(known),
       });
     }
-    const asked = await rig.during(rig.desk.operator.resume({ kind: 'account', accountId }, word));
+    const asked = await rig.during(rig.commands.operator.resume({ kind: 'account', accountId }, word));
     if (asked.kind !== 'requested') throw new Error('no approval waits');
     const placed: string[] = [];
     for (const place of [placeEquity, placePrediction]) {
@@ -118,7 +118,7 @@ async function startBoth() {
     jobId: id,
     filter: { accountId },
   }));
-  const ports = { reads, commandReads: reads, quarantine, commands: inVirtualTime(rig, rig.desk) };
+  const ports = { reads, commandReads: reads, quarantine, commands: inVirtualTime(rig, rig.commands) };
   return { rig, known, rest: await startRest({ auth, ports }) };
 }
 

@@ -8,7 +8,7 @@ import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
 import { RestServer } from '../../../src/service/rest/rest-server.ts';
 import { streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
 import { ScriptedCommands, sampleCommand } from '../../support/commands/scripted-commands.ts';
-import { MemoryFleetDesk } from '../../support/orders/memory-fleet-actions.ts';
+import { MemoryFleetActions } from '../../support/orders/memory-fleet-actions.ts';
 import { MemoryQuarantine } from '../../support/orders/memory-quarantine.ts';
 import { MemoryReads } from '../../support/orders/memory-reads.ts';
 import { MemoryRepairs } from '../../support/orders/memory-repairs.ts';
@@ -42,7 +42,7 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
       ...{
         service: new MemoryService(),
         quarantine: new MemoryQuarantine(),
-        fleet: new MemoryFleetDesk(),
+        fleet: new MemoryFleetActions(),
         repairs: new MemoryRepairs(),
       },
       accountStates: () => undefined,

@@ -9,11 +9,11 @@ function optionsOf(env: Record<string, string>) {
   return commandOptions(loaded.config);
 }
 
-it('without any setting commands are off, only simulated accounts may be traded, and the rest is as the desk has it', () => {
+it('without any setting commands are off, only simulated accounts may be traded, and the rest is as `commandDefaults` has it', () => {
   expect(optionsOf({})).toEqual({ ...commandDefaults, enabled: false, accounts: [] });
 });
 
-it('every setting of commands reaches the desk', () => {
+it('every setting of commands reaches their service', () => {
   const options = optionsOf({
     TIDEMARK_COMMANDS: 'on',
     TIDEMARK_COMMAND_ACCOUNTS: 'A-1,A-2',

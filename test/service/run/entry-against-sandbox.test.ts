@@ -12,7 +12,7 @@ import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
-import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/commands/order-entry.ts';
+import { enrolled, limitOrder, orderClient, predictionOrder } from '../../support/commands/order-entry.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { eventually } from '../../support/runs/poll.ts';
@@ -22,9 +22,9 @@ import { silentLog } from '../../support/runs/silent-log.ts';
  * Order entry and probes as `serve` joins them, over connectors
  * that follow the sandbox on real sockets.
  */
-async function tradingDesk() {
-  const desk = await orderDesk();
-  const { platform, staging, stream, stagingStream, clientId, clientSecret } = desk.at;
+async function tradingClient() {
+  const client = await orderClient();
+  const { platform, staging, stream, stagingStream, clientId, clientSecret } = client.at;
   const deps = platformDeps(platform, { clientId, clientSecret });
   const { tokens } = deps;
   const sink = new ReducingSink(systemClock);
@@ -63,7 +63,7 @@ async function tradingDesk() {
   const { signal } = new AbortController();
   const send = (request: CommandRequest, attemptId: string) =>
     entry.send(request, attemptId, { mayWrite: async () => true, mayStillWrite: () => true, signal });
-  return { desk, send, accounts, sink, signal };
+  return { client, send, accounts, sink, signal };
 }
 
 const { accountId: _account, ...equity } = limitOrder;
@@ -75,7 +75,7 @@ const places = [
 
 describe('order entry and probes against the sandbox', () => {
   it('place, replace and cancel, and every order that an answer shows is known by then', async () => {
-    const { desk, send, accounts, sink, signal } = await tradingDesk();
+    const { client, send, accounts, sink, signal } = await tradingClient();
     const [equityPlace, forecastPlace] = places;
     expect(await send(equityPlace, 'tm-a')).toMatchObject({
       kind: 'accepted',
@@ -86,7 +86,7 @@ describe('order entry and probes against the sandbox', () => {
     const orderId = placed.kind === 'accepted' ? String(placed.answer['orderId']) : '';
     expect(sink.heads.get(orderKey('prediction', orderId))?.order.clientOrderRef).toBe('tm-p');
 
-    await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
+    await eventually(async () => expect((await client.order('prediction', orderId)).state).toBe('new'));
     const change = {
       kind: 'replace',
       stream: 'prediction',
@@ -98,7 +98,7 @@ describe('order entry and probes against the sandbox', () => {
       kind: 'accepted',
       answer: { orderId, pendingAction: 'replace' },
     });
-    await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
+    await eventually(async () => expect((await client.order('prediction', orderId)).pendingAction).toBe('none'));
     const look = await accounts.account('account', enrolled)?.lookFor('tm-a', signal);
     const [ordId = ''] = look?.complete ? look.shown : [];
     for (const cancel of [
@@ -109,20 +109,20 @@ describe('order entry and probes against the sandbox', () => {
         kind: 'accepted',
         answer: { [cancel.stream === 'account' ? 'ordId' : 'orderId']: cancel.orderId },
       });
-    const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted');
+    const accepted = (await client.decisions()).filter((line) => line.decision === 'accepted');
     expect(accepted).toHaveLength(5);
   });
 
   it.each(places)(
     'tell of a 504 on $stream orders nothing, and a probe then whether it had landed',
     async (request) => {
-      const { desk, send, accounts, sink, signal } = await tradingDesk();
+      const { client, send, accounts, sink, signal } = await tradingClient();
       const account = accounts.account(request.stream, enrolled);
       for (const [applied, attemptId] of [
         ['yes', 'tm-landed'],
         ['no', 'tm-lost'],
       ] as const) {
-        await desk.fault({ fault: 'outcome_unknown', applied, delayMs: 0, times: 1 });
+        await client.fault({ fault: 'outcome_unknown', applied, delayMs: 0, times: 1 });
         expect(await send(request, attemptId)).toMatchObject({ kind: 'unknown' });
         const landed = applied === 'yes';
         const look = await account?.lookFor(attemptId, signal);

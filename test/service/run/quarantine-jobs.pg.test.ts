@@ -29,23 +29,23 @@ const lost: AccountLook = {
 };
 
 /**
- * A database with rows in quarantine, the desk of REST over it,
- * and processes that may hold its lane.
+ * A database with rows in quarantine, the quarantine as REST has it, and processes that may hold
+ * its lane.
  */
 async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
   const rig = await storeRig();
   const put = (number: number, some: readonly Partial<QuarantineRow>[]) =>
     rig.store.applyBatch(batch(rig.epoch, number, [], { quarantine: some.map((row) => quarantined(row)) }));
   expect((await put(1, rows)).kind).toBe('committed');
-  const desk = new PostgresQuarantine({ ...rig.deps, readPool: rig.pool });
+  const quarantine = new PostgresQuarantine({ ...rig.deps, readPool: rig.pool });
   const open = async (action: QuarantineAction, filter: QuarantineFilter = {}, scope = everything) => {
     const jobId = systemRandom.uuid();
-    expect(await desk.openJob(scope, { jobId, action, filter, ...word })).toBe(true);
+    expect(await quarantine.openJob(scope, { jobId, action, filter, ...word })).toBe(true);
     return jobId;
   };
-  const left = async () => (await desk.list(everything, {}, undefined, 100)).items.map(({ id }) => Number(id));
+  const left = async () => (await quarantine.list(everything, {}, undefined, 100)).items.map(({ id }) => Number(id));
   const progress = async (jobId: string) => {
-    const job = await desk.findJob(everything, jobId);
+    const job = await quarantine.findJob(everything, jobId);
     return (
       job && {
         total: job.total,
@@ -79,7 +79,7 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
     rig.rows<{ action: string }>(
       'select action, principal, account_id, request_id, reason, detail from audit_log order by id',
     );
-  return Object.assign(rig, { desk, put, open, left, progress, holder, trail });
+  return Object.assign(rig, { quarantine, put, open, left, progress, holder, trail });
 }
 
 const ofA = (orderId: string, over: Partial<QuarantineRow> = {}) => ({ accountId: 'A', orderId, ...over });
@@ -88,7 +88,7 @@ it('a job of named rows has those of them that are in its scope and have not bee
   await using rig = await rigWith([ofA('o-1'), ofA('o-2'), ofA('o-3'), { accountId: 'B', orderId: 'o-4' }]);
   const [one = 0, two = 0, three = 0, ofB = 0] = await rig.left();
   const rowIds = [one, two, ofB, 999_999].map(String);
-  expect(await rig.desk.measureJob(everything, 'discard', { rowIds })).toEqual({ total: 3, nameless: 0 });
+  expect(await rig.quarantine.measureJob(everything, 'discard', { rowIds })).toEqual({ total: 3, nameless: 0 });
   const onlyA = { kind: 'accounts', accountIds: ['A'] } as const;
   const jobId = await rig.open('discard', { rowIds }, onlyA);
   const process = rig.holder(async () => lookShows());
@@ -97,7 +97,7 @@ it('a job of named rows has those of them that are in its scope and have not bee
     [three, ofB],
     expect.objectContaining({ total: 2, done: 2, over: true }),
   ]);
-  expect((await rig.desk.findJob(everything, jobId))?.filter).toEqual({ rowIds });
+  expect((await rig.quarantine.findJob(everything, jobId))?.filter).toEqual({ rowIds });
 });
 
 it('a retry reads each order once, deals with its rows, and fails for those that name no order', async () => {
@@ -109,14 +109,17 @@ it('a retry reads each order once, deals with its rows, and fails for those that
     {},
     ofA('o-2', { reason: 'poison' }),
   ]);
-  expect(await rig.desk.measureJob(everything, 'retry', { reason: 'not_json' })).toEqual({ total: 5, nameless: 2 });
+  expect(await rig.quarantine.measureJob(everything, 'retry', { reason: 'not_json' })).toEqual({
+    total: 5,
+    nameless: 2,
+  });
   const jobId = await rig.open('retry', { reason: 'not_json' });
   expect(await rig.progress(jobId)).toEqual({ total: 5, done: 0, failed: 2, withdrawn: 0, over: false });
   const one = rig.holder(async (orderId) => lookShows(...(orderId === 'gone' ? [] : [orderId])));
   await one.round.run(live);
   expect(one.looks).toEqual(['o-1', 'gone']);
   expect(await rig.progress(jobId)).toEqual({ total: 5, done: 2, failed: 3, withdrawn: 0, over: true });
-  expect((await rig.desk.findJob(everything, jobId))?.failures).toEqual([
+  expect((await rig.quarantine.findJob(everything, jobId))?.failures).toEqual([
     { detail: 'it names no order: check it and discard it, or read its account whole', rows: 2 },
     { detail: 'the platform does not show the order any more', rows: 1 },
   ]);
@@ -147,10 +150,10 @@ it('a retry fails when what was read is quarantined again, not because of an old
 
   // The same for one row that a person asks for.
   const retried = rig.holder(async (orderId) => lookShows(orderId));
-  await rig.desk.retry(everything, '1', word);
-  await rig.desk.retry(everything, '1', word);
+  await rig.quarantine.retry(everything, '1', word);
+  await rig.quarantine.retry(everything, '1', word);
   await retried.worker.start();
-  await eventually(async () => expect((await rig.desk.find(everything, '1'))?.retry?.outcome).toBe('done'));
+  await eventually(async () => expect((await rig.quarantine.find(everything, '1'))?.retry?.outcome).toBe('done'));
   await retried.worker.drain();
   expect(await rig.rows('select count(*)::int as requests from repair_requests where job_id is null')).toEqual([
     { requests: 1 },
@@ -228,39 +231,40 @@ it('a cancelled job leaves its open rows in quarantine, also the one that is bei
   await using rig = await rigWith([ofA('o-1'), ofA('o-2')]);
   const jobId = await rig.open('retry');
   const one = rig.holder(async (orderId) => {
-    await rig.desk.cancelJob(everything, jobId, { ...word, by: 'another' });
+    await rig.quarantine.cancelJob(everything, jobId, { ...word, by: 'another' });
     return lookShows(orderId);
   });
   await one.round.run(live);
   expect(await rig.progress(jobId)).toEqual({ total: 2, done: 0, failed: 0, withdrawn: 2, over: true });
   expect(await rig.left()).toEqual([1, 2]);
-  await rig.desk.cancelJob(everything, jobId, word);
-  expect((await rig.desk.findJob(everything, jobId))?.cancelledBy).toBe('another');
+  await rig.quarantine.cancelJob(everything, jobId, word);
+  expect((await rig.quarantine.findJob(everything, jobId))?.cancelledBy).toBe('another');
   expect((await rig.trail()).map(({ action }) => action)).toEqual(['quarantine_job', 'quarantine_job_cancel']);
 });
 
 it('a token of some accounts has their rows and jobs only; a row without an account needs one of every account', async () => {
   const some: AccountScope = { kind: 'accounts', accountIds: ['A'] };
   await using rig = await rigWith([ofA('o-1'), { accountId: 'B', orderId: 'o-2' }, {}]);
-  const idsOf = async (scope: AccountScope) => (await rig.desk.list(scope, {}, undefined, 9)).items.map(({ id }) => id);
+  const idsOf = async (scope: AccountScope) =>
+    (await rig.quarantine.list(scope, {}, undefined, 9)).items.map(({ id }) => id);
   expect([await idsOf(everything), await idsOf(some)]).toEqual([['1', '2', '3'], ['1']]);
   for (const id of ['2', '3']) {
-    expect(await rig.desk.find(some, id)).toBeUndefined();
-    expect(await rig.desk.discard(some, id, word)).toBe(false);
-    await rig.desk.retry(some, id, word);
+    expect(await rig.quarantine.find(some, id)).toBeUndefined();
+    expect(await rig.quarantine.discard(some, id, word)).toBe(false);
+    await rig.quarantine.retry(some, id, word);
   }
   expect(await rig.rows('select from repair_requests')).toEqual([]);
   const all = await rig.open('discard');
-  expect(await rig.desk.findJob(some, all)).toBeUndefined();
-  await rig.desk.cancelJob(some, all, word);
+  expect(await rig.quarantine.findJob(some, all)).toBeUndefined();
+  await rig.quarantine.cancelJob(some, all, word);
   expect(await rig.progress(all)).toMatchObject({ total: 3, withdrawn: 0, over: false });
-  await rig.desk.cancelJob(everything, all, word);
+  await rig.quarantine.cancelJob(everything, all, word);
   const own = await rig.open('discard', {}, some);
   await rig.open('discard', { accountId: 'B' });
-  expect((await rig.desk.listJobs(some, 9)).map(({ jobId, total }) => ({ jobId, total }))).toEqual([
+  expect((await rig.quarantine.listJobs(some, 9)).map(({ jobId, total }) => ({ jobId, total }))).toEqual([
     { jobId: own, total: 1 },
   ]);
-  expect((await rig.desk.listJobs(everything, 2)).map(({ total }) => total)).toEqual([1, 1]);
+  expect((await rig.quarantine.listJobs(everything, 2)).map(({ total }) => total)).toEqual([1, 1]);
 });
 
 it('a job that is asked for again has no row twice, and there is a bound of jobs', async () => {
@@ -268,11 +272,11 @@ it('a job that is asked for again has no row twice, and there is a bound of jobs
   const first = await rig.open('retry');
   const again = await rig.open('retry');
   expect([await rig.progress(first), await rig.progress(again)]).toMatchObject([{ total: 2 }, { total: 0 }]);
-  expect(await rig.desk.measureJob(everything, 'retry', {})).toEqual({ total: 0, nameless: 0 });
+  expect(await rig.quarantine.measureJob(everything, 'retry', {})).toEqual({ total: 0, nameless: 0 });
   for (let jobs = 2; jobs < mostOpenJobs; jobs += 1) await rig.open('discard');
   const more = { jobId: systemRandom.uuid(), action: 'discard', filter: {}, ...word } as const;
-  expect(await rig.desk.openJob(everything, more)).toBe(false);
-  expect(await rig.desk.findJob(everything, more.jobId)).toBeUndefined();
+  expect(await rig.quarantine.openJob(everything, more)).toBe(false);
+  expect(await rig.quarantine.findJob(everything, more.jobId)).toBeUndefined();
 });
 
 it('a job is withdrawn after a day without a follower, and kept as long as the log', async () => {

@@ -29,8 +29,8 @@ const firstQuantity = 10;
 const lookEveryMs = 400;
 
 /**
- * A desk that places on both streams, replaces and cancels its own orders, repeats a key after each
- * broken answer, and sends a fifth of its commands several times at once. It resumes what was
+ * A caller that places on both streams, replaces and cancels its own orders, repeats a key after
+ * each broken answer, and sends a fifth of its commands several times at once. It resumes what was
  * halted, as the person on call would.
  *
  * Invariant: `acknowledged` holds one entry for each key that was ever answered 200 or 202; what

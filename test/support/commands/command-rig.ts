@@ -232,7 +232,7 @@ interface RigOptions extends Partial<CommandOptions> {
   readonly noticeLost?: (seen: object) => Promise<void>;
 }
 
-/** One process: its desks with ports by script around one journal that outlives it. */
+/** One process: its commands with ports by script around one journal that outlives it. */
 export class CommandRig {
   readonly clock: VirtualClock;
   readonly journal: MemoryJournal;
@@ -242,7 +242,7 @@ export class CommandRig {
   readonly quotes: RigQuotes;
   readonly lease: Lease;
   readonly metrics = createMetrics();
-  readonly desk: CommandService;
+  readonly commands: CommandService;
   readonly shards: readonly number[];
   epoch = 0n;
   private readonly seed: number;
@@ -263,7 +263,7 @@ export class CommandRig {
     this.quotes = new RigQuotes(this.clock);
     this.lease = new Lease(this.clock, 1e12);
     const { clock, journal, entry, probes, quotes, lease } = this;
-    this.desk = new CommandService(
+    this.commands = new CommandService(
       {
         clock,
         journal,
@@ -292,10 +292,10 @@ export class CommandRig {
   async begin(epoch: bigint): Promise<void> {
     this.epoch = epoch;
     this.lease.confirm(epoch, this.clock.monotonicMs());
-    await this.during(Promise.all(this.shards.map((shard) => this.desk.begin({ shard, epoch }))));
+    await this.during(Promise.all(this.shards.map((shard) => this.commands.begin({ shard, epoch }))));
   }
 
-  /** What a promise of the desk comes to, letting as much time pass as it takes. */
+  /** What a promise of the commands comes to, letting as much time pass as it takes. */
   async during<T>(work: Promise<T>, limitMs = 120_000): Promise<T> {
     let over = false;
     const mark = () => {
@@ -318,7 +318,7 @@ export class CommandRig {
   }
 
   submit(request: CommandRequest, over: Partial<Submission> = {}): Promise<SubmitResult> {
-    return this.during(this.desk.submit(this.submission(request, over)));
+    return this.during(this.commands.submit(this.submission(request, over)));
   }
 
   async send(request: CommandRequest, over: Partial<Submission> = {}): Promise<Command> {
@@ -378,8 +378,8 @@ export class CommandRig {
         ? { attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId }
         : undefined;
     if (bound !== undefined) this.orders.bind(bound);
-    if (handed) this.desk.followCommitted(this.batchOf(update, commandId ?? order.commandId, bound));
-    else this.desk.missedCommitted();
+    if (handed) this.commands.followCommitted(this.batchOf(update, commandId ?? order.commandId, bound));
+    else this.commands.missedCommitted();
   }
 
   /** The order that an attempt of a place has made, at its first revision. */

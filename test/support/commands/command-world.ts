@@ -49,12 +49,12 @@ const never = { point: 'line_open', time: 1e9 } as const;
 
 /**
  * The simulator's world with a script in place of its dice: the service as it is assembled
- * (connectors, ingest, relay, lane, desk, reconciler), on a virtual clock, against the sandbox's
- * own exchange and order entry in memory. What the simulator holds against every run is held
- * against every case at its end.
+ * (connectors, ingest, relay, lane, commands with reconciler), on a virtual clock, against the
+ * sandbox's own exchange and order entry in memory. What the simulator holds against every run is
+ * held against every case at its end.
  */
 export class CommandWorld {
-  readonly world: SimulatedWorld;
+  readonly simulated: SimulatedWorld;
   readonly entry: ScriptedEntry;
   readonly reads: LyingReads;
   private keys = 0;
@@ -63,7 +63,7 @@ export class CommandWorld {
   static async start(options: CommandWorldOptions = {}): Promise<CommandWorld> {
     const world = new CommandWorld(options);
     await world.boot();
-    onTestFinished(() => expect(world.world.breaches()).toEqual([]));
+    onTestFinished(() => expect(world.simulated.breaches()).toEqual([]));
     return world;
   }
 
@@ -73,8 +73,8 @@ export class CommandWorld {
       shows: /^$/,
       deps: () => ({ platform: this.platform }),
     };
-    this.world = new SimulatedWorld({ seed: 1, log: silentLog, bug, wishes: { crash: never } });
-    const { platform, clock, settings } = this.world;
+    this.simulated = new SimulatedWorld({ seed: 1, log: silentLog, bug, wishes: { crash: never } });
+    const { platform, clock, settings } = this.simulated;
     Object.assign(settings.commands, commandDefaults, { haltAt: { account: 100, service: 100 } }, commands);
     Object.assign(settings.timings, { auditMs });
     this.entry = new ScriptedEntry({ platform, clock });
@@ -83,29 +83,29 @@ export class CommandWorld {
   }
 
   get clock() {
-    return this.world.clock;
+    return this.simulated.clock;
   }
 
   get platform(): MemoryPlatform {
-    return Object.create(this.world.platform, {
+    return Object.create(this.simulated.platform, {
       entry: { value: this.entry },
       http: { value: this.reads },
     }) as MemoryPlatform;
   }
 
   get exchange() {
-    return this.world.platform.exchange;
+    return this.simulated.platform.exchange;
   }
 
   get service(): SimulatedService {
-    const [service] = this.world.services;
+    const [service] = this.simulated.services;
     if (service === undefined) throw new Error('no process runs');
     return service;
   }
 
   /** Starts a process and waits until it may send. */
   async boot(): Promise<void> {
-    this.world.startIn(0);
+    this.simulated.startIn(0);
     const live = () => ['account', 'prediction'].every((stream) => this.liveOn(stream as Stream));
     if (!(await this.clock.advanceUntil(live, 120_000))) throw new Error('it is not live');
     await this.pass(500);
@@ -113,7 +113,7 @@ export class CommandWorld {
 
   /** The process is gone, with all that it held, and another one comes. */
   async restart(): Promise<void> {
-    this.world.crash(0);
+    this.simulated.crash(0);
     await this.boot();
   }
 
@@ -173,7 +173,7 @@ export class CommandWorld {
 
   /** A replace whose answer is lost, and which the venue leaves pending. */
   async sendPendingReplace({ terms: { orderId } }: ExchangeOrder, terms: PredictionReplace['terms']) {
-    this.world.platform.entered.venue.set({ answerMs: 'manual' });
+    this.simulated.platform.entered.venue.set({ answerMs: 'manual' });
     this.script({ applied: 'yes', answer: outcomeUnknown });
     const replace: PredictionReplace = { kind: 'replace', stream: 'prediction', accountId: account, orderId, terms };
     const { commandId } = await this.send(replace);
@@ -182,13 +182,13 @@ export class CommandWorld {
 
   /** As the journal has it now. */
   command(commandId: string): Command {
-    const command = this.world.journal.commands.get(commandId);
+    const command = this.simulated.journal.commands.get(commandId);
     if (command === undefined) throw new Error(`there is no command ${commandId}`);
     return command;
   }
 
   evidenceCodes(commandId: string): string[] {
-    return (this.world.journal.evidence.get(commandId) ?? []).map(({ code }) => code);
+    return (this.simulated.journal.evidence.get(commandId) ?? []).map(({ code }) => code);
   }
 
   /**
@@ -207,24 +207,24 @@ export class CommandWorld {
 
   /** Every write that left, by whichever process. */
   get writes(): readonly LedgerWrite[] {
-    return this.world.platform.ledger.writes;
+    return this.simulated.platform.ledger.writes;
   }
 
   /** The order as the database has it. */
   stored({ terms }: ExchangeOrder): Order {
-    const row = this.world.database.heads.get(`${terms.stream}:${terms.orderId}`);
+    const row = this.simulated.database.heads.get(`${terms.stream}:${terms.orderId}`);
     if (row === undefined) throw new Error(`${terms.orderId} is not stored`);
     return JSON.parse(row.state) as Order;
   }
 
   isStored({ terms }: ExchangeOrder): boolean {
-    return this.world.database.heads.has(`${terms.stream}:${terms.orderId}`);
+    return this.simulated.database.heads.has(`${terms.stream}:${terms.orderId}`);
   }
 
   /** The updates of an order as they go to Kafka. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a consumer would
   updates({ terms }: ExchangeOrder): any[] {
-    return this.world.database.log
+    return this.simulated.database.log
       .filter(({ orderId }) => orderId === terms.orderId)
       .map(({ payload }) => JSON.parse(payload));
   }

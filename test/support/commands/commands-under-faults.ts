@@ -103,12 +103,12 @@ interface ProcessParts {
  * it said to its callers, and what it wrote.
  */
 class Process {
-  readonly desk: CommandService;
+  readonly commands: CommandService;
   private readonly lease = new Lease(systemClock, 1e9);
 
   constructor({ database, entry, random, fourEyes, plant }: ProcessParts) {
     const probes = new RigProbes(systemClock);
-    this.desk = new CommandService(
+    this.commands = new CommandService(
       {
         clock: systemClock,
         journal: plant(createPostgresJournal({ pool: database.pool, clock: systemClock, random })),
@@ -128,8 +128,8 @@ class Process {
   async begin(epoch: bigint): Promise<void> {
     this.lease.confirm(epoch, systemClock.monotonicMs());
     // As the service does: again until the journal could be taken over.
-    await eventually(() => this.desk.begin({ shard: 0, epoch }));
-    await this.desk.start();
+    await eventually(() => this.commands.begin({ shard: 0, epoch }));
+    await this.commands.start();
   }
 }
 
@@ -180,11 +180,11 @@ export class CommandsUnderFaults {
       const meanwhile = [this.drawAct(), this.drawAct()].map((act) => act());
       await Promise.all([next.begin(2n), ...meanwhile]);
     });
-    former.desk.endAll();
+    former.commands.endAll();
     this.process = next;
     for (const { submission } of this.said.slice(-3)) await this.submit(submission);
     await this.drawAct()();
-    await former.desk.drain(AbortSignal.timeout(5_000));
+    await former.commands.drain(AbortSignal.timeout(5_000));
   }
 
   private drawAct(): () => Promise<void> {
@@ -219,7 +219,7 @@ export class CommandsUnderFaults {
   }
 
   private async submit(submission: Submission): Promise<void> {
-    this.said.push({ submission, result: await this.process.desk.submit(submission) });
+    this.said.push({ submission, result: await this.process.commands.submit(submission) });
   }
 
   private word(by = 'ann'): OperatorWord {
@@ -229,12 +229,12 @@ export class CommandsUnderFaults {
 
   private async halt(scope: Halt['scope']): Promise<void> {
     const askedMs = systemClock.monotonicMs();
-    const { kind } = await this.process.desk.operator.halt(scope, this.word());
+    const { kind } = await this.process.commands.operator.halt(scope, this.word());
     this.stops.push({ action: 'halt', scope, kind, askedMs, answeredMs: systemClock.monotonicMs() });
   }
 
   private async resume(scope: Halt['scope']): Promise<void> {
-    const { operator } = this.process.desk;
+    const { operator } = this.process.commands;
     const askedMs = systemClock.monotonicMs();
     let result = await operator.resume(scope, this.word());
     if (result.kind === 'requested') {
@@ -245,7 +245,7 @@ export class CommandsUnderFaults {
   }
 
   private async changeLimits(maxQuantity: string): Promise<void> {
-    const { operator } = this.process.desk;
+    const { operator } = this.process.commands;
     this.bounds.push(maxQuantity);
     const result = await operator.changeLimits({ accountId: 'acct-1' }, { maxQuantity }, this.word());
     if (result.kind !== 'requested') return;
@@ -258,7 +258,7 @@ export class CommandsUnderFaults {
     if (unresolved.length === 0) return;
     const { commandId } = pick(this.random, unresolved);
     const outcome = pick(this.random, ['applied', 'rejected'] as const);
-    const { operator } = this.process.desk;
+    const { operator } = this.process.commands;
     const result = await operator.settle(commandId, outcome, this.word());
     const approved =
       result.kind === 'requested' && (await operator.approve(result.approval.approvalId, this.word('bob')));
@@ -270,7 +270,7 @@ export class CommandsUnderFaults {
     this.keys += 1;
     const word = { ...this.word(), idempotencyKey: `all-${this.keys}` };
     for (let tries = 0; tries < 2; tries += 1) {
-      const result = await this.process.desk.cancelAll({ kind: 'account', accountId }, word);
+      const result = await this.process.commands.cancelAll({ kind: 'account', accountId }, word);
       if (result.kind !== 'done') continue;
       const orders = result.orders.map(({ orderId }) => orderId).sort();
       this.cancelAlls.push({ key: word.idempotencyKey, orders: orders.join() });
@@ -293,7 +293,7 @@ export async function runUnderFaults(
     await world.run(rounds);
     await expectTruth(world);
   } finally {
-    await world.process.desk.drain(AbortSignal.timeout(5_000));
+    await world.process.commands.drain(AbortSignal.timeout(5_000));
   }
   expect(world.said.length).toBeGreaterThan(0);
   return world;

@@ -29,7 +29,7 @@ async function limit(journal: CommandJournal, bounds: Bounds, scope: LimitScope 
   expect(await journal.changeLimits({ ...scope, before: row?.bounds ?? {}, bounds, ...word })).toBe(true);
 }
 
-/** A place of an equity, 10 AAPL at 187.5 unless it says otherwise, measured as the desk does. */
+/** A place of an equity, 10 AAPL at 187.5 unless it says otherwise, measured as a command is. */
 function place(terms: Partial<AccountPlaceTerms> = {}, over: Partial<NewCommand> = {}, quote?: Quote): NewCommand {
   const base: AccountPlaceTerms = {
     symbol: 'AAPL',

@@ -28,8 +28,8 @@ export const predictionOrder = {
   price: '0.40',
 } as const;
 
-/** A sandbox and a desk that writes orders to it, as a stranger's HTTP client would. */
-export async function orderDesk(input: SandboxInput = {}) {
+/** A sandbox and a client that writes orders to it, over HTTP as a stranger would. */
+export async function orderClient(input: SandboxInput = {}) {
   const sandbox = await runningSandbox({ ...input, venue: { answerMs: 0, ...input.venue } });
   const at: SandboxDescription = sandbox.description;
   const headers = { ...(await signedIn(at)), 'content-type': 'application/json' };
@@ -41,7 +41,7 @@ export async function orderDesk(input: SandboxInput = {}) {
     });
   const orders = `${at.platform}/v1/orders`;
   const predictions = `${at.staging}/v1/predictions/orders`;
-  const desk = {
+  const client = {
     sandbox,
     at,
     headers,
@@ -75,22 +75,22 @@ export async function orderDesk(input: SandboxInput = {}) {
     /** Places an account order under a reference and waits for `check` to hold. */
     async settled(reference: string, check: (order: never) => void) {
       await eventually(async () => {
-        const [order] = await desk.byReference(reference);
+        const [order] = await client.byReference(reference);
         check(order as never);
       });
-      const [order] = await desk.byReference(reference);
+      const [order] = await client.byReference(reference);
       return order;
     },
     /** A prediction order that works at the venue. */
     async working(over: object = {}) {
-      const { json } = await desk.placePrediction(over);
+      const { json } = await client.placePrediction(over);
       const orderId: string = json.data.orderId;
       await eventually(async () => {
-        const { state } = await desk.order('prediction', orderId);
+        const { state } = await client.order('prediction', orderId);
         if (state === 'pending_new') throw new Error('not answered yet');
       });
       return orderId;
     },
   };
-  return desk;
+  return client;
 }

@@ -47,7 +47,7 @@ const sampleMeasure: Measure = {
 
 /**
  * The command side for tests of REST: it notes what it is asked, and answers what the test says. It
- * judges nothing; tests of the rules use the real desk (`CommandRig`).
+ * judges nothing; tests of the rules use the real commands (`CommandRig`).
  */
 export class ScriptedCommands implements Commands, OperatorActs {
   readonly operator: OperatorActs = this;

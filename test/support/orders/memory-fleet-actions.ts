@@ -3,7 +3,7 @@ import type { FleetActions, FleetWord } from '../../../src/store/fleet/fleet-act
 /**
  * The wishes of operators in memory, for a fleet of one process with the name `one`, and one shard.
  */
-export class MemoryFleetDesk implements FleetActions {
+export class MemoryFleetActions implements FleetActions {
   readonly wishes: { readonly what: string; readonly word: FleetWord }[] = [];
 
   async drain(instance: string, drained: boolean, word: FleetWord): Promise<boolean> {

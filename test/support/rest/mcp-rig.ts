@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { atEnd } from '../commands/at-end.ts';
-import { ScriptedDesk } from '../commands/scripted-desk.ts';
+import { ScriptedRest } from './scripted-rest.ts';
 
 interface McpOptions {
   readonly url: string;
@@ -84,7 +84,7 @@ export const anyPlace = {
 };
 
 /** A scripted service, and an assistant that reaches it. */
-export async function scriptedDesk() {
-  const service = await ScriptedDesk.start();
+export async function scriptedRest() {
+  const service = await ScriptedRest.start();
   return { service, rig: await McpRig.start({ url: service.url, token: 'secret-token' }) };
 }

@@ -20,7 +20,7 @@ import type { AuditTrailEntry } from '../../../src/store/commands/command-journa
 import type { PrincipalStore } from '../../../src/store/principals.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { ScriptedCommands } from '../commands/scripted-commands.ts';
-import { MemoryFleetDesk } from '../orders/memory-fleet-actions.ts';
+import { MemoryFleetActions } from '../orders/memory-fleet-actions.ts';
 import { MemoryQuarantine } from '../orders/memory-quarantine.ts';
 import { MemoryReads } from '../orders/memory-reads.ts';
 import { MemoryRepairs } from '../orders/memory-repairs.ts';
@@ -35,7 +35,7 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly principals?: PrincipalStore;
   /** Serves the console as well; `signIn`: its readers sign in at this issuer. */
   readonly withConsole?: boolean | { readonly signIn: ConsoleSignInOptions };
-  /** The desk of a demo, by its address. */
+  /** "Break it" of a demo, by its address. */
   readonly demoUrl?: string;
   readonly instance?: string;
   /** Left out: it knows no other instance. */
@@ -83,7 +83,7 @@ export async function startRest(options: RestRigOptions = {}) {
   const reads = new MemoryReads();
   const service = new MemoryService();
   const quarantine = new MemoryQuarantine();
-  const fleet = new MemoryFleetDesk();
+  const fleet = new MemoryFleetActions();
   const repairs = new MemoryRepairs();
   const followed: { accounts: readonly FollowedAccount[] | undefined } = { accounts: undefined };
   const metrics = createMetrics();

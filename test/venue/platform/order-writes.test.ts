@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { applicationsOf, writeFaults } from '../../../src/sandbox/faults/fault-shapes.ts';
-import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/commands/order-entry.ts';
+import { enrolled, limitOrder, orderClient, predictionOrder } from '../../support/commands/order-entry.ts';
 import { fixedToken, writeDeps, writeTo } from '../../support/commands/order-writes.ts';
 import { control } from '../../support/platform/sandbox.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
-async function client(input: Parameters<typeof orderDesk>[0] = {}) {
-  const desk = await orderDesk(input);
-  const deps = writeDeps(fixedToken(desk.headers.authorization.slice('Bearer '.length)));
-  const { platform, staging } = desk.at;
+async function client(input: Parameters<typeof orderClient>[0] = {}) {
+  const stranger = await orderClient(input);
+  const deps = writeDeps(fixedToken(stranger.headers.authorization.slice('Bearer '.length)));
+  const { platform, staging } = stranger.at;
   return {
-    desk,
+    stranger,
     deps,
     place: (over: object = {}) => {
       const { accountId, clientId, ...terms } = { ...limitOrder, clientId: 'a-1', ...over };
@@ -31,9 +31,9 @@ async function client(input: Parameters<typeof orderDesk>[0] = {}) {
 
 describe('the client writes to the platform', () => {
   it('an equity order, and asks for its cancel', async () => {
-    const { desk, place, cancel } = await client();
+    const { stranger, place, cancel } = await client();
     expect(await place()).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'a-1', status: 'NEW', success: true } });
-    const [{ ordId }] = await desk.byReference('a-1');
+    const [{ ordId }] = await stranger.byReference('a-1');
     expect(await cancel(ordId)).toMatchObject({ kind: 'accepted', answer: { ordId, ordStatus: 'PENDING_CANCEL' } });
   });
 
@@ -45,19 +45,19 @@ describe('the client writes to the platform', () => {
   });
 
   it('a prediction order, a replace and a cancel, each seen pending', async () => {
-    const { desk, placePrediction, replace, cancelPrediction } = await client();
+    const { stranger, placePrediction, replace, cancelPrediction } = await client();
     const placed = await placePrediction();
     expect(placed).toMatchObject({
       kind: 'accepted',
       answer: { state: 'pending_new', clientOrderRef: 'a-1', version: '1' },
     });
-    const [{ orderId }] = await desk.byReference('a-1');
-    await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
+    const [{ orderId }] = await stranger.byReference('a-1');
+    await eventually(async () => expect((await stranger.order('prediction', orderId)).state).toBe('new'));
     expect(await replace(orderId, { quantity: '20' })).toMatchObject({
       kind: 'accepted',
       answer: { pendingAction: 'replace' },
     });
-    await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
+    await eventually(async () => expect((await stranger.order('prediction', orderId)).pendingAction).toBe('none'));
     expect(await cancelPrediction(orderId)).toMatchObject({ kind: 'accepted', answer: { pendingAction: 'cancel' } });
   });
 
@@ -73,8 +73,8 @@ describe('the client writes to the platform', () => {
   });
 
   it('and is refused with the platform’s own code where nothing was done', async () => {
-    const { desk, place, cancel, placePrediction, replace, cancelPrediction } = await client();
-    const id = await desk.working();
+    const { stranger, place, cancel, placePrediction, replace, cancelPrediction } = await client();
+    const id = await stranger.working();
     const refused = (status: number, code: string) => ({
       kind: 'refused',
       reason: { status, code },
@@ -88,26 +88,26 @@ describe('the client writes to the platform', () => {
     expect(await replace('7d9f0a52-4c1e-4a53-9d0e-000000000000', { quantity: '20' })).toMatchObject(
       refused(404, 'ORDER_NOT_FOUND'),
     );
-    await desk.verb(id, { action: 'cancel' });
+    await stranger.verb(id, { action: 'cancel' });
     expect(await cancelPrediction(id)).toMatchObject(refused(409, 'ORDER_NOT_ACTIONABLE'));
   });
 
   it('and is told not sent by the documented 429 and 503 of prediction orders', async () => {
-    const { desk, placePrediction, replace, cancelPrediction } = await client();
-    const id = await desk.working();
+    const { stranger, placePrediction, replace, cancelPrediction } = await client();
+    const id = await stranger.working();
     for (const [change, code] of [
       [{ session: 'down' }, 'ORDER_ENTRY_UNAVAILABLE'],
       [{ session: 'up', capacity: 0 }, 'ORDER_ENTRY_AT_CAPACITY'],
     ] as const) {
-      await desk.venue(change);
+      await stranger.venue(change);
       for (const result of [await placePrediction(), await replace(id, { quantity: '20' }), await cancelPrediction(id)])
         expect(result).toMatchObject({ kind: 'not_sent', mayRepeat: true, reason: { code } });
     }
-    expect(await desk.byReference('a-1')).toEqual([]);
+    expect(await stranger.byReference('a-1')).toEqual([]);
   });
 
   it('never what the specification does not accept', async () => {
-    const { desk, place, cancel, placePrediction, replace, cancelPrediction } = await client();
+    const { stranger, place, cancel, placePrediction, replace, cancelPrediction } = await client();
     const invalid = { kind: 'not_sent', mayRepeat: false, reason: { code: 'INVALID_REQUEST' } };
     for (const over of [
       { clientId: 'x'.repeat(51) },
@@ -130,7 +130,7 @@ describe('the client writes to the platform', () => {
       expect(await cancel(id)).toMatchObject(invalid);
       expect(await cancelPrediction(id)).toMatchObject(invalid);
     }
-    expect(await desk.decisions()).toEqual([]);
+    expect(await stranger.decisions()).toEqual([]);
   });
 });
 
@@ -142,10 +142,10 @@ describe('the client judges every fault of a write as the table says', () => {
   it.each(combinations)(
     '%s, applied %s: what is not known is never called refused or not sent',
     async (fault, applied) => {
-      const { desk, place, placePrediction } = await client();
-      await desk.fault({ fault, applied, delayMs: 0, times: 2 });
+      const { stranger, place, placePrediction } = await client();
+      await stranger.fault({ fault, applied, delayMs: 0, times: 2 });
       // A hanging answer ends by the cut of the healing.
-      const healing = fault === 'hang' ? healWhenHanging(desk.at, 2) : undefined;
+      const healing = fault === 'hang' ? healWhenHanging(stranger.at, 2) : undefined;
       const [account, prediction] = await Promise.all([
         place({ clientId: 'acc' }),
         placePrediction({ clientOrderRef: 'pred' }),
@@ -156,8 +156,10 @@ describe('the client judges every fault of a write as the table says', () => {
       expect(account.kind).toBe(refused ? 'refused' : 'unknown');
       expect(prediction.kind).toBe(promised ? 'not_sent' : refused ? 'refused' : 'unknown');
       for (const reference of ['acc', 'pred']) {
-        await eventually(async () => expect(await desk.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1));
-        const accepted = (await desk.decisions()).filter(
+        await eventually(async () =>
+          expect(await stranger.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1),
+        );
+        const accepted = (await stranger.decisions()).filter(
           (line) => line.decision === 'accepted' && line.reference === reference,
         );
         expect(accepted).toHaveLength(applied === 'no' ? 0 : 1);
@@ -166,7 +168,7 @@ describe('the client judges every fault of a write as the table says', () => {
   );
 });
 
-async function healWhenHanging(at: Awaited<ReturnType<typeof orderDesk>>['at'], count: number): Promise<void> {
+async function healWhenHanging(at: Awaited<ReturnType<typeof orderClient>>['at'], count: number): Promise<void> {
   const { controlLines } = await import('../../support/platform/sandbox.ts');
   await eventually(async () => {
     const hanging = (await controlLines(at, '/ledger?kind=answer')).filter((line) => line.fault === 'hang');

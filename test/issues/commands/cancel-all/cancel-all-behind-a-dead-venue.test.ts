@@ -25,7 +25,7 @@ it('a thousand orders of a healthy account are cancelled within ten seconds besi
   withOrders(rig, 'acct-1', 1_000);
   rig.entry.route = ({ accountId }) => (accountId === 'acct-2' ? noLine : healthy);
   const beganMs = rig.clock.monotonicMs();
-  const result = await rig.during(rig.desk.cancelAll(service, { ...word, idempotencyKey: 'all' }));
+  const result = await rig.during(rig.commands.cancelAll(service, { ...word, idempotencyKey: 'all' }));
   const sent = rig.entry.sent.filter(({ request }) => request.accountId === 'acct-1');
   expect(sent).toHaveLength(1_000);
   expect(Math.max(...sent.map(({ atMs }) => atMs)) - beganMs).toBeLessThan(10_000);
@@ -44,7 +44,7 @@ it('every order of an account has its first attempt before any has another', asy
     if (request.kind === 'cancel') tried.push(request.orderId);
     return tried.length <= 12 ? { ...noLine, connect: { ...noLine.connect, ms: 500 } } : healthy;
   };
-  const all = rig.desk.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' });
+  const all = rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' });
   const result = await rig.during(all);
   expect(new Set(tried.slice(0, 10)).size).toBe(10);
   expect(result).toMatchObject({ open: false });

@@ -14,7 +14,7 @@ it('a cancel-all stays in force while an account is closed, and cancels once it 
   rig.entry.scripts.push({ result: unknown });
   const { commandId } = await rig.send(placeEquity);
   const cancelAll = () =>
-    rig.during(rig.desk.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' }));
+    rig.during(rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'all' }));
   await cancelAll();
   const canceled = () => rig.entry.sent.filter(({ request }) => request.kind === 'cancel').length;
   const { now } = rig.probes;

@@ -20,7 +20,7 @@ it.each([
     error: { status, message: 'not enrolled', retryable: false, sent: 'yes' },
   });
   const account = { kind: 'account', accountId: 'acct-1' } as const;
-  const result = await rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all' }));
+  const result = await rig.during(rig.commands.cancelAll(account, { ...word, idempotencyKey: 'all' }));
   if (result.kind === 'declined') throw new Error(result.code);
   expect(result.unread.map(({ code }) => code)).toEqual(unread);
   expect(result.open).toBe(unread.length > 0);

@@ -10,7 +10,7 @@ async function canceling(...orderIds: string[]) {
   const rig = await CommandRig.leading();
   for (const orderId of orderIds) rig.commit({ ...workingOrder, orderId });
   const all = async (beside = rig, scope: CancelAllScope = account, reason = word.reason) => {
-    const result = await beside.during(beside.desk.cancelAll(scope, { ...word, reason, idempotencyKey: 'all' }));
+    const result = await beside.during(beside.commands.cancelAll(scope, { ...word, reason, idempotencyKey: 'all' }));
     if (result.kind === 'declined') return result.code;
     const told = result.orders.map(({ orderId, result: each }) => [
       orderId,
@@ -60,7 +60,7 @@ describe('the same cancel-all again', () => {
         ['c', 'STORE_UNAVAILABLE'],
       ],
     });
-    rig.desk.endAll();
+    rig.commands.endAll();
     rig.journal.hook = async (_operation, transact) => transact();
     rig.commit({ ...workingOrder, orderId: 'c', status: 'filled' });
     rig.commit({ ...workingOrder, orderId: 'later' });

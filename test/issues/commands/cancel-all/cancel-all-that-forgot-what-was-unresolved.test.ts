@@ -19,7 +19,7 @@ async function cancelAll(
   rig: CommandRig,
   over: { onLanding?: 'cancel' | 'leave'; idempotencyKey?: string } = {},
 ): Promise<Done> {
-  const result = await rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all', ...over }));
+  const result = await rig.during(rig.commands.cancelAll(account, { ...word, idempotencyKey: 'all', ...over }));
   if (result.kind === 'declined') throw new Error(result.code);
   return result;
 }
@@ -63,7 +63,7 @@ describe('a cancel-all beside an unresolved place', () => {
       if (operation === 'openCancelAll' && lost++ === 0) throw new Error('the answer was lost');
       return result;
     };
-    expect(await rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all' }))).toMatchObject({
+    expect(await rig.during(rig.commands.cancelAll(account, { ...word, idempotencyKey: 'all' }))).toMatchObject({
       kind: 'declined',
       code: 'STORE_UNAVAILABLE',
     });
@@ -76,7 +76,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('stays in force over a takeover, and cancels once', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     const order = next.land(commandId);
     await next.clock.advance(1_000);
@@ -89,7 +89,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('cancels also what landed while nobody held the lane, and while the journal was away', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const order = rig.landed(commandId);
     rig.commit(order, { commandId, handed: false });
     let away = true;
@@ -107,7 +107,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('ends when the place came to nothing, and cancels nothing of what is placed later', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);
-    await rig.during(rig.desk.operator.settle(commandId, 'not_sent', word));
+    await rig.during(rig.commands.operator.settle(commandId, 'not_sent', word));
     await rig.clock.advance(1_000);
     expect(await cancelAll(rig)).toMatchObject({ open: false, inForce: false });
     const { commandId: later } = await rig.send(placeEquity);

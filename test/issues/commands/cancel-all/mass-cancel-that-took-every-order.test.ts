@@ -10,7 +10,7 @@ type Done = Extract<CancelAllResult, { kind: 'done' }>;
 
 async function cancelOnly(rig: CommandRig, only: OrderSelection, idempotencyKey = 'only'): Promise<Done> {
   const scope = { kind: 'account', accountId: 'acct-1', only } as const;
-  const result = await rig.during(rig.desk.cancelAll(scope, { ...word, idempotencyKey }));
+  const result = await rig.during(rig.commands.cancelAll(scope, { ...word, idempotencyKey }));
   if (result.kind === 'declined') throw new Error(result.code);
   return result;
 }
@@ -99,7 +99,7 @@ it('cancels what lands later of the places that it selects, over a takeover, and
     [true, true],
     [false, false],
   ]);
-  rig.desk.endAll();
+  rig.commands.endAll();
   const next = await CommandRig.leading({}, rig);
   next.land(desks.commandId, { quantity: '20', leavesQty: '20', working: { quantity: '20', price: '191.5' } });
   const landed = next.land(robots.commandId, { callerRef: 'grid-7' });

@@ -5,7 +5,7 @@ import { CommandRig, workingOrder } from '../../../support/commands/command-rig.
 
 // A principal that had died left its orders open: there was no dead man's switch.
 const asked = { principal: 'desk', accountIds: ['acct-1'], requestId: 'request-1' };
-const arm = (rig: CommandRig, afterMs: number) => rig.during(rig.desk.cancelAfter({ ...asked, afterMs }));
+const arm = (rig: CommandRig, afterMs: number) => rig.during(rig.commands.cancelAfter({ ...asked, afterMs }));
 const cancelled = (rig: CommandRig) => rig.entry.sent.map(({ request }) => request.kind !== 'place' && request.orderId);
 
 async function rigWithOrders(count = 2): Promise<CommandRig> {
@@ -58,11 +58,11 @@ it('the process that takes the lane over fires what is left of the time later, a
   const first = await rigWithOrders();
   await arm(first, 30_000);
   await first.clock.advance(10_000);
-  first.desk.endAll();
+  first.commands.endAll();
   const second = await CommandRig.leading({}, first);
   await second.clock.advance(15_000);
   expect(cancelled(second)).toEqual([]);
-  second.desk.endAll();
+  second.commands.endAll();
   await second.clock.advance(60_000);
   expect([...cancelled(first), ...cancelled(second)]).toEqual([]);
   const third = await CommandRig.leading({}, second);
@@ -106,7 +106,7 @@ it('a switch that fired, and was not ended before its process died, is the same 
   };
   await first.clock.advance(11_000);
   expect(cancelled(first).sort()).toEqual(['order-1', 'order-2']);
-  first.desk.endAll();
+  first.commands.endAll();
   first.journal.endCancelTimer = endCancelTimer;
   first.commit({ ...workingOrder, orderId: 'order-3' });
   const second = await CommandRig.leading({}, first);
@@ -118,7 +118,7 @@ it('a switch that fired, and was not ended before its process died, is the same 
 it('no timer is armed that could not cancel', async () => {
   const rig = await CommandRig.leading({ accounts: ['acct-2'] });
   expect(await arm(rig, 10_000)).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_TRADED' });
-  rig.desk.endAll();
+  rig.commands.endAll();
   expect(await arm(rig, 10_000)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
   expect(rig.journal.cancelTimers.size).toBe(0);
 });

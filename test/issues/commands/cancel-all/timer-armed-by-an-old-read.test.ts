@@ -9,8 +9,8 @@ it('a timer that is disarmed while a takeover reads the timers stays disarmed', 
   const first = await CommandRig.leading();
   first.commit({ ...workingOrder, orderId: 'order-1' });
   const asked = { principal: 'desk', accountIds: ['acct-1'], requestId: 'request-1' };
-  await first.during(first.desk.cancelAfter({ ...asked, afterMs: 30_000 }));
-  first.desk.endAll();
+  await first.during(first.commands.cancelAfter({ ...asked, afterMs: 30_000 }));
+  first.commands.endAll();
   const { journal } = first;
   const { armedCancelTimers } = journal;
   const answer = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ it('a timer that is disarmed while a takeover reads the timers stays disarmed', 
     return timers;
   };
   const second = await CommandRig.leading({}, first);
-  expect(await second.during(second.desk.cancelAfter({ ...asked, afterMs: 0 }))).toMatchObject({ kind: 'done' });
+  expect(await second.during(second.commands.cancelAfter({ ...asked, afterMs: 0 }))).toMatchObject({ kind: 'done' });
   journal.armedCancelTimers = armedCancelTimers;
   answer.resolve();
   await second.clock.advance(120_000);

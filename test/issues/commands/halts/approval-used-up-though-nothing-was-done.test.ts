@@ -17,8 +17,8 @@ interface Act {
 }
 
 async function halted(rig: CommandRig, scope: typeof account): Promise<() => boolean> {
-  await rig.during(rig.desk.operator.halt(scope, word));
-  await rig.during(rig.desk.operator.resume(scope, word));
+  await rig.during(rig.commands.operator.halt(scope, word));
+  await rig.during(rig.commands.operator.resume(scope, word));
   return () => rig.journal.halts.every(({ clearedAtMs }) => clearedAtMs !== undefined);
 }
 
@@ -31,7 +31,7 @@ const acts: Readonly<Record<string, Act>> = {
     ask: async (rig) => {
       rig.entry.scripts.push({ result: unknown });
       const { commandId } = await rig.send(placeEquity);
-      await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
+      await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
       return () => rig.state(commandId) === 'rejected';
     },
   },
@@ -39,7 +39,7 @@ const acts: Readonly<Record<string, Act>> = {
     operation: 'changeLimits',
     needsShard: false,
     ask: async (rig) => {
-      const { operator } = rig.desk;
+      const { operator } = rig.commands;
       const change = (maxQuantity: string) => operator.changeLimits({ accountId: 'acct-1' }, { maxQuantity }, word);
       await rig.during(change('5'));
       await rig.during(change('6'));
@@ -55,11 +55,11 @@ async function asked({ ask: askFor }: Act) {
   const rig = await CommandRig.leading({ fourEyes: true });
   const isDone = await askFor(rig);
   const waiting = async () => {
-    const result = await rig.during(rig.desk.operator.approvals.list());
+    const result = await rig.during(rig.commands.operator.approvals.list());
     return result.kind === 'done' ? result.approvals.map(({ approvalId }) => approvalId) : [];
   };
   const [approvalId = ''] = await waiting();
-  const approve = () => rig.during(rig.desk.operator.approve(approvalId, second));
+  const approve = () => rig.during(rig.commands.operator.approve(approvalId, second));
   return {
     ...{ rig, isDone, approve },
     /** Nothing was done for this reason, and the same approval does it once the reason is gone. */
@@ -81,7 +81,7 @@ async function asked({ ask: askFor }: Act) {
 describe('an approval is spent only by its act', () => {
   it.each(ofShard)('%s: the shard is between two holders', async (_name, act) => {
     const { rig, approve, expectStillGood, expectSpent } = await asked(act);
-    rig.desk.end(0);
+    rig.commands.end(0);
     await expectStillGood('NOT_LEADER');
     await rig.begin(2n);
     expect(await approve()).toMatchObject({ kind: 'done' });
@@ -128,7 +128,7 @@ describe('an approval is spent only by its act', () => {
     const { rig, expectSpent } = await asked(act);
     const [{ approvalId = '' } = {}] = await rig.journal.approvals(rig.clock.nowMs());
     const words = ['bob', 'carl'].map((by) => ({ ...second, by }));
-    const results = await rig.during(Promise.all(words.map((each) => rig.desk.operator.approve(approvalId, each))));
+    const results = await rig.during(Promise.all(words.map((each) => rig.commands.operator.approve(approvalId, each))));
     expect(results.map((each) => (each.kind === 'done' ? each.kind : each.code)).sort()).toEqual([
       'APPROVAL_NOT_FOUND',
       'done',
@@ -138,7 +138,7 @@ describe('an approval is spent only by its act', () => {
 
   it('a resume that the words of both do not cover', async () => {
     const { rig, expectStillGood } = await asked(acts['a resume of an account'] as Act);
-    const { operator } = rig.desk;
+    const { operator } = rig.commands;
     const approve = operator.approve.bind(operator);
     operator.approve = (id, said) => approve(id, { ...said, ofSomeAccounts: true });
     await expectStillGood('EVERY_ACCOUNT_NEEDED');

@@ -11,7 +11,7 @@ const second = { ...word, by: 'bob', reason: 'agreed' };
 it('the requests of one principal, equal or not, stand in the way of no other', async () => {
   const rig = await CommandRig.leading({ fourEyes: true });
   const resume = (accountId: string, by: typeof flooding | typeof word) =>
-    rig.during(rig.desk.operator.resume(accountScope(accountId), by));
+    rig.during(rig.commands.operator.resume(accountScope(accountId), by));
   const ids = new Set<string>();
   for (let at = 0; at < 1_005; at += 1) {
     const result = await resume('acct-2', flooding);
@@ -26,7 +26,11 @@ it('the requests of one principal, equal or not, stand in the way of no other', 
   const asked = await resume('acct-1', word);
   if (asked.kind !== 'requested') throw new Error('the request was refused');
   const { approvalId } = asked.approval;
-  expect(await rig.during(rig.desk.operator.approvals.find(approvalId))).toMatchObject({ approvals: [{ approvalId }] });
-  expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
-  expect(await rig.during(rig.desk.operator.approvals.list())).toMatchObject({ approvals: { length: mostWaiting } });
+  expect(await rig.during(rig.commands.operator.approvals.find(approvalId))).toMatchObject({
+    approvals: [{ approvalId }],
+  });
+  expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+  expect(await rig.during(rig.commands.operator.approvals.list())).toMatchObject({
+    approvals: { length: mostWaiting },
+  });
 });

@@ -55,9 +55,9 @@ it('a loop that asks for far more than its budget trips the breaker, though the 
   for (let qty = 1; qty <= 19; qty += 1)
     await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: String(qty) } });
   expect(rig.entry.sent).toHaveLength(2);
-  expect(rig.desk.operator.halts.list()).toEqual([]);
+  expect(rig.commands.operator.halts.list()).toEqual([]);
   await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: '20' } });
-  expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'rate', scope: account }]);
+  expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'rate', scope: account }]);
 });
 
 it('the same key again and again is no loop of orders', async () => {
@@ -66,5 +66,5 @@ it('the same key again and again is no loop of orders', async () => {
     breaker: { count: 20, windowMs: 1_000 },
   });
   for (let times = 0; times < 40; times += 1) await rig.submit(placeEquity, { idempotencyKey: 'one' });
-  expect(rig.desk.operator.halts.list()).toEqual([]);
+  expect(rig.commands.operator.halts.list()).toEqual([]);
 });

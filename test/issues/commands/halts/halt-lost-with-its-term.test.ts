@@ -6,7 +6,7 @@ import { CommandRig, placeEquity, unknown, word } from '../../../support/command
 const service = { kind: 'service' } as const;
 const started: CommandRig[] = [];
 afterEach(async () => {
-  for (const rig of started.splice(0)) await rig.desk.drain(new AbortController().signal);
+  for (const rig of started.splice(0)) await rig.commands.drain(new AbortController().signal);
 });
 
 /**
@@ -21,7 +21,7 @@ async function haltedWithoutJournal() {
     if (operation === 'raiseHalt' && away) throw new Error('no database');
     return transact();
   };
-  await rig.desk.start();
+  await rig.commands.start();
   return {
     rig,
     back: () => {
@@ -34,42 +34,42 @@ async function haltedWithoutJournal() {
 // term read the journal and forgot them.
 it('holds in the next term of the same process', async () => {
   const { rig, back } = await haltedWithoutJournal();
-  expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
-  rig.desk.endAll();
+  expect(await rig.during(rig.commands.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  rig.commands.endAll();
   await rig.begin(2n);
   expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   back();
   await rig.clock.advance(6_000);
   expect(rig.journal.halts).toMatchObject([{ cause: 'operator', reason: word.reason }]);
-  expect(rig.desk.operator.halts.list()).toHaveLength(1);
+  expect(rig.commands.operator.halts.list()).toHaveLength(1);
 });
 
 it('reaches the journal, and so the new holder, from a process that stands by', async () => {
   const { rig, back } = await haltedWithoutJournal();
   rig.entry.scripts.push({ result: unknown });
-  void rig.desk.submit(rig.submission(placeEquity));
+  void rig.commands.submit(rig.submission(placeEquity));
   await rig.clock.advance(3_000);
-  expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved' }]);
-  rig.desk.endAll();
+  expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'unresolved' }]);
+  rig.commands.endAll();
   back();
   const next = await CommandRig.leading({ haltAt: { account: 100, service: 100 } }, rig);
   started.push(next);
-  await next.desk.start();
+  await next.commands.start();
   await rig.clock.advance(11_000);
   expect(rig.journal.halts).toMatchObject([{ cause: 'unresolved' }]);
   expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
-  await next.during(next.desk.operator.resume({ kind: 'account', accountId: 'acct-1' }, word));
+  await next.during(next.commands.operator.resume({ kind: 'account', accountId: 'acct-1' }, word));
   await rig.clock.advance(11_000);
   expect(
-    [rig.desk.operator.halts.list(), next.desk.operator.halts.list()],
+    [rig.commands.operator.halts.list(), next.commands.operator.halts.list()],
     'a person has cleared it, for both',
   ).toEqual([[], []]);
 });
 
 it('is cleared by a person before it is durable, and does not come back', async () => {
   const { rig, back } = await haltedWithoutJournal();
-  await rig.during(rig.desk.operator.halt(service, word));
-  expect(await rig.during(rig.desk.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
+  await rig.during(rig.commands.operator.halt(service, word));
+  expect(await rig.during(rig.commands.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
   back();
   await rig.clock.advance(11_000);
   expect(rig.journal.halts).toEqual([]);

@@ -29,9 +29,9 @@ describe('after a halt was acknowledged', () => {
   ])('no further attempt leaves of a place that was journaled before: halt of %s', async (_of, scope) => {
     const rig = await CommandRig.leading();
     for (let attempt = 0; attempt < 20; attempt += 1) rig.entry.scripts.push({ result: atCapacity });
-    const placing = rig.desk.submit(rig.submission(placePrediction));
+    const placing = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(1_500);
-    expect(await rig.during(rig.desk.operator.halt(scope, kill))).toMatchObject({ kind: 'done' });
+    expect(await rig.during(rig.commands.operator.halt(scope, kill))).toMatchObject({ kind: 'done' });
     const before = rig.entry.sent.length;
     rig.entry.scripts.length = 0;
     const placed = await rig.during(placing);
@@ -48,9 +48,9 @@ describe('after a halt was acknowledged', () => {
   it('a place that has no connection yet says which halt stopped it, not that there was none', async () => {
     const rig = await CommandRig.leading();
     for (let attempt = 0; attempt < 50; attempt += 1) rig.entry.scripts.push({ ...noLine, result: unknown });
-    const placing = rig.desk.submit(rig.submission(placePrediction));
+    const placing = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(1_500);
-    await rig.during(rig.desk.operator.halt(account, kill));
+    await rig.during(rig.commands.operator.halt(account, kill));
     expect(await rig.during(placing)).toMatchObject({
       command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
     });
@@ -61,10 +61,10 @@ describe('after a halt was acknowledged', () => {
     const rig = await CommandRig.leading();
     rig.commit(workingOrder);
     rig.entry.scripts.push({ result: atCapacity }, { result: atCapacity });
-    const replacing = rig.desk.submit(rig.submission(replaceWorking));
-    const canceling = rig.desk.submit(rig.submission(cancelWorking));
+    const replacing = rig.commands.submit(rig.submission(replaceWorking));
+    const canceling = rig.commands.submit(rig.submission(cancelWorking));
     await rig.clock.advance(10);
-    await rig.during(rig.desk.operator.halt(account, kill));
+    await rig.during(rig.commands.operator.halt(account, kill));
     expect(await rig.during(replacing)).toMatchObject({
       command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
     });
@@ -83,11 +83,11 @@ describe('after a halt was acknowledged', () => {
       }
       return result;
     };
-    const placing = rig.desk.submit(rig.submission(placePrediction));
+    const placing = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advanceUntil(() => rig.journal.commands.size > 0, 1_000);
     await rig.clock.advance(5);
     await committing.promise;
-    await rig.during(rig.desk.operator.halt(account, kill));
+    await rig.during(rig.commands.operator.halt(account, kill));
     committed.resolve();
     expect(await rig.during(placing)).toMatchObject({
       command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
@@ -97,15 +97,15 @@ describe('after a halt was acknowledged', () => {
 
   it('a process that takes the lane over sends nothing of it either', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(service, kill));
+    await rig.during(rig.commands.operator.halt(service, kill));
     const next = await CommandRig.leading({}, rig);
     expect(await next.declined(placePrediction)).toBe('PLACING_HALTED');
   });
 
   it('placing goes on once a person has resumed', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(account, kill));
-    await rig.during(rig.desk.operator.resume(account, word));
+    await rig.during(rig.commands.operator.halt(account, kill));
+    await rig.during(rig.commands.operator.resume(account, word));
     expect((await rig.send(placePrediction)).state).toBe('accepted');
   });
 });
@@ -114,7 +114,7 @@ describe('an automatic halt stops what is journaled as well', () => {
   it('by the breaker', async () => {
     const rig = await CommandRig.leading({ breaker: { count: 2, windowMs: 1_000 } });
     rig.entry.scripts.push({ result: atCapacity });
-    const first = rig.desk.submit(rig.submission(placePrediction));
+    const first = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(10);
     await rig.submit({ ...placePrediction, terms: { ...placePrediction.terms, quantity: '11' } });
     expect(await rig.during(first)).toMatchObject({
@@ -125,7 +125,7 @@ describe('an automatic halt stops what is journaled as well', () => {
   it('by unresolved commands, and by a late landing', async () => {
     const rig = await CommandRig.leading({ haltAt: { account: 1, service: 10 } });
     rig.entry.scripts.push({ result: atCapacity }, { result: unknown }, { result: atCapacity });
-    const first = rig.desk.submit(rig.submission(placePrediction));
+    const first = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(5);
     await rig.submit({ ...placePrediction, terms: { ...placePrediction.terms, quantity: '11' } });
     expect(await rig.during(first)).toMatchObject({
@@ -140,15 +140,15 @@ describe('an automatic halt stops what is journaled as well', () => {
 it('a halt that another lane was given reaches what is journaled here within five seconds', async () => {
   const zero = await CommandRig.leading({ shards: [0] });
   const one = await CommandRig.leading({ shards: [1], deadlineMs: 30_000 }, zero);
-  await one.desk.start();
+  await one.commands.start();
   for (let attempt = 0; attempt < 200; attempt += 1) one.entry.scripts.push({ result: atCapacity });
-  const placing = one.desk.submit(one.submission(placePrediction));
-  await zero.during(zero.desk.operator.halt(service, kill));
+  const placing = one.commands.submit(one.submission(placePrediction));
+  await zero.during(zero.commands.operator.halt(service, kill));
   await zero.clock.advance(5_000);
   const before = one.entry.sent.length;
   expect(await one.during(placing)).toMatchObject({
     command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
   });
   expect(one.entry.sent).toHaveLength(before);
-  await one.desk.drain(new AbortController().signal);
+  await one.commands.drain(new AbortController().signal);
 });

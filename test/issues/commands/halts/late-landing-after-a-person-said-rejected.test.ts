@@ -12,7 +12,7 @@ async function cameToNothing(
   const rig = await CommandRig.leading();
   rig.entry.scripts.push({ result: how === 'answered' ? rejected : unknown });
   const { commandId } = await rig.send(placeEquity);
-  if (how !== 'answered') await rig.during(rig.desk.operator.settle(commandId, how, word));
+  if (how !== 'answered') await rig.during(rig.commands.operator.settle(commandId, how, word));
   await rig.clock.advance(60_000);
   return { rig, commandId };
 }
@@ -26,7 +26,9 @@ describe('an order that lands after its place came to nothing', () => {
       const { rig, commandId } = await cameToNothing(how);
       rig.land(commandId, { status: 'pending_new' });
       await rig.clock.advance(10);
-      expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
+      expect(rig.commands.operator.halts.list()).toMatchObject([
+        { cause: 'late_landing', scope: { accountId: 'acct-1' } },
+      ]);
       expect(rig.command(commandId)).toMatchObject({ state: 'accepted', orderId: `of-${commandId}` });
 
       rig.commit(rig.landed(commandId, { status: 'new' }));
@@ -41,10 +43,10 @@ describe('an order that lands after its place came to nothing', () => {
     const { rig, commandId } = await cameToNothing('answered');
     rig.land(commandId, { status: 'pending_new' });
     await rig.clock.advance(10);
-    expect(rig.desk.operator.halts.list()).toEqual([]);
+    expect(rig.commands.operator.halts.list()).toEqual([]);
     rig.commit(rig.landed(commandId, { status: 'new' }));
     await rig.clock.advance(10);
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     expect(rig.state(commandId)).toBe('applied');
   });
 
@@ -57,7 +59,7 @@ describe('an order that lands after its place came to nothing', () => {
     expect(rig.state(commandId)).toBe('rejected');
     rig.commit(rig.landed(commandId, { status: 'filled', cumQty: '10', leavesQty: '0' }));
     await rig.clock.advance(10);
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     expect(rig.state(commandId)).toBe('applied');
   });
 
@@ -65,12 +67,12 @@ describe('an order that lands after its place came to nothing', () => {
     'is followed until the venue has decided, also by the next holder (%s)',
     async (how) => {
       const { rig, commandId } = await cameToNothing('rejected');
-      rig.desk.endAll();
+      rig.commands.endAll();
       await rig.clock.advance(3_600_000);
       const next = await CommandRig.leading({}, rig);
       next.commit(rig.landed(commandId, { status: 'pending_new' }), { commandId, handed: how === 'handed over' });
       await next.clock.advance(600_000);
-      expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
+      expect(next.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
       next.commit(rig.landed(commandId, { status: 'rejected' }));
       await next.clock.advance(10);
       expect(rig.state(commandId)).toBe('rejected');

@@ -11,7 +11,7 @@ const account = accountScope('acct-1');
 const second = { ...word, by: 'bob', reason: 'agreed' };
 
 async function waiting(rig: CommandRig): Promise<Approval> {
-  const result = await rig.during(rig.desk.operator.approvals.list());
+  const result = await rig.during(rig.commands.operator.approvals.list());
   const [first] = result.kind === 'done' ? result.approvals : [];
   if (first === undefined) throw new Error('nothing waits');
   return first;
@@ -20,16 +20,16 @@ async function waiting(rig: CommandRig): Promise<Approval> {
 describe('with four eyes', () => {
   it('a resume waits for a second principal, and is done once that has approved it', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
-    await rig.during(rig.desk.operator.halt(account, word));
-    expect(await rig.during(rig.desk.operator.resume(account, word))).toMatchObject({ kind: 'requested' });
+    await rig.during(rig.commands.operator.halt(account, word));
+    expect(await rig.during(rig.commands.operator.resume(account, word))).toMatchObject({ kind: 'requested' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
     const { approvalId } = await waiting(rig);
-    expect(await rig.during(rig.desk.operator.approve(approvalId, word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.approve(approvalId, word))).toMatchObject({
       code: 'SECOND_PRINCIPAL_NEEDED',
     });
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
-    expect(rig.desk.operator.halts.list()).toEqual([]);
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+    expect(rig.commands.operator.halts.list()).toEqual([]);
+    expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({
       code: 'APPROVAL_NOT_FOUND',
     });
     await rig.clock.advance(10);
@@ -47,27 +47,27 @@ describe('with four eyes', () => {
     const rig = await CommandRig.leading({ fourEyes: true });
     rig.entry.scripts.push({ result: unknown });
     const { commandId } = await rig.send(placeEquity);
-    expect(await rig.during(rig.desk.operator.settle(commandId, 'rejected', word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.settle(commandId, 'rejected', word))).toMatchObject({
       kind: 'requested',
     });
     expect(rig.state(commandId)).toBe('unknown');
     const { approvalId, accountId } = await waiting(rig);
     expect(accountId).toBe('acct-1');
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+    expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
     expect(rig.state(commandId)).toBe('rejected');
   });
 
   it('a limit that lets more through waits for a second principal, one that lets less through does not', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
     const change = (bounds: object) =>
-      rig.during(rig.desk.operator.changeLimits({ accountId: 'acct-1' }, bounds, word));
+      rig.during(rig.commands.operator.changeLimits({ accountId: 'acct-1' }, bounds, word));
     expect(await change({ maxQuantity: '5', allowedSymbols: ['AAPL'] })).toMatchObject({ kind: 'done' });
     expect(await change({ maxQuantity: '4' })).toMatchObject({ kind: 'done' });
     for (const looser of [{ maxQuantity: '5' }, { maxQuantity: null }, { allowedSymbols: ['AAPL', 'MSFT'] }])
       expect(await change(looser), JSON.stringify(looser)).toMatchObject({ kind: 'requested' });
     expect(await rig.declined(placeEquity)).toBe('LIMIT_EXCEEDED');
     const { approvalId } = await waiting(rig);
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+    expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
     expect(await rig.journal.limits()).toMatchObject([
       { bounds: { maxQuantity: '5', allowedSymbols: ['AAPL'] }, changedBy: 'olga' },
     ]);
@@ -75,20 +75,20 @@ describe('with four eyes', () => {
 
   it('a request that nobody has approved within the hour is gone', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
-    await rig.during(rig.desk.operator.resume(account, word));
+    await rig.during(rig.commands.operator.resume(account, word));
     const { approvalId } = await waiting(rig);
     await rig.clock.advance(3_600_000);
-    expect(await rig.during(rig.desk.operator.approvals.list())).toEqual({ kind: 'done', approvals: [] });
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.approvals.list())).toEqual({ kind: 'done', approvals: [] });
+    expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({
       code: 'APPROVAL_NOT_FOUND',
     });
   });
 
   it('without them, everything is done at once', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(account, word));
-    expect(await rig.during(rig.desk.operator.resume(account, word))).toEqual({ kind: 'done', halts: [] });
-    expect(await rig.during(rig.desk.operator.approvals.list())).toEqual({ kind: 'done', approvals: [] });
+    await rig.during(rig.commands.operator.halt(account, word));
+    expect(await rig.during(rig.commands.operator.resume(account, word))).toEqual({ kind: 'done', halts: [] });
+    expect(await rig.during(rig.commands.operator.approvals.list())).toEqual({ kind: 'done', approvals: [] });
   });
 });
 

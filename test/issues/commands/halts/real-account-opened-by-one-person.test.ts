@@ -11,12 +11,12 @@ async function realRig() {
   const rig = await CommandRig.leading({ fourEyes: true, accounts: ['acct-1'] });
   rig.probes.now = { ...rig.probes.now, isSim: false };
   const change = (scope: LimitScope, bounds: BoundsChange) =>
-    rig.during(rig.desk.operator.changeLimits(scope, bounds, word));
+    rig.during(rig.commands.operator.changeLimits(scope, bounds, word));
   const approveAll = async () => {
-    const waiting = await rig.during(rig.desk.operator.approvals.list());
+    const waiting = await rig.during(rig.commands.operator.approvals.list());
     if (waiting.kind !== 'done') throw new Error(waiting.message);
     for (const { approvalId } of waiting.approvals)
-      expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+      expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
     return waiting.approvals.length;
   };
   return { rig, change, approveAll };
@@ -71,18 +71,18 @@ describe('the first limits of a real account, with four eyes', () => {
 });
 
 describe('a resume, with four eyes', () => {
-  it('that a token of some accounts has asked for lifts no halt of the desk, whoever approves it', async () => {
+  it('that a token of some accounts has asked for lifts no halt for every account, whoever approves it', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
     const scope = { kind: 'account', accountId: 'acct-1' } as const;
-    await rig.during(rig.desk.operator.halt(scope, word));
-    expect(await rig.during(rig.desk.operator.resume(scope, { ...word, ofSomeAccounts: true }))).toMatchObject({
+    await rig.during(rig.commands.operator.halt(scope, word));
+    expect(await rig.during(rig.commands.operator.resume(scope, { ...word, ofSomeAccounts: true }))).toMatchObject({
       kind: 'requested',
     });
-    const waiting = await rig.during(rig.desk.operator.approvals.list());
+    const waiting = await rig.during(rig.commands.operator.approvals.list());
     const [asked] = waiting.kind === 'done' ? waiting.approvals : [];
-    expect(await rig.during(rig.desk.operator.approve(asked?.approvalId ?? '', second))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.approve(asked?.approvalId ?? '', second))).toMatchObject({
       code: 'EVERY_ACCOUNT_NEEDED',
     });
-    expect(rig.desk.operator.halts.list()).toHaveLength(1);
+    expect(rig.commands.operator.halts.list()).toHaveLength(1);
   });
 });

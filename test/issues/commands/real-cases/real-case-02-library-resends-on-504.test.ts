@@ -7,7 +7,7 @@ import { systemClock } from '../../../../src/runtime/clock.ts';
 import type { WriteFault } from '../../../../src/sandbox/faults/fault-shapes.ts';
 import { PlatformOrderEntry } from '../../../../src/service/run/order-entry.ts';
 import { SocketWriteLines } from '../../../../src/venue/platform/socket-write-lines.ts';
-import { orderDesk } from '../../../support/commands/order-entry.ts';
+import { orderClient } from '../../../support/commands/order-entry.ts';
 import { fixedToken } from '../../../support/commands/order-writes.ts';
 import { controlLines } from '../../../support/platform/sandbox.ts';
 
@@ -46,8 +46,8 @@ const faults: readonly WriteFault[] = [
 it.each(Object.entries(requests))(
   '%s reaches the platform once, whatever it answers, and is unknown',
   async (_name, request) => {
-    const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
-    const token = desk.headers.authorization.slice('Bearer '.length);
+    const client = await orderClient({ market: { openOrders: 0, knownOrders: 0 } });
+    const token = client.headers.authorization.slice('Bearer '.length);
     const entry = new PlatformOrderEntry(
       {
         accounts: { hasListed: true, tokensFor: () => fixedToken(token), account: () => undefined },
@@ -55,14 +55,14 @@ it.each(Object.entries(requests))(
         clock: systemClock,
         metrics: createMetrics().platform,
       },
-      { platformUrl: desk.at.platform, stagingUrl: desk.at.staging },
+      { platformUrl: client.at.platform, stagingUrl: client.at.staging },
     );
     for (const [index, fault] of faults.entries()) {
-      const asked = request(await desk.working());
+      const asked = request(await client.working());
       const writes = async () =>
-        (await controlLines(desk.at, '/ledger?kind=request')).filter(({ method, url }) => isWrite(method, url));
+        (await controlLines(client.at, '/ledger?kind=request')).filter(({ method, url }) => isWrite(method, url));
       const before = (await writes()).length;
-      await desk.fault({ fault, applied: 'yes' });
+      await client.fault({ fault, applied: 'yes' });
       const signal = AbortSignal.timeout(30_000);
       const result = await entry.send(asked, `tm-case-2-${index}`, {
         signal,

@@ -12,26 +12,26 @@ const minute = 60_000;
 it.each([equity, prediction])(
   'a $stream order that no read shows for 15 minutes is presumed absent at most, frees no second one, and is its own when it appears',
   async (request) => {
-    const desk = await CommandWorld.start();
-    desk.world.platform.stream.faults = { ...noStreamFaults, silentLoss: 1 };
-    desk.script({ applied: { lateMs: 50 }, answer: outcomeUnknown });
-    const { commandId } = await desk.send(request);
-    await desk.until(() => desk.ordersOf(commandId).length === 1);
-    const { orderId } = desk.landed(commandId).terms;
-    desk.reads.hidden.add(orderId);
+    const world = await CommandWorld.start();
+    world.simulated.platform.stream.faults = { ...noStreamFaults, silentLoss: 1 };
+    world.script({ applied: { lateMs: 50 }, answer: outcomeUnknown });
+    const { commandId } = await world.send(request);
+    await world.until(() => world.ordersOf(commandId).length === 1);
+    const { orderId } = world.landed(commandId).terms;
+    world.reads.hidden.add(orderId);
 
-    await desk.pass(5 * minute);
-    expect(desk.command(commandId)).toMatchObject({ state: 'unknown', presumedAbsent: false });
-    await desk.pass(10 * minute);
-    expect(desk.command(commandId)).toMatchObject({ state: 'unknown', presumedAbsent: true });
-    expect(await desk.declined(request)).toBe('UNRESOLVED_PRIOR_COMMAND');
+    await world.pass(5 * minute);
+    expect(world.command(commandId)).toMatchObject({ state: 'unknown', presumedAbsent: false });
+    await world.pass(10 * minute);
+    expect(world.command(commandId)).toMatchObject({ state: 'unknown', presumedAbsent: true });
+    expect(await world.declined(request)).toBe('UNRESOLVED_PRIOR_COMMAND');
 
-    desk.reads.hidden.clear();
-    await desk.until(() => desk.command(commandId).state === 'applied', 60 * minute);
-    expect(desk.command(commandId)).toMatchObject({ orderId, presumedAbsent: false });
-    expect(desk.service.commands.operator.halts.list()).toMatchObject([
+    world.reads.hidden.clear();
+    await world.until(() => world.command(commandId).state === 'applied', 60 * minute);
+    expect(world.command(commandId)).toMatchObject({ orderId, presumedAbsent: false });
+    expect(world.service.commands.operator.halts.list()).toMatchObject([
       { cause: 'late_landing', scope: { kind: 'account' } },
     ]);
-    expect(desk.writes).toHaveLength(1);
+    expect(world.writes).toHaveLength(1);
   },
 );

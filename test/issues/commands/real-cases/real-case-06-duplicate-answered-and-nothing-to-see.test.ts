@@ -14,16 +14,16 @@ const duplicate = answered(409, {
 it.each([equity, prediction])(
   '"duplicate" in answer to the only $stream order is no refusal: it stays unknown until the order shows',
   async (request) => {
-    const desk = await CommandWorld.start();
-    desk.world.platform.stream.faults = { ...noStreamFaults, silentLoss: 1 };
-    desk.script({ applied: { lateMs: 30_000 }, answer: duplicate });
-    const { commandId, state, reason } = await desk.send(request);
+    const world = await CommandWorld.start();
+    world.simulated.platform.stream.faults = { ...noStreamFaults, silentLoss: 1 };
+    world.script({ applied: { lateMs: 30_000 }, answer: duplicate });
+    const { commandId, state, reason } = await world.send(request);
     expect([state, reason?.status]).toEqual(['unknown', 409]);
-    await desk.pass(29_000);
-    expect(desk.command(commandId).state).toBe('unknown');
-    await desk.until(() => desk.command(commandId).orderId !== undefined, 120_000);
-    expect(['accepted', 'applied']).toContain(desk.command(commandId).state);
-    expect(desk.command(commandId).orderId).toBe(desk.landed(commandId).terms.orderId);
-    expect(desk.writes).toHaveLength(1);
+    await world.pass(29_000);
+    expect(world.command(commandId).state).toBe('unknown');
+    await world.until(() => world.command(commandId).orderId !== undefined, 120_000);
+    expect(['accepted', 'applied']).toContain(world.command(commandId).state);
+    expect(world.command(commandId).orderId).toBe(world.landed(commandId).terms.orderId);
+    expect(world.writes).toHaveLength(1);
   },
 );

@@ -11,9 +11,9 @@ import { account, CommandWorld, prediction } from '../../../support/commands/com
 // What protects: `checkReplace` (domain/command-checks.ts), and a
 // replace that is one PATCH with the total.
 it('a replace while fills come in changes the total of the one order: never more than was meant is filled', async () => {
-  const desk = await CommandWorld.start();
-  const { order } = await desk.working({ ...prediction, terms: { ...prediction.terms, quantity: '1' } });
-  desk.world.platform.entered.venue.set({ answerMs: 'manual' });
+  const world = await CommandWorld.start();
+  const { order } = await world.working({ ...prediction, terms: { ...prediction.terms, quantity: '1' } });
+  world.simulated.platform.entered.venue.set({ answerMs: 'manual' });
   const { orderId } = order.terms;
   const replace = (terms: { quantity?: string; price?: string }): CommandRequest => ({
     kind: 'replace',
@@ -22,19 +22,19 @@ it('a replace while fills come in changes the total of the one order: never more
     orderId,
     terms,
   });
-  const { commandId } = await desk.send(replace({ quantity: '1', price: '0.41' }));
-  fillOrder(desk.exchange, order, fixed('0.165'), fixed('0.4'));
-  await desk.pass(1_000);
-  acceptPending(desk.exchange, order);
-  await desk.until(() => desk.command(commandId).state === 'applied');
+  const { commandId } = await world.send(replace({ quantity: '1', price: '0.41' }));
+  fillOrder(world.exchange, order, fixed('0.165'), fixed('0.4'));
+  await world.pass(1_000);
+  acceptPending(world.exchange, order);
+  await world.until(() => world.command(commandId).state === 'applied');
   // The answer of that commit is on its way to the process.
-  await desk.pass(100);
-  expect(await desk.declined(replace({ quantity: '0.1' }))).toBe('QUANTITY_BELOW_FILLED');
+  await world.pass(100);
+  expect(await world.declined(replace({ quantity: '0.1' }))).toBe('QUANTITY_BELOW_FILLED');
 
-  fillOrder(desk.exchange, order, whole(1), fixed('0.41'));
-  await desk.until(() => desk.stored(order).status === 'filled');
-  expect(desk.stored(order)).toMatchObject({ cumQty: '1', leavesQty: '0', quantity: '1' });
-  expect(desk.writes.map(({ kind, bytes }) => [kind, /"quantity":"([^"]+)"/.exec(bytes)?.[1]])).toEqual([
+  fillOrder(world.exchange, order, whole(1), fixed('0.41'));
+  await world.until(() => world.stored(order).status === 'filled');
+  expect(world.stored(order)).toMatchObject({ cumQty: '1', leavesQty: '0', quantity: '1' });
+  expect(world.writes.map(({ kind, bytes }) => [kind, /"quantity":"([^"]+)"/.exec(bytes)?.[1]])).toEqual([
     ['place', '1'],
     ['replace', '1'],
   ]);

@@ -11,22 +11,22 @@ import { fillsOf } from '../../../support/platform/fills-of.ts';
 // only, and the fill was never booked. What protects: `takeReply` (service/run/order-entry.ts): an
 // answer is an observation like any other.
 it('a fill that shows first on the answer to a replace is booked, once', async () => {
-  const desk = await CommandWorld.start();
-  const { order } = await desk.working();
-  const { stream } = desk.world.platform;
-  desk.world.platform.entered.venue.set({ answerMs: 'manual' });
+  const world = await CommandWorld.start();
+  const { order } = await world.working();
+  const { stream } = world.simulated.platform;
+  world.simulated.platform.entered.venue.set({ answerMs: 'manual' });
   stream.faults = { ...noStreamFaults, silentLoss: 1 };
-  fillOrder(desk.exchange, order, whole(3), fixed('0.4'));
+  fillOrder(world.exchange, order, whole(3), fixed('0.4'));
   const { orderId } = order.terms;
-  await desk.send({ kind: 'replace', stream: 'prediction', accountId: account, orderId, terms: { quantity: '20' } });
-  await desk.until(() => desk.stored(order).cumQty === '3');
-  expect(desk.updates(order).at(-1)).toMatchObject({
+  await world.send({ kind: 'replace', stream: 'prediction', accountId: account, orderId, terms: { quantity: '20' } });
+  await world.until(() => world.stored(order).cumQty === '3');
+  expect(world.updates(order).at(-1)).toMatchObject({
     cause: 'reply',
     fill: { quantity: '3' },
     order: { pendingAction: 'replace' },
   });
   stream.faults = noStreamFaults;
-  fillOrder(desk.exchange, order, whole(1), fixed('0.4'));
-  await desk.until(() => desk.stored(order).cumQty === '4');
-  expect(fillsOf(desk.updates(order))).toBe('4');
+  fillOrder(world.exchange, order, whole(1), fixed('0.4'));
+  await world.until(() => world.stored(order).cumQty === '4');
+  expect(fillsOf(world.updates(order))).toBe('4');
 });

@@ -10,19 +10,19 @@ import { CommandWorld, equity, prediction } from '../../../support/commands/comm
 it.each([equity, prediction])(
   'a key that comes again after its $stream order was filled is that command, and places nothing',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { command, order } = await desk.working(request);
-    fillOrder(desk.exchange, order, whole(10), fixed('0.4'));
-    await desk.until(() => desk.stored(order).status === 'filled');
-    const again = await desk.submit(request, { idempotencyKey: command.idempotencyKey });
+    const world = await CommandWorld.start();
+    const { command, order } = await world.working(request);
+    fillOrder(world.exchange, order, whole(10), fixed('0.4'));
+    await world.until(() => world.stored(order).status === 'filled');
+    const again = await world.submit(request, { idempotencyKey: command.idempotencyKey });
     expect(again).toMatchObject({
       kind: 'journaled',
       replayed: true,
       command: { commandId: command.commandId, state: 'applied' },
     });
-    expect(desk.writes).toHaveLength(1);
+    expect(world.writes).toHaveLength(1);
     // The same terms under another key are another order, with a reference of its own.
-    const second = await desk.send(request);
+    const second = await world.send(request);
     expect(second.attempts[0]?.attemptId).not.toBe(command.attempts[0]?.attemptId);
   },
 );
@@ -30,17 +30,17 @@ it.each([equity, prediction])(
 it.each([equity, prediction])(
   'a second $stream order that carries the reference of one that was filled is never taken for it',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { command, order } = await desk.working(request);
-    fillOrder(desk.exchange, order, whole(10), fixed('0.4'));
-    await desk.until(() => desk.stored(order).status === 'filled');
+    const world = await CommandWorld.start();
+    const { command, order } = await world.working(request);
+    fillOrder(world.exchange, order, whole(10), fixed('0.4'));
+    await world.until(() => world.stored(order).status === 'filled');
     const terms = { ...order.terms, orderId: 'somebody-elses-order', version: 1n };
-    const second = desk.exchange.open(terms, 'placed elsewhere');
-    acceptOrder(desk.exchange, second, 'venue-2');
-    fillOrder(desk.exchange, second, whole(4), fixed('0.4'));
-    await desk.until(() => desk.isStored(second) && desk.stored(second).cumQty === '4');
-    await desk.pass(60_000);
-    expect(desk.command(command.commandId)).toMatchObject({ state: 'applied', orderId: order.terms.orderId });
-    expect(desk.stored(order).cumQty).toBe('10');
+    const second = world.exchange.open(terms, 'placed elsewhere');
+    acceptOrder(world.exchange, second, 'venue-2');
+    fillOrder(world.exchange, second, whole(4), fixed('0.4'));
+    await world.until(() => world.isStored(second) && world.stored(second).cumQty === '4');
+    await world.pass(60_000);
+    expect(world.command(command.commandId)).toMatchObject({ state: 'applied', orderId: order.terms.orderId });
+    expect(world.stored(order).cumQty).toBe('10');
   },
 );

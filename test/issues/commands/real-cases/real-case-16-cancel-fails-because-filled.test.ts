@@ -12,19 +12,19 @@ import { fillsOf } from '../../../support/platform/fills-of.ts';
 it.each([equity, prediction])(
   'a cancel that a filled $stream order refuses is moot, and the place stays what it is',
   async (request) => {
-    const desk = await CommandWorld.start();
-    const { command, order } = await desk.working(request);
-    const { stream } = desk.world.platform;
+    const world = await CommandWorld.start();
+    const { command, order } = await world.working(request);
+    const { stream } = world.simulated.platform;
     stream.faults = { ...noStreamFaults, silentLoss: 1 };
-    fillOrder(desk.exchange, order, whole(10), fixed('0.4'));
+    fillOrder(world.exchange, order, whole(10), fixed('0.4'));
     const { orderId } = order.terms;
     const cancel: CommandRequest = { kind: 'cancel', stream: request.stream, accountId: account, orderId };
-    const { commandId } = await desk.send(cancel);
-    await desk.until(() => desk.command(commandId).state === 'moot');
+    const { commandId } = await world.send(cancel);
+    await world.until(() => world.command(commandId).state === 'moot');
 
-    expect(desk.command(command.commandId)).toMatchObject({ state: 'applied', orderId });
-    expect(desk.stored(order)).toMatchObject({ status: 'filled', cumQty: '10' });
-    expect(fillsOf(desk.updates(order))).toBe('10');
-    expect(desk.writes.map(({ kind }) => kind)).toEqual(['place', 'cancel']);
+    expect(world.command(command.commandId)).toMatchObject({ state: 'applied', orderId });
+    expect(world.stored(order)).toMatchObject({ status: 'filled', cumQty: '10' });
+    expect(fillsOf(world.updates(order))).toBe('10');
+    expect(world.writes.map(({ kind }) => kind)).toEqual(['place', 'cancel']);
   },
 );

@@ -11,22 +11,22 @@ const minute = 60_000;
 it.each([equity, prediction])(
   'an unknown $stream order is never told as failed: a rule that tries again each minute places nothing until a person says so',
   async (request) => {
-    const desk = await CommandWorld.start();
-    desk.script({ applied: 'no', answer: outcomeUnknown });
-    const { commandId } = await desk.send(request);
+    const world = await CommandWorld.start();
+    world.script({ applied: 'no', answer: outcomeUnknown });
+    const { commandId } = await world.send(request);
     const told = new Set<string>();
     for (let i = 0; i < 30; i += 1) {
-      told.add(desk.command(commandId).state);
-      expect(await desk.declined(request)).toBe('UNRESOLVED_PRIOR_COMMAND');
-      await desk.pass(minute);
+      told.add(world.command(commandId).state);
+      expect(await world.declined(request)).toBe('UNRESOLVED_PRIOR_COMMAND');
+      await world.pass(minute);
     }
     expect([...told]).toEqual(['unknown']);
-    expect(desk.command(commandId).presumedAbsent).toBe(true);
-    expect(desk.writes).toHaveLength(1);
+    expect(world.command(commandId).presumedAbsent).toBe(true);
+    expect(world.writes).toHaveLength(1);
 
-    const second = await desk.send(request, { supersedes: commandId });
-    await desk.until(() => desk.command(second.commandId).state === 'applied');
-    expect(await desk.declined(request, { supersedes: commandId })).toBe('SUPERSEDED_NOT_ABSENT');
-    expect(desk.writes).toHaveLength(2);
+    const second = await world.send(request, { supersedes: commandId });
+    await world.until(() => world.command(second.commandId).state === 'applied');
+    expect(await world.declined(request, { supersedes: commandId })).toBe('SUPERSEDED_NOT_ABSENT');
+    expect(world.writes).toHaveLength(2);
   },
 );

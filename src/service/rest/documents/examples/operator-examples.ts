@@ -38,7 +38,7 @@ const approval: z.input<typeof approvalAnswer>['approval'] = {
   expiresAt: '2026-11-21T15:40:00.000Z',
 };
 
-/** A desk's acts, and their answers. */
+/** Operators' acts, and their answers. */
 export const operatorExamples: readonly Example[] = [
   example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
   example(haltList, 'halted', { halts: [halt] }),

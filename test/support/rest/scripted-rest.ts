@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { parsePlaceAccount, parsePlacePrediction } from '../../../src/contract/command-bodies.ts';
 import type { PreviewAnswer } from '../../../src/contract/preview-answer.ts';
 import { measurePlace } from '../../../src/domain/measure-command.ts';
-import { commandBody, problemBody, restServer } from '../rest/rest-answers.ts';
 import { json, type Received } from '../servers/http-server.ts';
+import { commandBody, problemBody, restServer } from './rest-answers.ts';
 
 /** What becomes of a request that would send a command. */
 type Fate =
@@ -42,7 +42,7 @@ const orderBody = {
  * REST as the tools of an assistant see it: it answers what a test says, and keeps a command for
  * each key, as the journal does.
  */
-export class ScriptedDesk {
+export class ScriptedRest {
   url = '';
   /** Requests that would send a command, in the order in which they came. */
   readonly sent: Received[] = [];
@@ -63,10 +63,10 @@ export class ScriptedDesk {
   };
   readonly commands = new Map<string, Record<string, unknown>>();
 
-  static async start(): Promise<ScriptedDesk> {
-    const desk = new ScriptedDesk();
-    desk.url = (await restServer((request, response) => desk.answer(request, response))).url;
-    return desk;
+  static async start(): Promise<ScriptedRest> {
+    const rest = new ScriptedRest();
+    rest.url = (await restServer((request, response) => rest.answer(request, response))).url;
+    return rest;
   }
 
   private answer(request: Received, response: ServerResponse): void {

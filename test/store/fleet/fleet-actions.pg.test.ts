@@ -7,7 +7,7 @@ const expireAfterMs = 6_000;
 const word = { by: 'desk', reason: 'a new kernel', requestId: 'request-1' };
 
 /** The process `first` holds lane 0, and has introduced itself with the weight 2. */
-async function deskRig() {
+async function actionsRig() {
   const rig = await storeRig();
   const shards = new PostgresShardStore(rig);
   const introduction = { weight: 2, address: undefined, version: '1', draining: false };
@@ -17,17 +17,24 @@ async function deskRig() {
     return fleet.members.map(({ lane, weight, drained }) => [lane, weight, drained]);
   };
   const lines = () => rig.rows('select principal, action, reason, request_id, detail from audit_log order by id');
-  return { ...rig, shards, introduction, members, lines, desk: new PostgresFleetActions(rig.deps, { expireAfterMs }) };
+  return {
+    ...rig,
+    shards,
+    introduction,
+    members,
+    lines,
+    actions: new PostgresFleetActions(rig.deps, { expireAfterMs }),
+  };
 }
 
 describe('a process that is drained', () => {
   it('counts with weight 0 until it is undrained, whatever it says of itself, and both acts are in the audit trail', async () => {
-    await using rig = await deskRig();
-    expect(await rig.desk.drain('first', true, word)).toBe(true);
+    await using rig = await actionsRig();
+    expect(await rig.actions.drain('first', true, word)).toBe(true);
     expect(await rig.members()).toEqual([[0, 0, true]]);
     await rig.shards.introduce(0, rig.epoch, rig.introduction);
     expect(await rig.members()).toEqual([[0, 0, true]]);
-    expect(await rig.desk.drain('first', false, word)).toBe(true);
+    expect(await rig.actions.drain('first', false, word)).toBe(true);
     expect(await rig.members()).toEqual([[0, 2, false]]);
     const line = {
       principal: 'desk',
@@ -42,8 +49,8 @@ describe('a process that is drained', () => {
   });
 
   it('stays so when it takes its lane once more, and the next process of the lane begins without it', async () => {
-    await using rig = await deskRig();
-    await rig.desk.drain('first', true, word);
+    await using rig = await actionsRig();
+    await rig.actions.drain('first', true, word);
     expect(await rig.lanes.acquire(0, 'first', expireAfterMs)).toMatchObject({ kind: 'held' });
     expect((await rig.members())[0]?.[2]).toBe(true);
     expect(await rig.lanes.acquire(0, 'second', 0)).toMatchObject({ kind: 'held' });
@@ -51,13 +58,13 @@ describe('a process that is drained', () => {
   });
 
   it('has to live, and to be a process: a name that is not so changes nothing', async () => {
-    await using rig = await deskRig();
+    await using rig = await actionsRig();
     await rig.lanes.acquire(0, 'second/finisher', 0);
     for (const name of ['first', 'second', 'second/finisher'])
-      expect(await rig.desk.drain(name, true, word), name).toBe(false);
+      expect(await rig.actions.drain(name, true, word), name).toBe(false);
     await rig.lanes.acquire(0, 'third', 0);
     await rig.rows("update lanes set renewed_at = renewed_at - interval '7 s'");
-    expect(await rig.desk.drain('third', true, word)).toBe(false);
+    expect(await rig.actions.drain('third', true, word)).toBe(false);
     expect(await rig.rows('select from lanes where drained')).toEqual([]);
     expect(await rig.lines()).toEqual([]);
   });
@@ -65,7 +72,7 @@ describe('a process that is drained', () => {
 
 describe('a shard that is pinned', () => {
   it('is shown as such until it is unpinned, whoever holds it, and both acts are in the audit trail', async () => {
-    await using rig = await deskRig();
+    await using rig = await actionsRig();
     const pinned = async () =>
       (await rig.shards.look(expireAfterMs)).assignments
         .filter((assignment) => assignment.pinned)
@@ -73,11 +80,11 @@ describe('a shard that is pinned', () => {
     const { assignments } = await rig.shards.look(expireAfterMs);
     const [held] = (await rig.shards.take(0, rig.epoch, assignments.slice(3, 4))) ?? [];
     if (held === undefined) throw new Error('the shard was not taken');
-    expect(await rig.desk.pin(3, true, word)).toBe(true);
+    expect(await rig.actions.pin(3, true, word)).toBe(true);
     expect(await pinned()).toEqual([3]);
     expect(await rig.shards.free(0, rig.epoch, held)).toBe(true);
     expect(await pinned()).toEqual([3]);
-    expect(await rig.desk.pin(3, false, word)).toBe(true);
+    expect(await rig.actions.pin(3, false, word)).toBe(true);
     expect(await pinned()).toEqual([]);
     expect(await rig.lines()).toMatchObject([
       { principal: 'desk', action: 'fleet_pin', detail: { shard: 3, lane: 0 } },
@@ -86,8 +93,8 @@ describe('a shard that is pinned', () => {
   });
 
   it('has to exist', async () => {
-    await using rig = await deskRig();
-    expect(await rig.desk.pin(16, true, word)).toBe(false);
+    await using rig = await actionsRig();
+    expect(await rig.actions.pin(16, true, word)).toBe(false);
     expect(await rig.lines()).toEqual([]);
   });
 });

@@ -139,7 +139,7 @@ describe('the one write', () => {
     const rig = await CommandRig.leading();
     const next = new CommandRig({}, rig);
     rig.journal.hook = async (operation, transact) => {
-      if (operation === 'markSending') await next.desk.begin({ shard: 0, epoch: 2n });
+      if (operation === 'markSending') await next.commands.begin({ shard: 0, epoch: 2n });
       return transact();
     };
     const result = await rig.submit(placeEquity);
@@ -193,7 +193,7 @@ describe('a key', () => {
     const rig = await CommandRig.leading({ rate: { perSecond: 0.001, burst: 1 } });
     await rig.send(placeEquity, { idempotencyKey: 'k' });
     expect(await rig.submit(placeEquity, { idempotencyKey: 'k' })).toMatchObject({ replayed: true });
-    await rig.during(rig.desk.operator.halt({ kind: 'service' }, { by: 'olga', reason: 'drill', requestId: 'r' }));
+    await rig.during(rig.commands.operator.halt({ kind: 'service' }, { by: 'olga', reason: 'drill', requestId: 'r' }));
     rig.probes.now = { ...rig.probes.now, live: false };
     expect(await rig.submit(placeEquity, { idempotencyKey: 'k' })).toMatchObject({ replayed: true });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
@@ -203,7 +203,7 @@ describe('a key', () => {
     const rig = await CommandRig.leading();
     const all = await rig.during(
       Promise.all(
-        Array.from({ length: 50 }, () => rig.desk.submit(rig.submission(placeEquity, { idempotencyKey: 'k' }))),
+        Array.from({ length: 50 }, () => rig.commands.submit(rig.submission(placeEquity, { idempotencyKey: 'k' }))),
       ),
     );
     const ids = new Set(all.map((result) => (result.kind === 'journaled' ? result.command.commandId : result.code)));
@@ -216,7 +216,7 @@ describe('a key', () => {
     const rig = await CommandRig.leading({ rate: { perSecond: 0.001, burst: 2 } });
     await rig.send(placeEquity, { idempotencyKey: 'k' });
     for (let i = 0; i < 5; i += 1) await rig.submit(placeEquity, { idempotencyKey: 'k' });
-    expect(rig.desk.placeBudget.allowance('acct-1')).toMatchObject({ limit: 2, remaining: 1 });
+    expect(rig.commands.placeBudget.allowance('acct-1')).toMatchObject({ limit: 2, remaining: 1 });
   });
 });
 
@@ -242,7 +242,7 @@ describe('declined, with nothing journaled and nothing sent', () => {
 
   it('while draining', async () => {
     const rig = await CommandRig.leading();
-    await rig.desk.drain(new AbortController().signal);
+    await rig.commands.drain(new AbortController().signal);
     await declines(rig, 'DRAINING', placeEquity);
   });
 
@@ -301,7 +301,7 @@ describe('declined, with nothing journaled and nothing sent', () => {
     const rig = await CommandRig.leading();
     rig.commit(workingOrder);
     for (const request of [placeEquity, replaceWorking]) {
-      const both = [rig.submission(request), rig.submission(request)].map((each) => rig.desk.submit(each));
+      const both = [rig.submission(request), rig.submission(request)].map((each) => rig.commands.submit(each));
       const results = await rig.during(Promise.all(both));
       expect(results.map(({ kind }) => kind)).toEqual(['journaled', 'declined']);
     }
@@ -432,9 +432,9 @@ describe('an answer', () => {
   it('that comes when the lane is gone is evidence, and no verdict', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: accepted, answerMs: 1_000 });
-    const asked = rig.desk.submit(rig.submission(placeEquity));
+    const asked = rig.commands.submit(rig.submission(placeEquity));
     await rig.clock.advance(100);
-    rig.desk.endAll();
+    rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     next.probes.answer = () => failedLook('x');
     const result = await rig.during(asked);
@@ -445,7 +445,7 @@ describe('an answer', () => {
 
   it('is waited for no longer than the caller wants: with `wait` until the end is known', async () => {
     const rig = await CommandRig.leading();
-    const asked = rig.desk.submit(rig.submission(placeEquity, { waitMs: 10_000 }));
+    const asked = rig.commands.submit(rig.submission(placeEquity, { waitMs: 10_000 }));
     await rig.clock.advance(100);
     const [command] = rig.journal.commands.values();
     rig.land(command?.commandId ?? '');
@@ -460,9 +460,9 @@ describe('draining', () => {
   it('finishes what is in flight, and takes nothing new', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: accepted, answerMs: 2_000 });
-    const asked = rig.desk.submit(rig.submission(placeEquity));
+    const asked = rig.commands.submit(rig.submission(placeEquity));
     await rig.clock.advance(50);
-    await rig.during(rig.desk.drain(new AbortController().signal));
+    await rig.during(rig.commands.drain(new AbortController().signal));
     expect(rig.clock.monotonicMs()).toBeGreaterThanOrEqual(2_000);
     expect(await asked).toMatchObject({ command: { state: 'accepted' } });
   });
@@ -470,11 +470,11 @@ describe('draining', () => {
   it('leaves to the journal what is not answered in time', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: accepted, answerMs: 60_000 });
-    const asked = rig.desk.submit(rig.submission(placeEquity));
+    const asked = rig.commands.submit(rig.submission(placeEquity));
     await rig.clock.advance(50);
     const enough = new AbortController();
     rig.clock.after(1_000, () => enough.abort());
-    await rig.during(rig.desk.drain(enough.signal));
+    await rig.during(rig.commands.drain(enough.signal));
     const result = await rig.during(asked);
     expect(result).toMatchObject({ command: { state: 'unknown' } });
   });
@@ -482,9 +482,9 @@ describe('draining', () => {
   it('begins no further attempt', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: atCapacity, answerMs: 500 });
-    const asked = rig.desk.submit(rig.submission(placePrediction));
+    const asked = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advance(50);
-    await rig.during(rig.desk.drain(new AbortController().signal));
+    await rig.during(rig.commands.drain(new AbortController().signal));
     expect(await asked).toMatchObject({ command: { state: 'not_sent' } });
     expect(rig.entry.sent).toHaveLength(1);
   });

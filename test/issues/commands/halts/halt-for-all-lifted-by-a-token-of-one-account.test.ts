@@ -15,25 +15,25 @@ const ofOneAccount = { ...word, by: 'strategy', ofSomeAccounts: true } as const;
 describe('a halt by an operator for every account', () => {
   it('is not lifted by a token that names some, nor is what stands beside it', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(account, ofOneAccount));
-    await rig.during(rig.desk.operator.halt(account, word));
-    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({
+    await rig.during(rig.commands.operator.halt(account, ofOneAccount));
+    await rig.during(rig.commands.operator.halt(account, word));
+    expect(await rig.during(rig.commands.operator.resume(account, ofOneAccount))).toMatchObject({
       kind: 'declined',
       code: 'EVERY_ACCOUNT_NEEDED',
     });
-    expect(rig.desk.operator.halts.list().map(({ cause, by }) => [cause, by])).toEqual([
+    expect(rig.commands.operator.halts.list().map(({ cause, by }) => [cause, by])).toEqual([
       ['account_operator', 'strategy'],
       ['operator', 'olga'],
     ]);
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
-    expect(await rig.during(rig.desk.operator.resume(account, word))).toEqual({ kind: 'done', halts: [] });
+    expect(await rig.during(rig.commands.operator.resume(account, word))).toEqual({ kind: 'done', halts: [] });
   });
 
   it('holds also where another process has raised it and this one has not heard of it', async () => {
     const rig = await CommandRig.leading();
     const halt = { haltId: 'h-1', scope: account, cause: 'operator', reason: 'elsewhere', by: 'ann', sinceMs: 0 };
     await rig.journal.raiseHalt(halt, undefined);
-    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.resume(account, ofOneAccount))).toMatchObject({
       code: 'EVERY_ACCOUNT_NEEDED',
     });
     expect(await rig.journal.activeHalts()).toEqual([halt]);
@@ -45,23 +45,23 @@ describe('a halt by an operator for every account', () => {
     rig.journal.raiseHalt = async () => {
       throw new Error('the database cannot be reached');
     };
-    await rig.during(rig.desk.operator.halt(account, word));
-    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({
+    await rig.during(rig.commands.operator.halt(account, word));
+    expect(await rig.during(rig.commands.operator.resume(account, ofOneAccount))).toMatchObject({
       code: 'EVERY_ACCOUNT_NEEDED',
     });
     rig.journal.raiseHalt = raiseHalt;
-    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'operator', by: 'olga' }]);
+    expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'operator', by: 'olga' }]);
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   });
 
   it('leaves to a token of one account what it has halted itself, and what the service has', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.operator.halt(account, ofOneAccount));
+    await rig.during(rig.commands.operator.halt(account, ofOneAccount));
     await rig.journal.raiseHalt(
       { haltId: 'h-2', scope: account, cause: 'rate', reason: 'fast', by: 'tidemark', sinceMs: 0 },
       undefined,
     );
-    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toEqual({ kind: 'done', halts: [] });
+    expect(await rig.during(rig.commands.operator.resume(account, ofOneAccount))).toEqual({ kind: 'done', halts: [] });
     expect(await rig.journal.activeHalts()).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { call } from '../../support/rest/rest-call.ts';
 import { type RunningService, World } from '../../support/runs/service-under-test.ts';
 
 /** A service that takes commands, its platform, and a browser. */
-export interface Desk {
+export interface RunningConsole {
   readonly world: World;
   readonly service: RunningService;
   readonly rest: string;
@@ -18,7 +18,7 @@ export interface Desk {
   readonly token?: string;
 }
 
-export async function openDesk(): Promise<Desk> {
+export async function runConsole(): Promise<RunningConsole> {
   const { description: sandbox } = await runningSandbox();
   const world = await World.create({ platform: platformSettings(sandbox), env: { TIDEMARK_COMMANDS: 'on' } });
   const service = await world.serve();
@@ -27,7 +27,7 @@ export async function openDesk(): Promise<Desk> {
 }
 
 /** What the platform itself says of the orders under the references of a command. */
-export async function decisionsOf({ sandbox, service, token }: Desk, commandId: string): Promise<string[]> {
+export async function decisionsOf({ sandbox, service, token }: RunningConsole, commandId: string): Promise<string[]> {
   const { body } = await call(service, 'GET', `/v1/commands/${commandId}`, token === undefined ? {} : { token });
   const ours = new Set(body.attempts.map(({ attemptId }: { attemptId: string }) => attemptId));
   const decisions = await controlLines(sandbox, '/ledger?kind=decision');
