@@ -42,10 +42,11 @@ export function decodeFrame(text: string): Frame {
     case 'heartbeat':
       return { kind: 'heartbeat' };
     case 'subscribed':
-    case 'unsubscribed':
-      return typeof message['id'] === 'string' && message['id'] !== ''
-        ? { kind: message['type'], id: message['id'] }
-        : unreadable('missing_field', 'id: expected the id of a subscription');
+    case 'unsubscribed': {
+      const id = idOf(message['id']);
+      if (id === undefined) return unreadable('missing_field', 'id: expected the id of a subscription');
+      return { kind: message['type'], id };
+    }
     case 'error':
       return decodeError(message);
     default:
@@ -62,16 +63,29 @@ function decodeEvent(payload: unknown): Frame {
     return unreadable('unknown_event', `topic ${describeValue(stream)}, name ${describeValue(payload['name'])}`);
   }
   const target = payload['target'];
-  const accountId = typeof target === 'string' ? accountOfTarget(target) : undefined;
+  const accountId = typeof target === 'string' && target !== '' ? accountOfTarget(target) : accountIn(payload, target);
   if (accountId === undefined) return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
   return { kind: 'event', stream, accountId, row: payload['data'] };
 }
 
+/** An event that leaves its target out may name the account in its row, as rows of lists do. */
+function accountIn({ data }: Readonly<Record<string, unknown>>, target: unknown): string | undefined {
+  const isLeftOut = target === undefined || target === null || target === '';
+  return isLeftOut && isObject(data) ? idOf(data['accountId']) : undefined;
+}
+
+/** A number stands for its text. */
+function idOf(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && text !== '' ? text : undefined;
+}
+
 function decodeError(message: Readonly<Record<string, unknown>>): Frame {
   const payload = isObject(message['payload']) ? message['payload'] : {};
+  const id = idOf(message['id']);
   return {
     kind: 'error',
-    ...(typeof message['id'] === 'string' && message['id'] !== '' && { id: message['id'] }),
+    ...(id !== undefined && { id }),
     code: typeof payload['code'] === 'string' && payload['code'] !== '' ? payload['code'] : 'UNKNOWN',
     message: typeof payload['message'] === 'string' ? payload['message'].slice(0, 500) : '',
   };

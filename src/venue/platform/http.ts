@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Secret } from '../../runtime/secret.ts';
 
 export interface HttpRequest {
@@ -35,4 +36,11 @@ export type HttpOutcome =
 export interface Http {
   request(request: HttpRequest): Promise<HttpOutcome>;
   close(): Promise<void>;
+}
+
+const utf8 = new TextDecoder();
+
+/** A body's text, undefined if it is not UTF-8. A byte order mark before it is no part of it. */
+export function textOfBody(body: Buffer): string | undefined {
+  return isUtf8(body) ? utf8.decode(body) : undefined;
 }

@@ -73,7 +73,7 @@ export async function readChartQuotes(
   );
   if (!answer.ok) return answer;
   const { s = 'ok', d } = answer.value;
-  return s === 'ok' ? { ok: true, value: d } : unsuccessful(operation, s);
+  return isOk(s) ? { ok: true, value: d } : unsuccessful(operation, s);
 }
 
 /**
@@ -93,7 +93,7 @@ export async function readPreviousDay(
     signal,
   );
   const { status = 'OK' } = answer.ok ? answer.value : {};
-  return status === 'OK' ? answer : unsuccessful(operation, status);
+  return isOk(status) ? answer : unsuccessful(operation, status);
 }
 
 /**
@@ -126,7 +126,7 @@ export async function* readOptionsQuotes(
     const answer = await readShape(deps, { ...read, query: { limit: usualPage, ...query, next } }, signal);
     if (!answer.ok) return yield answer;
     const { status = 'OK', results, nextUrl } = answer.value;
-    if (status !== 'OK') return yield unsuccessful(operation, status);
+    if (!isOk(status)) return yield unsuccessful(operation, status);
     yield { ok: true, quotes: results };
     if (nextUrl === undefined) return;
     const cursor = cursorOf(nextUrl);
@@ -192,4 +192,9 @@ export async function readFdaCalendar(
   const read = { operation: 'fda_calendar', url: `${baseUrl}${fdaCalendarPath}`, shape: fdaCalendar };
   const answer = await readShape(deps, read, signal);
   return answer.ok ? { ok: true, value: answer.value.data } : answer;
+}
+
+/** Chart quotes say `ok`, all others `OK`: the case means nothing. */
+function isOk(word: string): boolean {
+  return word.trim().toUpperCase() === 'OK';
 }

@@ -1,11 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../runtime/clock.ts';
 import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
-import type { HttpOutcome } from './http.ts';
+import { type HttpOutcome, textOfBody } from './http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-result.ts';
 
 export interface SocketWriteOptions {
@@ -151,13 +150,14 @@ async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Buff
 }
 
 function answered(answer: IncomingMessage, body: Buffer): HttpOutcome {
-  if (!isUtf8(body)) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
+  const text = textOfBody(body);
+  if (text === undefined) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers)) {
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined) headers[name] = first;
   }
-  return { kind: 'answered', status: answer.statusCode ?? 0, headers, text: body.toString('utf8') };
+  return { kind: 'answered', status: answer.statusCode ?? 0, headers, text };
 }
 
 function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { Agent, request as send } from 'undici';
 import type { Clock } from '../../runtime/clock.ts';
 import { connectorThrough } from '../../runtime/connector-through.ts';
@@ -6,7 +5,7 @@ import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
-import type { Http, HttpOutcome, HttpRequest } from './http.ts';
+import { type Http, type HttpOutcome, type HttpRequest, textOfBody } from './http.ts';
 
 interface UndiciHttpOptions {
   readonly connectMs?: number;
@@ -78,13 +77,13 @@ export class UndiciHttp implements Http {
       if (bytes > maxBytes) return failed('too_large', `the answer has more than ${maxBytes} bytes`, 'maybe');
       chunks.push(chunk);
     }
-    const body = Buffer.concat(chunks);
-    if (!isUtf8(body)) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
+    const text = textOfBody(Buffer.concat(chunks));
+    if (text === undefined) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
     return {
       kind: 'answered',
       status: answer.statusCode,
       headers: firstValues(answer.headers),
-      text: body.toString('utf8'),
+      text,
     };
   }
 }

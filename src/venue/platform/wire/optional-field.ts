@@ -36,11 +36,14 @@ export function readableOf<Shape extends z.ZodType>(shape: Shape) {
   );
 }
 
-/** A truth value, sent as such or as its word. */
-export const neededFlag = z.preprocess(
-  (value) => (value === 'true' ? true : value === 'false' ? false : value),
-  z.boolean(),
-);
+/** A truth value, sent as such or as its word in any case. */
+export const neededFlag = z.preprocess(flagOf, z.boolean());
+
+/** A truth value's word as the truth value; anything else as it is. */
+export function flagOf(value: unknown): unknown {
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : undefined;
+  return word === 'true' ? true : word === 'false' ? false : value;
+}
 
 function presentOf(value: unknown): unknown {
   return value === null || value === '' ? undefined : value;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountOrderItem } from './account-order.ts';
-import { listOf, neededText } from './optional-field.ts';
+import { flagOf, listOf, neededText } from './optional-field.ts';
 import { predictionOrder } from './prediction-order.ts';
 
 /**
@@ -54,6 +54,6 @@ export const rawPredictionAnswer = z.looseObject({
   success: z
     .unknown()
     .optional()
-    .refine((word) => word !== false && word !== 'false'),
+    .refine((word) => flagOf(word) !== false),
   data: z.unknown(),
 });
