@@ -7,16 +7,16 @@ import { migrate } from '../src/store/migrate.ts';
 import { readMigrations } from '../src/store/migrations.ts';
 
 // What `tidemark migrate` takes on a large database of the first build, and for how long a reader
-// waits meanwhile: node bench/migrate.ts [--rows 10000000] [--orders 1000000] [--commands 100000]
-// [--bytes 500], the last of a payload and of a state.
+// waits meanwhile: node bench/migrate.ts [--rows 10000000] [--orders 1000000] [--commands 20000]
+// [--bytes 200], the last of a payload and of a state.
 
 const number = (text: string) => Number.parseInt(text, 10);
 const text = { type: 'string' } as const;
 const { values } = parseArgs({ options: { rows: text, orders: text, commands: text, bytes: text } });
 const rows = number(values.rows ?? '10000000');
 const orders = number(values.orders ?? '1000000');
-const commands = number(values.commands ?? '100000');
-const bytes = number(values.bytes ?? '500');
+const commands = number(values.commands ?? '20000');
+const bytes = number(values.bytes ?? '200');
 
 const log = pino({ level: 'info' }, pino.destination(2));
 const postgres = await startPostgres({ clock: systemClock, log, cacheDir: '.cache' });
@@ -28,7 +28,7 @@ const options = { url: url.href, log, clock: systemClock };
 await on(postgres.url, [`create database ${name}`]);
 try {
   await migrate({ ...options, migrations: (await readMigrations()).slice(0, 1) });
-  await on(url.href, [...fillLog(), ...fillJournal(), 'vacuum analyze', 'checkpoint']);
+  await on(url.href, [...fillLog(), ...fillJournal(), 'checkpoint']);
   log.info('filled');
   const probes = await Promise.all(
     [

@@ -47,6 +47,7 @@ CREATE TABLE drizzle.commands (
   CONSTRAINT commands_counts CHECK (version > 0 and misses >= 0)
 ) WITH (fillfactor = 60);
 
+--> statement-breakpoint
 INSERT INTO drizzle.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref, supersedes,
   baseline, exposure, limits_change, token_number, deadline_at, created_at, key_held, state, version, order_id, reason, presumed_absent, pending_revision,
   pending_version, misses, updated_at, settled_at)
@@ -55,6 +56,7 @@ SELECT command_id, shard, principal, idempotency_key, request_hash, kind, stream
   pending_version, misses, updated_at, settled_at
 FROM public.commands;
 
+--> statement-breakpoint
 ALTER TABLE drizzle.commands ADD PRIMARY KEY (command_id);
 CREATE UNIQUE INDEX commands_one_per_key ON drizzle.commands (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT;
 CREATE UNIQUE INDEX commands_one_place_per_order ON drizzle.commands (stream, order_id) WHERE kind = 'place' and order_id is not null;
@@ -68,6 +70,7 @@ CREATE INDEX commands_settled ON drizzle.commands (settled_at) WHERE settled_at 
 CREATE INDEX commands_of_order ON drizzle.commands (stream, order_id) WHERE kind <> 'place';
 CREATE INDEX commands_came_to_nothing ON drizzle.commands (shard, command_id) WHERE came_to_nothing;
 
+--> statement-breakpoint
 CREATE TABLE drizzle.attempts (
   attempt_id text NOT NULL,
   command_id uuid NOT NULL,
@@ -88,6 +91,7 @@ CREATE TABLE drizzle.attempts (
 INSERT INTO drizzle.attempts (attempt_id, command_id, number, epoch, prepared_at, state, sending_at, answered_at, reason)
 SELECT attempt_id, command_id, number, epoch, prepared_at, state, sending_at, answered_at, reason FROM public.attempts;
 
+--> statement-breakpoint
 ALTER TABLE drizzle.attempts ADD PRIMARY KEY (attempt_id),
   ADD CONSTRAINT attempts_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES drizzle.commands (command_id);
 CREATE UNIQUE INDEX attempts_numbered ON drizzle.attempts (command_id, number);
@@ -113,6 +117,7 @@ CREATE TABLE drizzle.command_events (
   attempts json NOT NULL
 );
 
+--> statement-breakpoint
 -- An event was the whole command. What never changes is read from the command from now on (event_json), and the texts are the same.
 INSERT INTO drizzle.command_events (tx_id, id, command_id, version, misses, presumed_absent, updated_at, settled_at, recorded_at, pending_revision, pending_version,
   state, order_id, order_status, reason, attempts) OVERRIDING SYSTEM VALUE
@@ -122,9 +127,11 @@ SELECT e.tx_id, e.id, e.command_id, e.version, s.misses, s."presumedAbsent", pub
     FROM json_array_elements(s.attempts) WITH ORDINALITY AS a(was, place))
 FROM public.command_events e CROSS JOIN LATERAL json_to_record(e.snapshot) AS s(misses integer, "presumedAbsent" boolean, "updatedAtMs" double precision,
   "settledAtMs" double precision, "pendingRevision" bigint, "pendingVersion" bigint, state text, "orderId" text, "orderStatus" text, reason json, attempts json);
+--> statement-breakpoint
 -- An id of an event that is gone is not given again.
 SELECT setval('drizzle.command_events_id_seq', s.last_value, s.is_called) FROM public.command_events_id_seq s;
 
+--> statement-breakpoint
 ALTER TABLE drizzle.command_events ADD CONSTRAINT command_events_tx_id_id_pk PRIMARY KEY (tx_id, id),
   ADD CONSTRAINT command_events_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES drizzle.commands (command_id);
 CREATE UNIQUE INDEX command_events_versions ON drizzle.command_events (command_id, version);
@@ -139,9 +146,11 @@ CREATE TABLE public.command_outbox (
 INSERT INTO public.command_outbox (id, shard, version, command_id)
 SELECT e.id, c.shard, e.version, e.command_id FROM public.command_events e JOIN public.commands c ON c.command_id = e.command_id WHERE e.published_at IS NULL;
 
+--> statement-breakpoint
 ALTER TABLE public.evidence ADD CONSTRAINT evidence_of_command FOREIGN KEY (command_id) REFERENCES drizzle.commands (command_id);
 ANALYZE drizzle.commands, drizzle.attempts, drizzle.command_events, public.command_outbox;
 
+--> statement-breakpoint
 -- ----- From here on readers wait as well. Each statement takes some milliseconds, whatever the number of rows. -----
 LOCK TABLE public.orders, public.order_updates, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events
   IN ACCESS EXCLUSIVE MODE;
