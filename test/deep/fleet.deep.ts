@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Verifier } from '../../docs/consumers/verify.ts';
 import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -24,7 +24,12 @@ import { fleetNetworks, type Peer, type ProcessNetwork } from './parts/fleet-net
  * probes of an installation: its dark times are those of one.
  */
 const minutes = Number(process.env['TIDEMARK_CHAOS_MINUTES'] ?? 2);
-const settings = minutes > 2 ? asInstalled(quickCommandSettings) : quickCommandSettings;
+const settings = {
+  ...(minutes > 2 ? asInstalled(quickCommandSettings) : quickCommandSettings),
+  // A bound against hanging. With the usual 25 s a restart ended with 1 on a machine with a load of
+  // 15 on two cores: each step of its drain took 0.5 to 15 s, behind proxies in this process.
+  TIDEMARK_DRAIN_DEADLINE_MS: '120000',
+};
 const leaseMs = minutes > 2 ? 6_000 : Number(quickCommandSettings.TIDEMARK_LEASE_EXPIRE_MS);
 /**
  * `TIDEMARK_CHAOS_NEAR=1`: Postgres and Kafka are as near as they are; without it each answer of
@@ -34,6 +39,7 @@ const near = process.env['TIDEMARK_CHAOS_NEAR'] === '1';
 /** Changes a second of the market. */
 const rate = Number(process.env['TIDEMARK_CHAOS_RATE'] ?? 60);
 const everyMs = 5_000;
+const longestMinutes = minutes + 6;
 const lookEveryMs = 200;
 const fewestCommands = 200;
 const atOnce = 4;
@@ -99,13 +105,14 @@ class Fleet {
     },
     restart: async () => {
       const slot = this.anySlot();
-      expect(await this.running[slot]?.stop()).toBe(0);
+      const service = this.running[slot];
+      if (service !== undefined) await stopInOrder(service);
       await this.start(slot);
     },
     'one more, or its end': async () => {
       const last = this.ports.length - 1;
       if (this.running[last] === undefined) return this.start(last);
-      expect(await this.running[last].stop()).toBe(0);
+      await stopInOrder(this.running[last]);
       this.running[last] = undefined;
     },
     'cut from Postgres': () => this.cut('Postgres'),
@@ -145,14 +152,28 @@ class Fleet {
   }
 }
 
+/** Says what it wrote since it was asked to end, if it did not end in order. */
+async function stopInOrder(service: RunningService): Promise<void> {
+  const before = service.process.log().length;
+  const code = await service.stop();
+  const said = service.process.log().slice(before);
+  expect(code, said.map((line) => JSON.stringify(line)).join('\n')).toBe(0);
+}
+
 const reopen = (network: ProcessNetwork | undefined) => (near ? network?.pass() : network?.slow());
 const nameOf = (service: RunningService) => String(service.process.pid);
 
-async function disturb(fleet: Fleet, random: Random): Promise<void> {
+/**
+ * For so many minutes, and on a machine that is slow today until there were `enough` commands: how
+ * many there are in two minutes is a measure of the machine.
+ */
+async function disturb(fleet: Fleet, random: Random, enough: () => boolean): Promise<void> {
   const kinds = Object.entries(fleet.disturbances);
-  const endsMs = systemClock.monotonicMs() + minutes * 60_000;
+  const beganMs = systemClock.monotonicMs();
   let round: typeof kinds = [];
-  while (systemClock.monotonicMs() < endsMs) {
+  for (;;) {
+    const ranMs = systemClock.monotonicMs() - beganMs;
+    if (ranMs >= minutes * 60_000 && (enough() || ranMs >= longestMinutes * 60_000)) return;
     // Each kind once in a round, so that none is left out by chance.
     if (round.length === 0) round = kinds.toSorted(() => random.next() - 0.5);
     const [name, act] = round.pop() ?? [];
@@ -228,7 +249,13 @@ it(
     let [over, served] = [false, false];
     const ids = description.users.flatMap((user) => user.accounts.map(({ id }) => id));
     const watched = watchDarkTimes(fleet, new TakenAccounts(world.databaseUrl, ids), () => served);
-    const disturbed = disturb(fleet, random).finally(() => {
+    // Also where the test fails: a look after the end would hide why.
+    onTestFinished(() => {
+      served = true;
+      return watched.catch(() => undefined);
+    });
+    const hasEnough = () => load.acknowledged.size >= fewestCommands;
+    const disturbed = disturb(fleet, random, hasEnough).finally(() => {
       over = true;
     });
     await Promise.all([load.run(() => over, atOnce), disturbed]);
@@ -263,11 +290,10 @@ it(
     expect(lines.filter(({ msg }) => /a lane without a process was finished/.test(msg)).length).toBeGreaterThan(0);
     const lanes = await world.query('select distinct lane from order_updates');
     expect(lanes.length, 'several wrote').toBeGreaterThanOrEqual(3);
-    const codes = await Promise.all(fleet.services.map((service) => service.stop()));
-    expect(new Set(codes)).toEqual(new Set([0]));
+    await Promise.all(fleet.services.map(stopInOrder));
     expect(await world.query('select shard from shards where lane is not null')).toEqual([]);
   },
-  (minutes + 8) * 60_000,
+  (longestMinutes + 8) * 60_000,
 );
 
 /** Each process proves also what another one had committed in its lane before. */
