@@ -14,7 +14,7 @@ import type { CommandStep, Miss, MissResult } from '../../../src/store/commands/
 import type { Fence, Term } from '../../../src/store/commands/term.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { sends } from './planted-sending-bugs.ts';
-import { replaced } from './replaced.ts';
+import { instead, replaced } from './replaced.ts';
 
 type Change = (finding: Finding, command: Command, entry: Watched) => Finding;
 
@@ -259,7 +259,7 @@ const memories: readonly PlantedBug[] = [
     seed: 17,
     shows: /does not follow it|not applied/,
     deps: ({ journal }) => ({
-      journal: Object.assign(Object.create(journal), {
+      journal: instead(journal, {
         takeOver: async (...call: Parameters<typeof journal.takeOver>) => {
           await journal.takeOver(...call);
           return [];
@@ -273,7 +273,7 @@ const memories: readonly PlantedBug[] = [
     shows: /was about .*, and is now about/,
     seeds: 'sweeping',
     deps: ({ journal }) => ({
-      journal: Object.assign(Object.create(journal), {
+      journal: instead(journal, {
         findCancelAll: async () => undefined,
         openCancelAll: async (cancelAll: NewCancelAll) => ({ kind: 'opened', cancelAll }),
       }),
@@ -283,7 +283,7 @@ const memories: readonly PlantedBug[] = [
     name: 'a cancel-all forgets what is unresolved',
     shows: /does not name .*, which is unresolved/,
     seeds: 'sweeping',
-    deps: ({ journal }) => ({ journal: Object.assign(Object.create(journal), { unseenPlaces: async () => [] }) }),
+    deps: ({ journal }) => ({ journal: instead(journal, { unseenPlaces: async () => [] }) }),
   },
   {
     name: 'what lands behind a cancel-all stays',
@@ -296,13 +296,13 @@ const memories: readonly PlantedBug[] = [
     seed: 7,
     shows: /in spite of cancel-all/,
     seeds: 'sweeping',
-    deps: ({ journal }) => ({ journal: Object.assign(Object.create(journal), { cancelAllsInForce: async () => [] }) }),
+    deps: ({ journal }) => ({ journal: instead(journal, { cancelAllsInForce: async () => [] }) }),
   },
   {
     name: 'a retry looks like another request',
     shows: /is called reused with the same body/,
     deps: ({ journal, random }) => ({
-      journal: Object.assign(Object.create(journal), {
+      journal: instead(journal, {
         findByKey: async () => undefined,
         open: (command: Parameters<typeof journal.open>[0], fence: Parameters<typeof journal.open>[1]) =>
           journal.open({ ...command, requestHash: random.uuid() }, fence),
@@ -340,7 +340,7 @@ export const plantedCommandBugs: readonly PlantedBug[] = [
 /** Each miss a step of its command, as `change` has it. */
 function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNullable<PlantedBug['deps']> {
   return ({ journal }) => ({
-    journal: Object.assign(Object.create(journal), {
+    journal: instead(journal, {
       noteMiss: async ({ evidence, ...of }: Miss, fence: Fence): Promise<MissResult> => {
         const result = await journal.step(change({ ...of, atMs: evidence.atMs, evidence: [evidence] }), fence);
         if (result.kind === 'not_waiting') throw new Error('a miss is under no approval');

@@ -11,7 +11,7 @@ import { AccountsFollower } from '../../../src/service/sources/accounts-follower
 import type { LaneMember, ShardStore } from '../../../src/store/fleet/shard-store.ts';
 import type { PlatformAccount } from '../../../src/venue/platform/order-reads.ts';
 import type { PlantedBug } from './planted-bug.ts';
-import { replaced } from './replaced.ts';
+import { instead, replaced } from './replaced.ts';
 
 interface Finisher {
   readonly deps: { readonly shards: ShardStore };
@@ -40,14 +40,13 @@ function unpinned(shards: ShardStore): ShardStore {
 }
 
 /** Ingest as the keeper of the shards sees it, with one wait that is over at once. */
-/** `wait`: a method of the object itself, so that a rename can't make the bug harmless. */
 function without(ingest: Ingest, wait: 'committed' | 'fence') {
-  return {
+  const seen = {
     committed: () => ingest.committed(),
     fence: () => ingest.fence(),
     forgetOrders: (isOf: (accountId: string) => boolean) => ingest.forgetOrders(isOf),
-    [wait]: async () => undefined,
   };
+  return instead(seen, { [wait]: async () => undefined });
 }
 
 type AskKafka = { askKafka(): Promise<void> };

@@ -7,7 +7,7 @@ import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';
-import { replaced } from './replaced.ts';
+import { instead, replaced } from './replaced.ts';
 
 /** Order entry whose results are `change`d before anybody sees them. */
 function entering(change: (result: WriteResult) => WriteResult): NonNullable<PlantedBug['deps']> {
@@ -37,7 +37,7 @@ function sendingWithoutHalts() {
     'write' as keyof SendAttempts,
     function (this: SendAttempts, sending: Sending, attemptId: string) {
       const deps = { ...(this as unknown as { deps: object }).deps, halts: { blocking: () => undefined } };
-      return original.call(Object.assign(Object.create(this), { deps }), sending, attemptId);
+      return original.call(instead<object>(this, { deps }) as SendAttempts, sending, attemptId);
     },
   );
 }
