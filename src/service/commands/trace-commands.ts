@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SpanContext } from '@opentelemetry/api';
 import { isFinal } from '../../domain/command.ts';
-import type { Tracing } from '../../observability/tracing.ts';
+import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { MadeStep } from './command-steps.ts';
 import type { OrderEntry } from './order-entry.ts';
@@ -52,18 +52,19 @@ export class CommandTraces {
           'tidemark.request.id': submission.requestId,
         },
       });
-      const result = await this.span.run(span.context, () => submitter.submit(submission, under, pacing));
-      if (result.kind === 'declined') span.set({ 'tidemark.declined': result.code });
-      else {
-        const { commandId, state } = result.command;
-        span.set({
-          'tidemark.command.id': commandId,
-          'tidemark.command.state': state,
-          'tidemark.replayed': result.replayed,
-        });
-      }
-      span.end();
-      return result;
+      const work = () => this.span.run(span.context, () => submitter.submit(submission, under, pacing));
+      return within(span, work, (result) => {
+        if (result.kind === 'declined') span.set({ 'tidemark.declined': result.code });
+        else {
+          const { commandId, state } = result.command;
+          span.set({
+            'tidemark.command.id': commandId,
+            'tidemark.command.state': state,
+            'tidemark.replayed': result.replayed,
+          });
+        }
+        return undefined;
+      });
     };
     return instead(submitter, { submit });
   }
@@ -75,14 +76,11 @@ export class CommandTraces {
       const attributes = { 'tidemark.command.id': commandId, 'tidemark.attempt.id': attemptId };
       const span = this.tracing.begin('journal command', { parent, attributes });
       if (parent !== undefined) this.tracing.rememberCommand(commandId, parent);
-      let failed: string | undefined = 'no answer';
-      try {
-        const result = await journal.open(command, fence);
-        failed = result.kind === 'opened' ? undefined : result.kind;
-        return result;
-      } finally {
-        span.end({ failed });
-      }
+      return within(
+        span,
+        () => journal.open(command, fence),
+        ({ kind }) => (kind === 'opened' ? undefined : kind),
+      );
     };
   }
 
@@ -94,14 +92,18 @@ export class CommandTraces {
         parent: this.span.getStore(),
         attributes: { 'tidemark.attempt.id': attemptId },
       });
-      const result = await entry.send(request, attemptId, options);
-      span.set({
-        'tidemark.attempt.answer': result.kind,
-        'tidemark.attempt.reason': result.reason?.code,
-        'http.response.status_code': result.reason?.status,
-      });
-      span.end({ failed: result.kind === 'unknown' ? 'its outcome is not known' : undefined });
-      return result;
+      return within(
+        span,
+        () => entry.send(request, attemptId, options),
+        ({ kind, reason }) => {
+          span.set({
+            'tidemark.attempt.answer': kind,
+            'tidemark.attempt.reason': reason?.code,
+            'http.response.status_code': reason?.status,
+          });
+          return kind === 'unknown' ? 'its outcome is not known' : undefined;
+        },
+      );
     };
   }
 
@@ -135,20 +137,41 @@ export class CommandTraces {
         'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`],
       };
       const span = parent && this.tracing.begin('command evidence', { parent, follows: true, attributes });
-      const result = await journal.noteMiss(miss, fence);
-      if (result.kind !== 'fenced') span?.end();
-      return result;
+      return within(
+        span,
+        () => journal.noteMiss(miss, fence),
+        ({ kind }) => (kind === 'fenced' ? kind : undefined),
+      );
     };
   }
 }
 
-/** The same object, but for these methods. */
+/** Ends the span with the work, in whatever way that ends. `failed`: why a result is a failure. */
+async function within<T>(
+  span: TracedSpan | undefined,
+  work: () => Promise<T>,
+  failed: (result: T) => string | undefined,
+): Promise<T> {
+  let why: string | undefined = 'no answer';
+  try {
+    const result = await work();
+    why = failed(result);
+    return result;
+  } finally {
+    span?.end({ failed: why });
+  }
+}
+
+/** The same object, but for these methods. The others are bound once: they are called often. */
 function instead<T extends object>(whole: T, methods: Partial<T>): T {
+  const bound = new WeakMap<object, unknown>();
   return new Proxy(whole, {
     get: (target, name) => {
       if (name in methods) return methods[name as keyof T];
       const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
+      if (typeof value !== 'function') return value;
+      if (!bound.has(value)) bound.set(value, value.bind(target));
+      return bound.get(value);
     },
   });
 }
