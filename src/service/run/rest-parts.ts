@@ -59,7 +59,7 @@ export function restParts(
       ...{ ...deps, reads, commandReads, quarantine, repairs },
       fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
       forwarding: new Forwarding(
-        { http, others, clock: deps.clock, metrics: deps.metrics.rest, log: deps.log },
+        { ...deps, http, others, metrics: deps.metrics.rest },
         {
           ...{ instance, mostInFlight: mostForwards },
           answerWithinMs: config.leaseExpireMs * silentPart,

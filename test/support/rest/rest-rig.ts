@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Logger } from '../../../src/observability/logger.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
-import { systemRandom } from '../../../src/runtime/random.ts';
+import { type Random, systemRandom } from '../../../src/runtime/random.ts';
 import type { OtherInstances } from '../../../src/service/fleet/other-instances.ts';
 import type { FollowedAccount } from '../../../src/service/rest/account-states.ts';
 import type { ConsoleSignInOptions } from '../../../src/service/rest/console/console-sign-in.ts';
@@ -49,6 +49,8 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly ports?: Partial<Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing'>>;
 }
 
+const longest: Random = { ...systemRandom, next: () => 1 };
+
 /** Forwards over real sockets. */
 export function forwardingOf(
   options: Pick<RestRigOptions, 'instance' | 'others' | 'forwards'>,
@@ -57,7 +59,8 @@ export function forwardingOf(
   const { instance = 'one', others = { holderOf: () => undefined, all: () => [] }, forwards = {} } = options;
   const http = new UndiciHttp({ clock: systemClock }, { totalMs: forwards.ms ?? 5_000 });
   return new Forwarding(
-    { http, others, clock: systemClock, metrics: metrics.rest, log: silentLog },
+    // The longest pauses: a test counts how often something is asked.
+    { http, others, clock: systemClock, random: longest, metrics: metrics.rest, log: silentLog },
     {
       ...{ instance, mostInFlight: forwards.most ?? 64, answerWithinMs: forwards.ms ?? 5_000 },
       askAgainForMs: forwards.againMs ?? 0,

@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
+import { Backoff } from '../../../runtime/backoff.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import type { Random } from '../../../runtime/random.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { abortWith } from '../../../runtime/waiting.ts';
 import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from '../../fleet/other-instances.ts';
@@ -13,6 +15,7 @@ interface ForwardingDeps {
   readonly http: InstanceHttp;
   readonly others: OtherInstances;
   readonly clock: Clock;
+  readonly random: Random;
   readonly metrics: RestMetrics;
   readonly log: Logger;
 }
@@ -68,9 +71,8 @@ export type FromElsewhere =
 
 /** How often an instance without an answer is looked up: from memory. */
 const lookEveryMs = 250;
-/** Between two tries, at first; it doubles. */
-const firstPauseMs = 250;
-const longestPauseMs = 2_000;
+/** Between two tries. */
+const pauses = { firstMs: 250, maxMs: 2_000 };
 
 /** Declined for a reason of this process alone: another one may do it. */
 const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
@@ -147,9 +149,11 @@ export class Forwarding {
     const { clock } = this.deps;
     const left = this.leftOf(call.reply);
     const untilMs = clock.monotonicMs() + this.options.askAgainForMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    const backoff = new Backoff(this.deps.random, pauses);
+    for (;;) {
       const answer = await ask();
       if (isHeld(answer) || wasForwarded(call.request)) return answer;
+      const pauseMs = backoff.nextMs();
       if (left.aborted || clock.monotonicMs() + pauseMs > untilMs) return answer;
       await clock.sleep(pauseMs, left);
     }

@@ -1,0 +1,54 @@
+import type { Pool } from 'pg';
+import { expect, it } from 'vitest';
+import { maintainCommands } from '../../src/store/maintenance.ts';
+import { type Asked, readRig } from '../support/orders/read-rig.ts';
+import { rowsRead } from './rows-read.ts';
+
+const [all, old, lookedAt] = [40_000, 50, 10_000];
+
+async function filled(analysed: boolean) {
+  const rig = await readRig();
+  await rig.pool.query(
+    `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, state, version,
+       deadline_at, created_at, updated_at, settled_at)
+     values (gen_random_uuid(), 1, 'desk', 'k', 'h', 'place', 'account', 'acct-1', 'AAPL', 'buy', '{}', 'refused', 1, now(), now(), now(), now())`,
+  );
+  await rig.pool.query(
+    `insert into command_events (command_id, version, misses, presumed_absent, updated_at, state, attempts, recorded_at)
+     select command_id, n, 0, false, now(), 'unknown', '[]', now() - case when n <= ${old} then interval '2 days' else interval '0' end
+     from commands, generate_series(1, ${all}) n order by n`,
+  );
+  await rig.pool.query(
+    `insert into halt_events (snapshot, recorded_at)
+     select '{}', now() - case when n <= ${old} then interval '2 days' else interval '0' end from generate_series(1, ${all}) n order by n`,
+  );
+  // As the server knows the table from before it grew, or as it is.
+  if (analysed) await rig.pool.query('analyze command_events, halt_events');
+  return rig;
+}
+
+it.each([
+  ['command_events', true],
+  ['command_events', false],
+  ['halt_events', true],
+  ['halt_events', false],
+])('old rows of %s are forgotten without a read of all; analysed: %s', async (table, analysed) => {
+  await using rig = await filled(analysed);
+  const asked: Asked[] = [];
+  const noting: Pool = Object.create(rig.pool, {
+    query: {
+      value: (text: string, values: unknown[] = []) => {
+        asked.push({ text, values });
+        return { rows: [], rowCount: 0 };
+      },
+    },
+  });
+  await maintainCommands(noting, { retentionMs: 86_400_000 });
+  const forgetting = asked.find(({ text }) => text.includes(`delete from public.${table}`));
+  const read = await rowsRead(rig.pool, forgetting ?? { text: '', values: [] }, table);
+  expect(read, 'the oldest are looked at; those that go are found by their key, and deleted').toBeLessThanOrEqual(
+    lookedAt + 2 * old,
+  );
+  await maintainCommands(rig.pool, { retentionMs: 86_400_000 });
+  expect((await rig.pool.query(`select count(*)::int as left from ${table}`)).rows).toEqual([{ left: all - old }]);
+});
