@@ -112,6 +112,14 @@ function readOptionText(
 }
 
 /**
+ * A shell takes quotation marks away, a file for `docker run --env-file` keeps them. Then a secret
+ * with two more characters would only be refused by its server. In the file of a `*_FILE` they are
+ * taken as they are.
+ */
+const quoted = /^(?:".*"|'.*')$/s;
+const quotedProblem = 'has quotation marks around its value: leave them out, they are a part of it here';
+
+/**
  * A blank value counts as not set. There are two exceptions: a blank would widen a choice it was
  * meant to narrow, or it would sign in without a secret.
  */
@@ -122,6 +130,7 @@ function given(
   source: OptionSource,
 ): ReadText {
   const text = value.trim();
+  if (source === 'environment' && quoted.test(text)) return { kind: 'fault', name, problem: quotedProblem };
   if (text !== '') return { kind: 'text', text, source };
   if (!option.refusesBlank) return { kind: 'unset' };
   return {
