@@ -147,10 +147,10 @@ it('open are the commands that are sent or unknown, of every shard, over all pag
   const over = await rig.send({ ...placeEquity, accountId: 'acct-3' });
   rig.land(over.commandId);
   await rig.clock.advance(1_000);
-  rig.desk.end(1);
+  rig.commands.end(1);
   const expected = sent.map(({ commandId, request: { accountId } }) => ({ commandId, accountId }));
   const read = async () => {
-    const result = await rig.during(rig.desk.openCommands());
+    const result = await rig.during(rig.commands.openCommands());
     return result.kind === 'done' ? result.commands : [];
   };
   expect(await read()).toEqual(expected);
@@ -161,5 +161,5 @@ it('open are the commands that are sent or unknown, of every shard, over all pag
   rig.journal.unresolved = async (limit, after) => (after === undefined ? fullPage(limit) : unresolved(limit));
   expect((await read()).slice(-2)).toEqual(expected);
   rig.journal.unresolved = () => Promise.reject(new Error('it is away'));
-  expect(await rig.during(rig.desk.openCommands())).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(await rig.during(rig.commands.openCommands())).toMatchObject({ code: 'STORE_UNAVAILABLE' });
 });

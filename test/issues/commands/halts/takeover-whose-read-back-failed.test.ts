@@ -11,7 +11,7 @@ async function leftInFlight() {
   const gone = await CommandRig.leading({ haltAt });
   gone.entry.route = () => ({ answerMs: 1e9, result: { kind: 'accepted', answer: { status: 202 } } });
   for (const qty of ['1', '2'])
-    void gone.desk.submit(gone.submission({ ...placeEquity, terms: { ...placeEquity.terms, qty } }));
+    void gone.commands.submit(gone.submission({ ...placeEquity, terms: { ...placeEquity.terms, qty } }));
   await gone.clock.advance(100);
   expect(gone.entry.sent).toHaveLength(2);
   return new CommandRig({ haltAt }, gone);
@@ -56,10 +56,13 @@ it('a takeover behind one that has succeeded halts nothing again that a person l
   await rig.begin(2n);
   await rig.clock.advance(100);
   await rig.during(
-    rig.desk.operator.resume({ kind: 'account', accountId: 'acct-1' }, { by: 'ann', reason: 'looked', requestId: 'r' }),
+    rig.commands.operator.resume(
+      { kind: 'account', accountId: 'acct-1' },
+      { by: 'ann', reason: 'looked', requestId: 'r' },
+    ),
   );
   await rig.clock.advance(1_000);
   await rig.begin(2n);
   await rig.clock.advance(100);
-  expect(rig.desk.operator.halts.list()).toEqual([]);
+  expect(rig.commands.operator.halts.list()).toEqual([]);
 });
