@@ -102,8 +102,6 @@ export class CommandService implements Commands, Service {
   readonly name = 'commands';
   readonly operator: OperatorService;
   private readonly terms = new Map<number, ShardTerm>();
-  /** Shards whose takeover has failed, and when it was first tried: see `ShardTerm.begin`. */
-  private readonly tried = new Map<number, { readonly epoch: bigint; readonly atMs: number }>();
   private draining = false;
   private readonly giveUp = new AbortController();
   private readonly stopped = new AbortController();
@@ -188,15 +186,11 @@ export class CommandService implements Commands, Service {
    * read or written; then it may be tried again.
    */
   async begin(held: HeldShard): Promise<void> {
-    const { shard, epoch } = held;
+    const { shard } = held;
     this.stop(shard);
     const term = new ShardTerm(this.shared, held, this.options);
     this.terms.set(shard, term);
-    const tried = this.tried.get(shard);
-    const atMs = tried?.epoch === epoch ? tried.atMs : this.deps.clock.nowMs();
-    this.tried.set(shard, { epoch, atMs });
-    await term.begin(atMs);
-    this.tried.delete(shard);
+    await term.begin(this.takeovers.firstTriedMs(held));
     if (term.leads) this.takeovers.end(shard);
   }
 

@@ -57,7 +57,7 @@ it('the write of a whole command ends too where the entry rejects', async () => 
   };
   const rig = await CommandRig.leading({ tracing });
   rig.entry.send = fails;
-  void rig.desk.submit(rig.submission(placeEquity)).catch(() => undefined);
+  void rig.commands.submit(rig.submission(placeEquity)).catch(() => undefined);
   await rig.clock.advance(60_000);
   expect(made[0]?.names).toContain('platform place');
 });

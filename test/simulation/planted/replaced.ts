@@ -44,7 +44,7 @@ export function replaced<T extends object>(
   };
 }
 
-/** The same object, but for these parts of it. Each has to be one of the object's own or inherited. */
+/** The same object, but for these parts of it. Each has to be one that the object has. */
 export function instead<T extends object>(whole: T, parts: Partial<T>): T {
   const planted = Object.entries(parts).map(([name, part]) => {
     if (!(name in whole)) throw new Error(`${name} is no part any more: this bug plants nothing`);
