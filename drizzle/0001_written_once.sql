@@ -938,6 +938,62 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.add_audit_lines(p json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)
+  SELECT public.ms_to_time((e ->> 'atMs')::double precision), e ->> 'principal', e ->> 'action', e ->> 'accountId', e ->> 'commandId', e ->> 'requestId',
+    e ->> 'reason', e -> 'detail'
+  FROM json_array_elements(p -> 'lines') WITH ORDINALITY AS line(e, place)
+  WHERE NOT (p ->> 'again')::boolean OR NOT EXISTS (
+    SELECT FROM public.audit_log a WHERE a.at = public.ms_to_time((e ->> 'atMs')::double precision)
+      AND a.principal = e ->> 'principal' AND a.action = e ->> 'action' AND a.account_id IS NOT DISTINCT FROM e ->> 'accountId'
+      AND a.command_id IS NOT DISTINCT FROM e ->> 'commandId' AND a.request_id IS NOT DISTINCT FROM e ->> 'requestId')
+  ORDER BY place;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.write_one(p_name text, p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  CASE p_name
+    WHEN 'open_command' THEN RETURN public.open_command(p_shard, p_epoch, p);
+    WHEN 'mark_sending' THEN RETURN public.mark_sending(p_shard, p_epoch, p ->> 'attemptId', (p ->> 'atMs')::double precision);
+    WHEN 'step_command' THEN RETURN public.step_command(p_shard, p_epoch, p);
+    WHEN 'note_miss' THEN RETURN public.note_miss(p_shard, p_epoch, p);
+    WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
+    WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
+    WHEN 'mark_published' THEN DELETE FROM public.command_outbox WHERE id = ANY (ARRAY(SELECT json_array_elements_text(p)::bigint));
+  END CASE;
+  RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text) RETURNS SETOF record
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+  v_until timestamptz := clock_timestamp() + interval '100 ms';
+BEGIN
+  -- A mark that is lost in a crash of the server costs a repeat, and the topic may contain repeats: alone it waits for no disk.
+  IF 'mark_published' = ALL (p_names) THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  FOR i IN 1 .. cardinality(p_names) LOOP
+    EXIT WHEN i > 1 AND clock_timestamp() > v_until;
+    result := NULL;
+    code := NULL;
+    message := NULL;
+    BEGIN
+      result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
+    EXCEPTION WHEN OTHERS THEN
+      code := SQLSTATE;
+      message := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[]) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*)
@@ -1025,7 +1081,7 @@ GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, 
 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
-  public.step_command, public.note_miss,
+  public.step_command, public.note_miss, public.add_audit_lines, public.write_one, public.write_group,
   public.take_over_commands TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,

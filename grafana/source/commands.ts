@@ -85,6 +85,20 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Writes in one commit',
+    description:
+      'What the journal, the audit trail and the outcomes wrote together, mean over the time shown. A group has 50 at most: near it, commands wait for Postgres.',
+    unit: 'none',
+    queries: [
+      {
+        expr: `${rateBy('job', 'tidemark_journal_writes_total')} / (${rateBy('job', 'tidemark_journal_groups_total')} > 0)`,
+        legend: 'mean',
+      },
+    ],
+    limits: { amber: 20, red: 40 },
+  },
+  {
+    kind: 'lines',
     title: 'Late landings, keys used again',
     description:
       'Orders that appeared although their command had been settled otherwise (each halts placing), and repeated keys.',

@@ -57,6 +57,16 @@ export function commandMetrics(registry: Registry) {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    journalGroups: new Counter({
+      name: 'tidemark_journal_groups_total',
+      help: 'Statements that wrote commands, evidence, audit lines and marks of published outcomes, each with one commit',
+      registers,
+    }),
+    journalWrites: new Counter({
+      name: 'tidemark_journal_writes_total',
+      help: 'Writes in these statements: divided by tidemark_journal_groups_total, how many shared a commit',
+      registers,
+    }),
     limited: new Counter({
       name: 'tidemark_command_limit_refusals_total',
       help: 'Places and replaces that were refused by a limit, by the limit; required: a real account without the limits that it must have',

@@ -54,6 +54,10 @@ export function assembleService(
     {
       ...{ ...shared, lease, onFenced: (fence) => fleet.reportFenced(fence) },
       onLoss: (loss) => fleet.keeper.reportLoss(loss),
+      onGroup: (writes) => {
+        metrics.commands.journalGroups.inc();
+        metrics.commands.journalWrites.inc(writes);
+      },
     },
     storeOptions(config),
   );

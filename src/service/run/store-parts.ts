@@ -7,6 +7,7 @@ import type { Secret } from '../../runtime/secret.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
 import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
+import { GroupCommit } from '../../store/commands/group-commit.ts';
 import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
 import type { Fence } from '../../store/commands/term.ts';
@@ -33,6 +34,8 @@ interface StorePartsDeps {
   readonly lease?: Lease;
   /** Something about to be written again was lost, and a generation has begun. */
   readonly onLoss?: (loss: FoundLoss) => void;
+  /** Writes of the command side that are about to share a commit. */
+  readonly onGroup?: (writes: number) => void;
 }
 
 /** What was acknowledged beside the lane's numbers. */
@@ -48,8 +51,8 @@ interface StorePartsOptions {
 }
 
 /**
- * Each command step holds one for a commit, a few milliseconds, so these are enough for several
- * thousand steps a second.
+ * Two for groups of writes, four for writes that are asked for alone since they wait for a lock,
+ * and two for what people ask for and for reads of the journal.
  */
 const commandConnections = 8;
 /**
@@ -98,6 +101,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     const loss = await lanes.noticeLoss(deps.lease.lane, { witnessed: { ...witness.newest, ...seen } });
     if (loss !== undefined) deps.onLoss?.(loss);
   };
+  const groups = new GroupCommit({ ...deps, pool: commandPool });
   const acknowledging = { ...deps, ...(witness && { witness }) };
   const shared = { ...acknowledging, pool };
   const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
@@ -115,8 +119,8 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     shards: new PostgresShardStore({ ...deps, pool }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
-    journal: createPostgresJournal({ ...acknowledging, pool: commandPool }),
-    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
+    journal: createPostgresJournal({ ...acknowledging, pool: commandPool, groups }),
+    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool, groups }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
     commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
     quarantine: new PostgresQuarantine({ ...shared, readPool }),

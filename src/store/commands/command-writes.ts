@@ -18,7 +18,13 @@ import type {
   StepResult,
 } from './command-journal.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import type { GroupCommit } from './group-commit.ts';
 import type { Fence } from './term.ts';
+
+/** For writes that share a commit with others of their moment. */
+interface Grouped {
+  readonly groups: GroupCommit;
+}
 
 type OpenedCommand =
   | { readonly kind: 'opened' | 'replayed'; readonly command: StoredCommand }
@@ -29,17 +35,9 @@ type OpenedCommand =
  * Writes the command, its first attempt, a note and the first event. One round trip and one commit,
  * on every caller's critical path.
  */
-export async function openCommand(
-  deps: RetryDeps & { readonly pool: Pool },
-  command: NewCommand,
-  { shard, epoch }: Fence,
-): Promise<OpenResult> {
-  const [row] = await writeOnce<{ result: OpenedCommand }>(deps, {
-    name: 'open_command',
-    text: 'select public.open_command($1, $2, $3) as result',
-    values: [shard, epoch.toString(), storableJson(command)],
-  });
-  const result = row?.result ?? { kind: 'fenced' };
+export async function openCommand({ groups }: Grouped, command: NewCommand, fence: Fence): Promise<OpenResult> {
+  const of = command.request.accountId;
+  const result = await groups.write<OpenedCommand>({ name: 'open_command', fence, of, body: storableJson(command) });
   return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
 }
 
@@ -47,18 +45,13 @@ export async function openCommand(
  * PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason:
  * it may not be sent any more.
  */
-export async function markSending(
-  deps: RetryDeps & { readonly pool: Pool },
+export function markSending(
+  { groups }: Grouped,
   attemptId: string,
   atMs: number,
-  { shard, epoch }: Fence,
+  fence: Fence,
 ): Promise<boolean | Reason> {
-  const [row] = await writeOnce<{ marked: boolean | Reason }>(deps, {
-    name: 'mark_sending',
-    text: 'select public.mark_sending($1, $2, $3, $4) as marked',
-    values: [shard, epoch.toString(), attemptId, atMs],
-  });
-  return row?.marked ?? false;
+  return groups.write({ name: 'mark_sending', fence, of: attemptId, body: storableJson({ attemptId, atMs }) });
 }
 
 type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
@@ -67,17 +60,9 @@ type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCom
  * One step of one command: its row, an attempt's row, evidence and the event, in one round trip and
  * one commit.
  */
-export async function stepCommand(
-  deps: RetryDeps & { readonly pool: Pool },
-  step: CommandStep,
-  { shard, epoch }: Fence,
-): Promise<StepResult> {
-  const [row] = await writeOnce<{ result: Stepped }>(deps, {
-    name: 'step_command',
-    text: 'select public.step_command($1, $2, $3) as result',
-    values: [shard, epoch.toString(), storableJson(step)],
-  });
-  return stepResult(row?.result);
+export async function stepCommand({ groups }: Grouped, step: CommandStep, fence: Fence): Promise<StepResult> {
+  const of = step.commandId;
+  return stepResult(await groups.write<Stepped>({ name: 'step_command', fence, of, body: storableJson(step) }));
 }
 
 /** The same under a second principal's word: see `doAct`. */
@@ -105,16 +90,9 @@ type Noted = { readonly kind: 'noted' | 'stale'; readonly command: StoredCommand
  * One more complete read that missed an unknown command. Writes its count and the evidence, no step
  * and no event.
  */
-export async function noteMiss(
-  deps: RetryDeps & { readonly pool: Pool },
-  miss: Miss,
-  { shard, epoch }: Fence,
-): Promise<MissResult> {
-  const [row] = await writeOnce<{ result: Noted }>(deps, {
-    text: 'select public.note_miss($1, $2, $3) as result',
-    values: [shard, epoch.toString(), storableJson(miss)],
-  });
-  const result = row?.result ?? { kind: 'fenced' };
+export async function noteMiss({ groups }: Grouped, miss: Miss, fence: Fence): Promise<MissResult> {
+  const of = miss.commandId;
+  const result = await groups.write<Noted>({ name: 'note_miss', fence, of, body: storableJson(miss) });
   return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
 }
 
@@ -124,26 +102,21 @@ type Deps = RetryDeps & { readonly pool: Pool };
  * Adds true facts beside any step, from any process, under no fence. Rejects with
  * `NO_SUCH_COMMAND`.
  */
-export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
-  await writeOnce(deps, {
-    text: 'select public.add_command_evidence($1, $2)',
-    values: [commandId, storableJson(evidence)],
-  });
+export async function addEvidence(
+  { groups }: Grouped,
+  commandId: string,
+  evidence: readonly NewEvidence[],
+): Promise<void> {
+  await groups.write({ name: 'add_command_evidence', of: commandId, body: storableJson({ commandId, evidence }) });
 }
 
-/** Audit lines, in this order, in one statement; `again` without those already there. */
-export async function addToAuditTrail(deps: Deps, entries: readonly AuditTrailEntry[], again = false): Promise<void> {
-  await writeOnce(deps, {
-    name: 'add_audit_entries',
-    text: `insert into public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)
-      select public.ms_to_time((e ->> 'atMs')::double precision), e ->> 'principal', e ->> 'action', e ->> 'accountId', e ->> 'commandId', e ->> 'requestId',
-        e ->> 'reason', e -> 'detail'
-      from json_array_elements($1::json) with ordinality as line(e, place)
-      where not $2::boolean or not exists (select from public.audit_log a where a.at = public.ms_to_time((e ->> 'atMs')::double precision)
-        and a.principal = e ->> 'principal' and a.action = e ->> 'action' and a.account_id is not distinct from e ->> 'accountId'
-        and a.command_id is not distinct from e ->> 'commandId' and a.request_id is not distinct from e ->> 'requestId') order by place`,
-    values: [storableJson(entries), again],
-  });
+/** Audit lines, in this order; `again` without those already there. */
+export async function addToAuditTrail(
+  { groups }: Grouped,
+  lines: readonly AuditTrailEntry[],
+  again = false,
+): Promise<void> {
+  await groups.write({ name: 'add_audit_lines', of: 'audit trail', body: storableJson({ lines, again }) });
 }
 
 /** Complete commands in one read: 0.1 s on the server. */

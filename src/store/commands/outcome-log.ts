@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { storableJson } from '../session/write-once.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import { GroupCommit } from './group-commit.ts';
 
 /** A command's step, as sent to Kafka. */
 export interface OutcomeRow {
@@ -46,24 +48,17 @@ const readUnpublished = `
   join public.command_events e on e.command_id = o.command_id and e.version = o.version order by o.id`;
 
 /**
- * Does not wait for the disk. A mark lost in a server crash costs a repeat, and the topic may
- * contain repeats.
- */
-const markPublished = `
-  with quick as materialized (select set_config('synchronous_commit', 'off', true))
-  delete from public.command_outbox using quick where id = any($1::bigint[])`;
-
-/**
  * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one
  * may appear after a higher one. So each event has a row of its own in `command_outbox` until it is
  * published, and no position is kept. One command's ids appear in order, because its row is locked
  * from one step to the next.
  */
 export class PostgresOutcomeLog implements OutcomeLog {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly deps: RetryDeps & { readonly pool: Pool; readonly groups: GroupCommit };
 
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
-    this.deps = deps;
+  /** `groups`: the journal's, so that marks share a commit with steps. Left out: its own. */
+  constructor(deps: RetryDeps & { readonly pool: Pool; readonly groups?: GroupCommit }) {
+    this.deps = { ...deps, groups: deps.groups ?? new GroupCommit(deps) };
   }
 
   async readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]> {
@@ -80,8 +75,6 @@ export class PostgresOutcomeLog implements OutcomeLog {
 
   async markPublished(ids: readonly bigint[]): Promise<void> {
     if (ids.length === 0) return;
-    await retryTransaction(this.deps, () =>
-      this.deps.pool.query({ name: 'mark_published', text: markPublished, values: [ids.map(String)] }),
-    );
+    await this.deps.groups.write({ name: 'mark_published', body: storableJson(ids) });
   }
 }

@@ -33,6 +33,7 @@ import {
   stepCommand,
   takeOverCommands,
 } from './command-writes.ts';
+import { GroupCommit } from './group-commit.ts';
 import {
   changeLimits,
   clearHalts,
@@ -53,6 +54,8 @@ interface CommandJournalDeps extends RetryDeps {
    * settlement behind callers.
    */
   readonly pool: Pool;
+  /** The outcomes' marks share it. Left out: the journal has its own. */
+  readonly groups?: GroupCommit;
   /**
    * Called for each write refused because the journal has another epoch: a later holder took over,
    * or the database lost our takeover.
@@ -63,11 +66,14 @@ interface CommandJournalDeps extends RetryDeps {
 }
 
 /**
- * The port `CommandJournal` in Postgres: every write is one statement, one round trip and one
- * commit. Its rules are in `src/store/sql/`. Writes reject with `JournalError`. A write
- * is never repeated once it may have committed; a read is.
+ * The port `CommandJournal` in Postgres: every write is one function of the database. What
+ * commands, their evidence and the audit trail write at one moment shares a statement and a commit
+ * (`GroupCommit`); what people ask for has one of its own. The rules are in
+ * `src/store/sql/`. Writes reject with `JournalError`. A write is never repeated once it may have
+ * committed; a read is.
  */
-export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal {
+export function createPostgresJournal(given: CommandJournalDeps): CommandJournal {
+  const deps = { ...given, groups: given.groups ?? new GroupCommit(given) };
   const { pool, onFenced, witness } = deps;
 
   function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
@@ -76,7 +82,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
 
   /** `notes` get each result, with the arguments of the write. */
   function write<Args extends unknown[], Result>(
-    statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,
+    statement: (to: typeof deps, ...args: Args) => Promise<Result>,
     ...notes: ((result: Result, args: Args) => void)[]
   ) {
     return async (...args: Args): Promise<Result> => {

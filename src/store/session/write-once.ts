@@ -13,7 +13,8 @@ const named: Readonly<Record<string, string>> = { TM011: 'FENCED', TM012: 'NO_SU
 
 /**
  * One statement, so one transaction and one round trip. It is repeated only if the database said it
- * rolled it back. Rejects only with `JournalError`, which explains each code.
+ * rolled it back, and only after an error that `repeats`: left out, one that is retryable. Rejects
+ * only with `JournalError`, which explains each code.
  *
  * Not `retryTransaction`: it repeats a statement that may have committed, and a step or a mark done
  * twice is not the same as done once.
@@ -21,6 +22,7 @@ const named: Readonly<Record<string, string>> = { TM011: 'FENCED', TM012: 'NO_SU
 export async function writeOnce<R extends QueryResultRow>(
   { pool, clock, random }: RetryDeps & { readonly pool: Pool },
   statement: QueryConfig,
+  repeats = ({ retryable }: JournalError) => retryable,
 ): Promise<R[]> {
   const backoff = new Backoff(random, { firstMs: 10, maxMs: 100 });
   const lastStartMs = clock.monotonicMs() + retryForMs;
@@ -28,7 +30,7 @@ export async function writeOnce<R extends QueryResultRow>(
     try {
       return await tryOnce<R>(pool, statement);
     } catch (error) {
-      if (!(error instanceof JournalError) || !error.retryable || clock.monotonicMs() >= lastStartMs) throw error;
+      if (!(error instanceof JournalError) || !repeats(error) || clock.monotonicMs() >= lastStartMs) throw error;
       await clock.sleep(backoff.nextMs());
     }
   }
@@ -61,6 +63,12 @@ async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryCon
   }
 }
 
+/** As a statement of its own is refused with this SQLSTATE: certainly rolled back. */
+export function refusedBy(state: string, message: string): JournalError {
+  const cause = Object.assign(new Error(message), { code: state, severity: 'ERROR' });
+  return new JournalError(named[state] ?? state, isTransient(cause), cause);
+}
+
 function survived(client: PoolClient): Promise<boolean> {
   return client.query('select').then(
     () => true,
@@ -75,7 +83,7 @@ function survived(client: PoolClient): Promise<boolean> {
  * database's SQLSTATE: certainly rolled back. `retryable`: nothing happened, and the same call is
  * likely to pass.
  */
-class JournalError extends Error {
+export class JournalError extends Error {
   readonly code: string;
   readonly retryable: boolean;
 

@@ -328,3 +328,67 @@ BEGIN
   RETURN v_swept;
 END
 $$;
+
+-- Lines of the audit trail, in this order. `p` is {lines: AuditTrailEntry[], again} (store/commands/command-journal.ts). `again`: without those already there.
+CREATE FUNCTION public.add_audit_lines(p json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)
+  SELECT public.ms_to_time((e ->> 'atMs')::double precision), e ->> 'principal', e ->> 'action', e ->> 'accountId', e ->> 'commandId', e ->> 'requestId',
+    e ->> 'reason', e -> 'detail'
+  FROM json_array_elements(p -> 'lines') WITH ORDINALITY AS line(e, place)
+  WHERE NOT (p ->> 'again')::boolean OR NOT EXISTS (
+    SELECT FROM public.audit_log a WHERE a.at = public.ms_to_time((e ->> 'atMs')::double precision)
+      AND a.principal = e ->> 'principal' AND a.action = e ->> 'action' AND a.account_id IS NOT DISTINCT FROM e ->> 'accountId'
+      AND a.command_id IS NOT DISTINCT FROM e ->> 'commandId' AND a.request_id IS NOT DISTINCT FROM e ->> 'requestId')
+  ORDER BY place;
+END
+$$;
+
+-- ----- Many writes in one transaction -----
+
+-- One write of the journal, by the name of its function.
+CREATE FUNCTION public.write_one(p_name text, p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  CASE p_name
+    WHEN 'open_command' THEN RETURN public.open_command(p_shard, p_epoch, p);
+    WHEN 'mark_sending' THEN RETURN public.mark_sending(p_shard, p_epoch, p ->> 'attemptId', (p ->> 'atMs')::double precision);
+    WHEN 'step_command' THEN RETURN public.step_command(p_shard, p_epoch, p);
+    WHEN 'note_miss' THEN RETURN public.note_miss(p_shard, p_epoch, p);
+    WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
+    WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
+    WHEN 'mark_published' THEN DELETE FROM public.command_outbox WHERE id = ANY (ARRAY(SELECT json_array_elements_text(p)::bigint));
+  END CASE;
+  RETURN NULL;
+END
+$$;
+
+-- Writes of the journal, one after the other: each sees what those before it wrote, and all are durable by one commit. A row for each, in order: what it answered, or
+-- the SQLSTATE and the text of what it raised. That undoes this write and no other.
+-- Writes without a row were not begun: after 100 ms the rest is left for the next group. A lock that another session holds is waited for as long, so that one write
+-- which waits, or is slow, holds up the others for a bounded time (docs/decisions/073-writes-of-commands-share-a-commit.md).
+CREATE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text) RETURNS SETOF record
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+  v_until timestamptz := clock_timestamp() + interval '100 ms';
+BEGIN
+  -- A mark that is lost in a crash of the server costs a repeat, and the topic may contain repeats: alone it waits for no disk.
+  IF 'mark_published' = ALL (p_names) THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  FOR i IN 1 .. cardinality(p_names) LOOP
+    EXIT WHEN i > 1 AND clock_timestamp() > v_until;
+    result := NULL;
+    code := NULL;
+    message := NULL;
+    BEGIN
+      result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
+    EXCEPTION WHEN OTHERS THEN
+      code := SQLSTATE;
+      message := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;

@@ -70,7 +70,9 @@ const statements = [
   ...[
     'request_approval',
     'public.approvals',
-    'audit_log',
+    'add_audit_lines',
+    'write_group',
+    'write_one',
     'open_cancel_all',
     'read_command',
     'public.halts',

@@ -1,0 +1,66 @@
+import type { Pool } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../../src/runtime/random.ts';
+import { GroupCommit, type JournalWrite } from '../../../src/store/commands/group-commit.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+
+const mark: JournalWrite = { name: 'mark_sending', fence: { shard: 0, epoch: 1n }, body: '{}' };
+const opening: JournalWrite = { ...mark, name: 'open_command', of: 'acct-1' };
+
+/** A database that never answers: each group stays under way. */
+function withoutAnswers() {
+  const clock = new VirtualClock();
+  const sizes: number[] = [];
+  let connections = 0;
+  const connect = () => {
+    connections += 1;
+    return new Promise<never>(() => undefined);
+  };
+  const groups = new GroupCommit({
+    ...{ pool: { connect } as unknown as Pool, clock, random: seededRandom(1) },
+    onGroup: (writes) => sizes.push(writes),
+  });
+  return { clock, groups, sizes, connections: () => connections };
+}
+
+/** Codes of the writes that were rejected so far. */
+function codesOf(writes: readonly Promise<unknown>[]): string[] {
+  const codes: string[] = [];
+  for (const write of writes) write.catch((error: { code: string }) => codes.push(error.code));
+  return codes;
+}
+
+describe('writes behind a group without an answer', () => {
+  it('are in two groups at most', () => {
+    const { groups, sizes, connections } = withoutAnswers();
+    for (let i = 0; i < 10; i += 1) codesOf([groups.write(mark), groups.write(opening)]);
+    expect(sizes).toEqual([1, 1]);
+    expect(connections()).toBe(2);
+  });
+
+  it('wait for the one with the same account or command, and others do not', () => {
+    const { groups, sizes } = withoutAnswers();
+    codesOf([groups.write(opening), groups.write(opening), groups.write({ ...opening, of: 'acct-2' })]);
+    expect(sizes).toEqual([1, 1]);
+  });
+
+  it('are refused as not sent after five seconds, each by its own age, and no one else is', async () => {
+    const { clock, groups } = withoutAnswers();
+    const first = codesOf([groups.write(mark), groups.write(mark)]);
+    const early = codesOf([groups.write(mark), groups.write(mark)]);
+    await clock.advance(3_000);
+    const late = codesOf([groups.write(mark)]);
+    await clock.advance(2_000);
+    expect([first, early, late]).toEqual([[], ['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE'], []]);
+    await clock.advance(3_000);
+    expect([first, late]).toEqual([[], ['STORE_UNAVAILABLE']]);
+  });
+
+  it('are refused at once where two thousand wait already', async () => {
+    const { clock, groups } = withoutAnswers();
+    codesOf(Array.from({ length: 2_000 }, () => groups.write(mark)));
+    const more = codesOf([groups.write(opening)]);
+    await clock.advance(0);
+    expect(more).toEqual(['STORE_UNAVAILABLE']);
+  });
+});
