@@ -34,7 +34,8 @@ export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: n
   let newest = books.get(commandId)?.command;
   const stop = books.listen(commandId, (command) => {
     newest = command;
-    if (isOver(command)) over.abort();
+    // With a reason: without one, Node makes an exception with a stack (11 µs, and 2 with it).
+    if (isOver(command)) over.abort('over');
   });
   try {
     for (;;) {
