@@ -1,3 +1,4 @@
+import { cpuUsage } from 'node:process';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -5,10 +6,13 @@ import { startEmbeddedPostgres } from '../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom, timeOrderedUuid } from '../src/runtime/random.ts';
 import type { CommandJournal, CommandStep, NewCommand } from '../src/store/commands/command-journal.ts';
+import { GroupCommit } from '../src/store/commands/group-commit.ts';
 import { PostgresOutcomeLog } from '../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../src/store/commands/postgres-journal.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/session/pool.ts';
+import { percentile } from './percentile.ts';
+import { ProcessTree } from './sample-process.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const fence = { shard: 0, epoch: 1n };
@@ -30,24 +34,8 @@ interface Wal {
  * behind a checkpoint and among `known` commands. What is counted is written, so it is the same on
  * every machine. `pg_walinspect` of Postgres 16 or newer counts it.
  */
-async function measureJournal(url: string, { places, known }: { readonly places: number; readonly known: number }) {
-  await migrate({ url, log, clock: systemClock });
-  const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
-  const watch = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 300_000 });
-  await watch.connect();
-  try {
-    const deps = { pool, clock: systemClock, random: systemRandom };
-    const journal = createPostgresJournal(deps);
-    const outcomes = new PostgresOutcomeLog(deps);
-    await watch.query('create extension if not exists pg_walinspect');
-    await watch.query("insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now())");
-    await journal.takeOver(fence, systemClock.nowMs(), 0);
-    for (let i = 1; i <= known; i += 1) {
-      await placed(journal, (_, work) => work());
-      if (i % together === 0) await publishAll(outcomes);
-    }
-    for (const statement of ['vacuum analyze', 'checkpoint', 'checkpoint']) await watch.query(statement);
-
+async function measureJournal(url: string, { places, known }: Options) {
+  return withJournal(url, known, async ({ journal, outcomes, watch }) => {
     const spent = new Map<Step, Wal>(steps.map((step) => [step, { records: 0, recordBytes: 0, imageBytes: 0 }]));
     const relations = new Map<string, Wal>();
     const count: Count = async (step, work) => {
@@ -65,9 +53,112 @@ async function measureJournal(url: string, { places, known }: { readonly places:
       if (i % together === 0) await count('published', () => publishAll(outcomes));
     }
     return { bySteps: table(spent, places), byRelation: table(relations, places) };
+  });
+}
+
+interface Options {
+  readonly places: number;
+  readonly known: number;
+}
+
+interface Measured {
+  readonly journal: CommandJournal;
+  readonly outcomes: PostgresOutcomeLog;
+  readonly pool: pg.Pool;
+  readonly watch: pg.Client;
+}
+
+/** The journal as the service has it, behind a checkpoint and among `known` commands. */
+async function withJournal<T>(url: string, known: number, work: (measured: Measured) => Promise<T>): Promise<T> {
+  await migrate({ url, log, clock: systemClock });
+  const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 8 });
+  const watch = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 300_000 });
+  await watch.connect();
+  try {
+    const deps = { pool, clock: systemClock, random: systemRandom };
+    const groups = new GroupCommit(deps);
+    const journal = createPostgresJournal({ ...deps, groups });
+    const outcomes = new PostgresOutcomeLog({ ...deps, groups });
+    await watch.query('create extension if not exists pg_walinspect');
+    await watch.query(
+      "insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now()) on conflict do nothing",
+    );
+    await journal.takeOver(fence, systemClock.nowMs(), 0);
+    for (let i = 1; i <= known; i += 1) {
+      await placed(journal, (_, work) => work());
+      if (i % together === 0) await publishAll(outcomes);
+    }
+    for (const statement of ['vacuum analyze', 'checkpoint', 'checkpoint']) await watch.query(statement);
+    return await work({ journal, outcomes, pool, watch });
   } finally {
     await watch.end();
     await pool.end();
+  }
+}
+
+/**
+ * Places of which so many are under way at once, each from its opening to its last step; outcomes
+ * are published and audit lines written ten times a second, as the service does. The write-ahead
+ * log is in bytes a place, without images of pages; commits are those of the whole server.
+ */
+async function measureAtOnce(url: string, serverPid: number, options: Options & { readonly atOnce: number }) {
+  const { places, known, atOnce } = options;
+  return withJournal(url, known, async ({ journal, outcomes, pool, watch }) => {
+    const server = new ProcessTree(serverPid);
+    let statements = 0;
+    let left = places;
+    const tookMs: number[] = [];
+    const worker = async () => {
+      for (; left > 0; ) {
+        left -= 1;
+        const beganMs = systemClock.monotonicMs();
+        await placed(journal, (_, work) => work());
+        tookMs.push(systemClock.monotonicMs() - beganMs);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    // The first places warm up the connections and the compiler.
+    [left, tookMs.length] = [places, 0];
+    pool.on('acquire', () => {
+      statements += 1;
+    });
+    const from = await position(watch);
+    const [cpu, serverCpu, beganMs] = [cpuUsage(), server.usage()?.cpuSeconds ?? 0, systemClock.monotonicMs()];
+    const working = Promise.all(Array.from({ length: atOnce }, worker));
+    const beside = publishUntil(outcomes, working);
+    await working;
+    const ms = systemClock.monotonicMs() - beganMs;
+    const { user, system } = cpuUsage(cpu);
+    const serverSeconds = (server.usage()?.cpuSeconds ?? 0) - serverCpu;
+    await beside;
+    const { rows } = await watch.query<{ commits: string; bytes: string }>(
+      `select count(*) filter (where resource_manager = 'Transaction' and record_type like '%COMMIT%') as commits, sum(record_length - fpi_length) as bytes
+       from pg_get_wal_records_info($1, $2)`,
+      [from, await position(watch)],
+    );
+    const a = (value: number) => Math.round((value * 100) / places) / 100;
+    return {
+      'at once': atOnce,
+      'places a second': Math.round((places * 1000) / ms),
+      'ms p50': Math.round(percentile(tookMs, 0.5) * 10) / 10,
+      'ms p99': Math.round(percentile(tookMs, 0.99) * 10) / 10,
+      statements: a(statements),
+      commits: a(Number(rows[0]?.commits)),
+      'log bytes': a(Number(rows[0]?.bytes)),
+      'ms of Node': a((user + system) / 1000),
+      'ms of Postgres': a(serverSeconds * 1000),
+    };
+  });
+}
+
+async function publishUntil(outcomes: PostgresOutcomeLog, working: Promise<unknown>): Promise<void> {
+  let over = false;
+  const ended = working.then(() => {
+    over = true;
+  });
+  while (!over) {
+    await Promise.race([systemClock.sleep(100), ended]);
+    await publishAll(outcomes);
   }
 }
 
@@ -173,12 +264,20 @@ function table(of: ReadonlyMap<string, Wal>, places: number) {
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { places: { type: 'string', default: '300' }, known: { type: 'string', default: '2000' } },
+    options: {
+      places: { type: 'string', default: '300' },
+      known: { type: 'string', default: '2000' },
+      'at-once': { type: 'string', multiple: true, default: [] },
+    },
   });
   const postgres = await startEmbeddedPostgres({ clock: systemClock, log }, { fast: false });
   try {
     const options = { places: Number(values.places), known: Number(values.known) };
-    for (const figures of Object.values(await measureJournal(postgres.url, options))) console.table(figures);
+    const rows = [];
+    for (const atOnce of values['at-once'].map(Number))
+      rows.push(await measureAtOnce(postgres.url, postgres.pid ?? 0, { ...options, atOnce }));
+    if (rows.length > 0) console.table(rows);
+    else for (const figures of Object.values(await measureJournal(postgres.url, options))) console.table(figures);
   } finally {
     await postgres.stop();
   }
