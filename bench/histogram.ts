@@ -1,3 +1,4 @@
+import { bucketQuantile } from '../src/observability/bucket-quantile.ts';
 import type { Sample } from './prometheus-text.ts';
 
 /**
@@ -35,23 +36,11 @@ export interface Quantile {
   readonly atMost: number;
 }
 
-/**
- * Undefined when nothing was observed. In the last bucket, which has no
- * upper bound, the value is its lower one.
- */
+/** Undefined when nothing was observed. */
 export function quantile(buckets: Buckets, q: number): Quantile | undefined {
-  const total = buckets.at(-1)?.[1] ?? 0;
-  if (total <= 0) return undefined;
-  const rank = q * total;
-  let above = 0;
-  let below = 0;
-  for (const [bound, count] of buckets) {
-    if (count >= rank && count > below) {
-      if (bound === Number.POSITIVE_INFINITY) return { value: above, above, atMost: bound };
-      return { value: above + ((bound - above) * (rank - below)) / (count - below), above, atMost: bound };
-    }
-    above = bound;
-    below = count;
-  }
-  return undefined;
+  const value = bucketQuantile(q, buckets);
+  if (value === undefined) return undefined;
+  const rank = q * (buckets.at(-1)?.[1] ?? 0);
+  const at = buckets.findIndex(([, count], i) => count >= rank && count > (buckets[i - 1]?.[1] ?? 0));
+  return { value, above: buckets[at - 1]?.[0] ?? 0, atMost: buckets[at]?.[0] ?? Number.POSITIVE_INFINITY };
 }

@@ -14,6 +14,7 @@ import { LogPublisher, logPublisherDefaults } from '../src/service/log/log-publi
 import { applyTopics, planTopics } from '../src/service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../src/service/log/topics.ts';
 import { withAdmin } from '../src/service/log/with-admin.ts';
+import { percentile } from './percentile.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const perSend = 500;
@@ -118,8 +119,7 @@ async function drive(
   const elapsedMs = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpu);
   const messages = sendMs.length * perSend;
-  sendMs.sort((a, b) => a - b);
-  const quantile = (q: number) => Number((sendMs[Math.floor(sendMs.length * q)] ?? Number.NaN).toFixed(1));
+  const quantile = (q: number) => Number(percentile(sendMs, q).toFixed(1));
   return {
     messagesPerSecond: Math.round((messages / elapsedMs) * 1000),
     messages,

@@ -62,11 +62,15 @@ export async function startStack(cleanup: Cleanup): Promise<Stack> {
 }
 
 /** One statement on a connection of its own. Returns the rows. */
-export async function onServer<Row extends pg.QueryResultRow>(url: string, statement: string): Promise<Row[]> {
+export async function onServer<Row extends pg.QueryResultRow>(
+  url: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 600_000 });
   await client.connect();
   try {
-    const { rows } = await client.query<Row>(statement);
+    const { rows } = await client.query<Row>(statement, values.length === 0 ? undefined : [...values]);
     return rows;
   } finally {
     await client.end();

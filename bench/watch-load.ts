@@ -172,7 +172,7 @@ async function count(watched: Watched): Promise<Counts> {
   const { sandbox, lost } = watched;
   // The platform last: what it sent meanwhile counts as lag, never against it.
   const samples = await watched.service.scrape();
-  const { eventsSent } = await sandbox.counts();
+  const eventsSent = await sandbox.eventsSent();
   const settled = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
   const applied = sumOf(samples, 'tidemark_observations_total', { outcome: 'applied' });
   const published = sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' });

@@ -11,6 +11,8 @@ import { migrate } from '../src/store/migrate.ts';
 import type { HeadRow, UpdateRow } from '../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../src/store/orders/postgres-orders.ts';
 import { createPool } from '../src/store/session/pool.ts';
+import { percentile } from './percentile.ts';
+import { onServer } from './stack.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const defaultOrders = 20_000;
@@ -192,8 +194,7 @@ async function twoDeep(
   const elapsedMs = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpu);
   const rows = batchMs.length * batchRows;
-  batchMs.sort((a, b) => a - b);
-  const quantile = (q: number) => Number((batchMs[Math.floor(batchMs.length * q)] ?? Number.NaN).toFixed(1));
+  const quantile = (q: number) => Number(percentile(batchMs, q).toFixed(1));
   return {
     rowsPerSecond: Math.round((rows / elapsedMs) * 1000),
     rows,
@@ -278,12 +279,6 @@ function sample(i: number): WritePathRow {
     },
     update: { stream, orderId, accountId, payload },
   };
-}
-
-async function onServer(url: string, statement: string, values: unknown[] = []): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 300_000 });
-  await client.connect();
-  await client.query(statement, values).finally(() => client.end());
 }
 
 if (import.meta.main) {
