@@ -17,7 +17,7 @@ const partitionRows = 10;
 type Newest = ReadonlyMap<string, { readonly revision: number; readonly state: string; readonly payload: string }>;
 
 /** A copy of a rig's database, and what the rig had written when it was made. */
-export interface CopiedStates {
+interface CopiedStates {
   readonly database: TestDatabase;
   readonly newest: Newest;
 }
