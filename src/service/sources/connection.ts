@@ -309,7 +309,11 @@ export class Connection {
     this.state = 'ended';
     this.checkTimer?.cancel();
     for (const pending of this.pending) this.settle(pending, { kind: 'ended' });
-    this.handlers.onEnd({ ...(this.cause ?? end), ...(end.goodbye && { goodbye: true }) }, this);
+    const { reason, detail, goodbye } = end;
+    this.handlers.onEnd(
+      this.cause === undefined ? { reason, detail } : { ...this.cause, ...(goodbye && { goodbye }) },
+      this,
+    );
   }
 
   private message(type: 'subscribe' | 'unsubscribe', id: string, accountId: string): string {

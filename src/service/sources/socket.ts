@@ -83,8 +83,9 @@ export interface ConnectionEnd {
   /** For people. */
   readonly detail: string;
   /**
-   * The peer's own close frame came, so every message it had sent before was handed over. Without
-   * it there may have been more.
+   * The peer answered our close frame with its own, so every message it had sent before was handed
+   * over. Without it there may have been more: a peer that ends by itself may throw away what it
+   * still has to send.
    */
   readonly goodbye?: true;
 }
@@ -101,15 +102,15 @@ export function endOfSocket(end: SocketEnd): ConnectionEnd {
       return {
         reason: closeReasons.get(end.code) ?? 'closed',
         detail: `closed with ${end.code} ${end.reason}`.trimEnd(),
-        ...(end.code !== noCloseFrame && { goodbye: true }),
+        ...(answersToOurs.has(end.code) && { goodbye: true }),
       };
     case 'failed':
       return { reason: failures.get(end.code) ?? 'protocol', detail: end.message };
   }
 }
 
-/** RFC 6455, section 7.1.5: the connection ended without a close frame. */
-const noCloseFrame = 1006;
+/** RFC 6455, section 7.4.1: a normal end, and a close frame that gives no reason. */
+const answersToOurs: ReadonlySet<number> = new Set([1000, 1005]);
 
 const refusals: ReadonlyMap<number, EndReason> = new Map([
   [401, 'unauthorized'],

@@ -113,3 +113,30 @@ it('stays live when the connection that was replaced says goodbye', async () => 
   expect(rig.platform.lists).toEqual([]);
   expect(rig.platform.live.filter(({ url }) => url === 'ws://account')).toHaveLength(1);
 });
+
+// Found by the simulator: a platform that restarts, or that ends a slow reader, throws away what it
+// still has to send, and says a reason all the same.
+it.each([
+  ['the platform restarts', 1012],
+  ['the platform goes away', 1001],
+  ['it was read too slowly', 4429],
+  ['its token has ended', 4401],
+  ['the platform ends it without a reason, before we do', 1000],
+])('reads the account again when the connection that was replaced ends because %s', async (_, code) => {
+  const rig = await live();
+  const old = rig.socket('account');
+  old.answers = false;
+  const deadSinceMs = rig.clock.nowMs();
+  await rig.clock.advance(1_000);
+  rig.platform.rows.set('account:acct-1', [{ ...accountRow, updatedAt: '2026-11-21T15:00:00Z' }]);
+  rig.platform.renewToken();
+  if (code !== 1000) await rig.clock.advance(500);
+  old.end({ kind: 'closed', code, reason: 'it ends' });
+  await rig.clock.advance(4_000);
+
+  expect(rig.sink.observations.map(({ view }) => view.orderId)).toEqual(['ord-1']);
+  const lost = rig.sink.items.filter((item) => item.kind === 'continuity' && item.event === 'lost');
+  expect(lost).toMatchObject([{ stream: 'account' }]);
+  expect(lost[0]?.kind === 'continuity' && (lost[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
+  expect(rig.state('account')).toBe('live');
+});
