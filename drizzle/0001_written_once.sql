@@ -148,7 +148,14 @@ SELECT e.id, c.shard, e.version, e.command_id FROM public.command_events e JOIN 
 
 --> statement-breakpoint
 ALTER TABLE public.evidence ADD CONSTRAINT evidence_of_command FOREIGN KEY (command_id) REFERENCES drizzle.commands (command_id);
-ANALYZE drizzle.commands, drizzle.attempts, drizzle.command_events, public.command_outbox;
+-- Only where there are rows: Postgres would take the tables of a new database for empty, and read them whole until they are analysed again.
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM drizzle.commands) THEN
+    ANALYZE drizzle.commands, drizzle.attempts, drizzle.command_events, public.command_outbox;
+  END IF;
+END
+$$;
 
 --> statement-breakpoint
 -- ----- From here on readers wait as well. Each statement takes some milliseconds, whatever the number of rows. -----
