@@ -24,8 +24,10 @@ export async function serveTogether(
   }
   // Its weight is 0 until it has introduced itself.
   await eventually(async () => expect(await world.query('select from lanes where weight = 0')).toEqual([]));
-  await world.query('update shards set lane = null');
+  // Freed now: of one that has been free for a second, everybody takes more than its part.
+  await world.query('update shards set lane = null, since = clock_timestamp()');
   await untilShardsAt(world, [...settings.keys()]);
+  await untilEven(world);
   await Promise.all(services.map((service) => service.waitLive()));
   await untilAllLive(services);
   return services;
@@ -41,6 +43,20 @@ async function untilAllLive([any]: readonly RunningService[]): Promise<void> {
   await eventually(
     async () => expect((await states()).filter((state) => state !== 'live' && state !== 'not_enrolled')).toEqual([]),
     { deadlineMs: 60_000, everyMs: 100 },
+  );
+}
+
+/** A process that looked late has less than its part, and is given one shard every 5 s. */
+async function untilEven(world: World): Promise<void> {
+  await eventually(
+    async () => {
+      const rows = await world.query<{ shards: number }>(
+        'select count(*)::integer as shards from shards group by lane',
+      );
+      const counts = rows.map(({ shards }) => shards);
+      expect(Math.max(...counts) - Math.min(...counts), counts.join()).toBeLessThanOrEqual(1);
+    },
+    { deadlineMs: 120_000, everyMs: 100 },
   );
 }
 
