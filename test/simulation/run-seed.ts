@@ -9,6 +9,7 @@ import { agrees, disagreements } from './oracles/check-healed.ts';
 import { sharedFaults } from './oracles/check-unfollowed.ts';
 import { OwnersCancels } from './owners-cancels.ts';
 import type { CommandWishes } from './plan/command-plan.ts';
+import type { CrashPoint } from './plan/crash-points.ts';
 import { noEnemy } from './plan/enemy.ts';
 import { HaltRounds } from './plan/halt-rounds.ts';
 import { happen } from './plan/incident.ts';
@@ -43,6 +44,8 @@ export interface RunResult {
   readonly writes: number;
   /** The planned crash took place. */
   readonly crashedAtPoint: boolean;
+  /** How often each point of a crash was reached. */
+  readonly reached: ReadonlyMap<CrashPoint, number>;
 }
 
 /**
@@ -87,6 +90,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
       commands: world.journal.commands.size,
       writes: world.platform.ledger.writes.length,
       crashedAtPoint: world.points.happened,
+      reached: world.points.reached,
     };
   } finally {
     unplant?.();

@@ -75,7 +75,9 @@ for (let seed = first; seed < first + count; seed += 1) {
   if (ms > slowest.ms) slowest = { seed, ms };
   if (result.failures.length > 0) failed += 1;
   if (result.failures.length > 0 || count === 1) {
-    say(`seed ${seed}: ${JSON.stringify({ ...result, failures: result.failures.length, ms: Math.round(ms) })}`);
+    say(
+      `seed ${seed}: ${JSON.stringify({ ...result, failures: result.failures.length, reached: undefined, ms: Math.round(ms) })}`,
+    );
     for (const failure of result.failures.slice(0, 12)) say(`  ${failure}`);
   }
 }
