@@ -15,7 +15,7 @@ export interface JournalWrite {
     | 'add_command_evidence'
     | 'add_audit_lines'
     | 'mark_published';
-  /** Left out: true whoever holds the shard. */
+  /** Left out: true under any holder of the shard. */
   readonly fence?: Fence;
   /**
    * An account, a command or an attempt by its id: what it locks. Writes with the same are done in
