@@ -19,7 +19,7 @@ export interface JournalWrite {
   readonly fence?: Fence;
   /**
    * An account, a command or an attempt by its id: what it locks. Writes with the same are done in
-   * their order. Left out: it locks nothing.
+   * their order, but for one that is asked for alone. Left out: it locks nothing.
    */
   readonly of?: string;
   /** JSON (`storableJson`). */
