@@ -1,4 +1,4 @@
-import type { Client, ClientBase } from 'pg';
+import type { Client, ClientBase, QueryConfig } from 'pg';
 import { defaultShardCount } from '../domain/partition.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -49,6 +49,19 @@ export class MigrationError extends Error {
 
 export const defaultPartitionRows = 5_000_000;
 
+/** For a statement that reads no rows. It waits for a lock of others for 5 s, wherever it stands. */
+const briefMs = 300_000;
+
+/**
+ * For a statement of a migration, and for the check of a constraint. One that copies a large table
+ * reads and writes all the time. So only a fault ends it early: a lock, a full disk, a lost
+ * connection.
+ */
+const longMs = 12 * 3_600_000;
+
+/** The server is slower than this before the client gives up by itself. */
+const answerMs = 5_000;
+
 /**
  * An arbitrary number, the same in every build. The session with this lock is migrating its
  * database.
@@ -94,9 +107,13 @@ async function openSession({ url, log }: MigrateOptions): Promise<PrimarySession
     application_name: 'tidemark-migrate',
     connectionTimeoutMillis: 5_000,
     lock_timeout: 5_000,
-    statement_timeout: 300_000,
-    query_timeout: 305_000,
+    statement_timeout: briefMs,
+    query_timeout: briefMs + answerMs,
     idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
+    // A long statement ends soon after its process has.
+    settings: { client_connection_check_interval: '5s' },
   });
   client.on('error', (err) => log.warn({ err }, 'the migration lost its connection'));
   await client.connect();
@@ -172,30 +189,48 @@ async function applyPending(client: Client, { log, clock, migrations }: MigrateO
   if (version.kind !== 'behind') return [];
   for (const migration of version.pending) {
     const startMs = clock.monotonicMs();
-    await applyOne(client, migration);
+    await applyOne(client, migration, { log, clock });
     log.info({ migration: migration.tag, ms: Math.round(clock.monotonicMs() - startMs) }, 'migration applied');
   }
   return version.pending.map((m) => m.tag);
 }
 
-async function applyOne(client: Client, migration: Migration): Promise<void> {
+async function applyOne(
+  client: Client,
+  migration: Migration,
+  { log, clock }: Pick<MigrateOptions, 'log' | 'clock'>,
+): Promise<void> {
+  const { tag, statements, when, needs = when } = migration;
   await client.query('begin');
   try {
     await client.query('set local role tidemark_owner');
-    const { needs = migration.when } = migration;
-    if (needs === migration.when) await fenceOlderBuilds(client);
-    for (const statement of migration.statements) await client.query(statement);
+    if (needs === when) await fenceOlderBuilds(client);
+    for (const [index, statement] of statements.entries()) {
+      const startMs = clock.monotonicMs();
+      await runLong(client, statement);
+      const ms = Math.round(clock.monotonicMs() - startMs);
+      if (ms > 5_000) log.info({ migration: tag, part: index + 1, of: statements.length, ms }, 'migrating');
+    }
     await client.query('insert into drizzle.__drizzle_migrations (hash, created_at, needs) values ($1, $2, $3)', [
       migration.hash,
-      migration.when,
+      when,
       needs,
     ]);
     const { command } = await client.query('commit');
-    if (command !== 'COMMIT')
-      throw new MigrationError('MIGRATION_ROLLED_BACK', `${migration.tag} ended as ${command}`, true);
+    if (command !== 'COMMIT') throw new MigrationError('MIGRATION_ROLLED_BACK', `${tag} ended as ${command}`, true);
   } catch (error) {
     await client.query('rollback').catch(() => {});
     throw error;
+  }
+}
+
+async function runLong(client: Client, text: string): Promise<void> {
+  await client.query(`set statement_timeout = ${longMs}`);
+  try {
+    await client.query({ text, query_timeout: longMs + answerMs } as QueryConfig);
+  } finally {
+    // In a transaction that failed, its end brings the former limit back.
+    await client.query(`set statement_timeout = ${briefMs}`).catch(() => {});
   }
 }
 
@@ -209,7 +244,7 @@ async function validateConstraints(client: Client): Promise<void> {
     `select format('alter table %s validate constraint %I', conrelid::regclass, conname) as statement from pg_constraint
      where connamespace = 'public'::regnamespace and not convalidated`,
   );
-  for (const { statement } of rows) await client.query(statement);
+  for (const { statement } of rows) await runLong(client, statement);
 }
 
 /**
