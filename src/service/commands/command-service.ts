@@ -164,7 +164,7 @@ export class CommandService implements Commands, Service {
     this.cancelAlls = new CancelAlls({ ...ofAccounts, submit, listWindow: new Window(listReadsAtOnce) }, options);
     this.shared = {
       ...{ ...ofAccounts, onStep, gauges: this.gauges, cancelAlls: this.cancelAlls },
-      haltWatch: new HaltWatch({ halts, books }, options),
+      haltWatch: new HaltWatch(parts, options),
       probes: new ProbeBudget(clock, options.probes, deps.part),
       draining: () => this.draining,
       giveUp: this.giveUp.signal,

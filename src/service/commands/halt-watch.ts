@@ -1,4 +1,6 @@
 import type { Command, CommandState } from '../../domain/command.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -7,6 +9,7 @@ import { accountScope, type Halts, service } from './halts.ts';
 
 interface HaltWatchDeps {
   readonly halts: Halts;
+  readonly journal: Pick<CommandJournal, 'newestHalts'>;
   readonly books: Pick<CommandBooks, 'all' | 'ofAccount'>;
 }
 
@@ -16,6 +19,35 @@ interface HaltWatchDeps {
  */
 function isDoubtful(state: CommandState): boolean {
   return state === 'unknown' || state === 'conflict';
+}
+
+const cause = 'unresolved';
+
+/** A takeover has made it unknown: every other way to that state raises its halt first. */
+function isSwept({ state, reason }: Command): boolean {
+  return state === 'unknown' && reason?.code === 'TAKEN_OVER';
+}
+
+/** Its times are of different processes: clocks that differ may ask a person once more. */
+function hasCounted(newest: Halt | undefined, { attempts, updatedAtMs }: Command): boolean {
+  if (newest === undefined) return false;
+  const { clearedAtMs = Number.POSITIVE_INFINITY, sinceMs } = newest;
+  return Math.max(clearedAtMs, sinceMs) >= (attempts.at(-1)?.answeredAtMs ?? updatedAtMs);
+}
+
+function accountsOf(commands: readonly Command[]): ReadonlySet<string> {
+  return new Set(commands.map(({ request }) => request.accountId));
+}
+
+function accountOf(scope: Halt['scope']): string | undefined {
+  return scope.kind === 'account' ? scope.accountId : undefined;
+}
+
+/** Where a takeover made commands unknown that no halt has counted. */
+interface Uncounted {
+  readonly accountIds: ReadonlySet<string>;
+  /** Also where the halt of an account has counted them: the service's is raised after it. */
+  readonly ofService: boolean;
 }
 
 /**
@@ -66,27 +98,52 @@ export class HaltWatch {
     this.becomingDoubtful.delete(command.commandId);
   }
 
-  /** After a takeover: looks at the commands it made doubtful. */
-  async afterTakeOver(commands: readonly Command[], term: Term): Promise<boolean> {
-    const accounts = new Set(commands.filter(({ state }) => isDoubtful(state)).map(({ request }) => request.accountId));
+  /**
+   * Which of the commands a takeover returned may never have been counted: those that it swept
+   * itself, at `atMs`, and those that a former holder swept. The sweep is committed before its
+   * halt, and that process may have ended in between. A halt of the scope that was in force at the
+   * sweep or later has counted them, also one that a person has lifted since. Rejects when the
+   * journal can't be read.
+   */
+  async uncounted(taken: readonly Command[], atMs: number): Promise<Uncounted> {
+    const own = taken.filter(({ state, updatedAtMs }) => isDoubtful(state) && updatedAtMs === atMs);
+    const former = taken.filter((command) => isSwept(command) && !own.includes(command));
+    const newest = former.length === 0 ? [] : await this.deps.journal.newestHalts(cause, [...accountsOf(former)]);
+    const of = (accountId?: string) => newest.find(({ scope }) => accountId === accountOf(scope));
+    const missed = former.filter((command) => !hasCounted(of(command.request.accountId), command));
+    return {
+      accountIds: accountsOf([...own, ...missed]),
+      ofService: own.length > 0 || former.some((command) => !hasCounted(of(), command)),
+    };
+  }
+
+  /** After a takeover. False: the term is over. Rejects when a halt could not be made durable. */
+  async afterTakeOver({ accountIds, ofService }: Uncounted, term: Term): Promise<boolean> {
     // Side by side: each halt is in memory before anything is awaited.
-    const done = await Promise.all([...accounts].map((accountId) => this.haltIfTooMany(accountId, term)));
+    const done = await Promise.all([
+      ...[...accountIds].map((accountId) => this.haltAccount(accountId, term)),
+      ...(ofService ? [this.haltService(term)] : []),
+    ]);
     return !done.includes(false);
   }
 
   private async haltIfTooMany(accountId: string, term: Term): Promise<boolean> {
-    const { halts, books } = this.deps;
-    const { haltAt } = this.options;
-    const by = 'tidemark';
-    if (this.count(books.ofAccount(accountId), accountId) >= haltAt.account) {
-      const reason = `${haltAt.account} commands of the account have an outcome that is not known`;
-      if ((await halts.raise(accountScope(accountId), 'unresolved', { by, reason }, term)) === undefined) return false;
-    }
-    if (this.count(books.all(), undefined) >= haltAt.service) {
-      const reason = `${haltAt.service} commands have an outcome that is not known`;
-      if ((await halts.raise(service, 'unresolved', { by, reason }, term)) === undefined) return false;
-    }
-    return true;
+    return (await this.haltAccount(accountId, term)) && (await this.haltService(term));
+  }
+
+  private async haltAccount(accountId: string, term: Term): Promise<boolean> {
+    const { account } = this.options.haltAt;
+    if (this.count(this.deps.books.ofAccount(accountId), accountId) < account) return true;
+    const reason = `${account} commands of the account have an outcome that is not known`;
+    const raised = await this.deps.halts.raise(accountScope(accountId), cause, { by: 'tidemark', reason }, term);
+    return raised !== undefined;
+  }
+
+  private async haltService(term: Term): Promise<boolean> {
+    const { service: most } = this.options.haltAt;
+    if (this.count(this.deps.books.all(), undefined) < most) return true;
+    const reason = `${most} commands have an outcome that is not known`;
+    return (await this.deps.halts.raise(service, cause, { by: 'tidemark', reason }, term)) !== undefined;
   }
 
   private count(commands: Iterable<{ readonly command: Command }>, accountId: string | undefined): number {

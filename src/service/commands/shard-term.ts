@@ -99,6 +99,7 @@ export class ShardTerm implements SendingTerm {
     const { fence, over } = this.term;
     const taken = await journal.takeOver(fence, atMs, takeOverRecentMs);
     await halts.load();
+    const uncounted = await haltWatch.uncounted(taken, atMs);
     if (over.aborted) return;
     this.state = 'leading';
     this.reconciler.begin(taken);
@@ -108,8 +109,7 @@ export class ShardTerm implements SendingTerm {
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
     const { shard } = fence;
     if (unresolved.length > 0) log.warn({ shard, commands: unresolved.length }, 'commands of the shard are unresolved');
-    const swept = unresolved.filter(({ updatedAtMs }) => updatedAtMs === atMs);
-    halts.notWaitingFor(haltWatch.afterTakeOver(swept, this.term));
+    halts.notWaitingFor(haltWatch.afterTakeOver(uncounted, this.term));
     onStep();
   }
 

@@ -43,6 +43,7 @@ import {
   readActiveHalts,
   readArmedCancelTimers,
   readLimits,
+  readNewestHalts,
   readWithoutHalt,
   setCancelTimers,
 } from './stops.ts';
@@ -158,6 +159,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
       fenced((held) => !held),
     ),
     activeHalts: read(readActiveHalts),
+    newestHalts: read(readNewestHalts),
     holdHalts: write(holdHalts),
     withoutHalt: read(readWithoutHalt),
     raiseHalt: write(raiseHalt, fenced()),

@@ -113,6 +113,11 @@ export interface StopsJournal {
    * row is never deleted.
    */
   activeHalts(knownIds?: readonly string[]): Promise<Halt[]>;
+  /**
+   * The newest halt with this cause in each scope, active or cleared: of the service, and of these
+   * accounts.
+   */
+  newestHalts(cause: string, accountIds: readonly string[]): Promise<Halt[]>;
   /** The lane's holder says it holds all these halts. False: the lane is not its any more. */
   holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean>;
   /**

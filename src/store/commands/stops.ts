@@ -39,6 +39,16 @@ export async function readActiveHalts(pool: Pool, knownIds: readonly string[] = 
   return rows.map(toHalt);
 }
 
+/** The newest halt with this cause of the service, and of each account, active or cleared. */
+export async function readNewestHalts(pool: Pool, cause: string, accountIds: readonly string[]): Promise<Halt[]> {
+  const { rows } = await pool.query<HaltRow>(
+    `select distinct on (coalesce(account_id, '')) ${columns} from public.halts
+     where cause = $1 and (account_id is null or account_id = any($2)) order by coalesce(account_id, ''), number desc`,
+    [cause, accountIds],
+  );
+  return rows.map(toHalt);
+}
+
 /** False: the lane is not ours any more. */
 export async function holdHalts(deps: Deps, lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
   const [row] = await writeOnce<{ held: boolean }>(deps, {

@@ -54,5 +54,24 @@ export function haltContract(make: () => Promise<JournalUnderTest>): void {
       await rig.journal.raiseHalt(halt({ cause: 'account_operator' }), fence);
       expect(await rig.journal.clearHalts(scope, bound, fence)).toBe(1);
     });
+
+    it('that is the newest of its cause and scope is found, active or cleared', async () => {
+      await using rig = await make();
+      const scope = { kind: 'account', accountId: 'acct-1' } as const;
+      const ofService = halt({ scope: { kind: 'service' }, cause: 'unresolved' });
+      expect(await rig.journal.newestHalts('unresolved', ['acct-1'])).toEqual([]);
+      // The newer one has the earlier time: its process has another clock.
+      for (const each of [halt({ cause: 'unresolved', sinceMs: atMs + 5 }), halt({ cause: 'rate' }), ofService])
+        await rig.journal.raiseHalt(each, fence);
+      await rig.journal.clearHalts(scope, looked, fence);
+      const newer = halt({ cause: 'unresolved', sinceMs: atMs + 1 });
+      await rig.journal.raiseHalt(newer, fence);
+      await rig.journal.clearHalts(scope, { ...looked, atMs: atMs + 20 }, fence);
+      expect(await rig.journal.newestHalts('unresolved', ['acct-1', 'acct-2'])).toEqual([
+        ofService,
+        { ...newer, clearedAtMs: atMs + 20, clearedBy: 'ann', clearedReason: 'looked' },
+      ]);
+      expect(await rig.journal.newestHalts('unresolved', [])).toEqual([ofService]);
+    });
   });
 }

@@ -370,6 +370,17 @@ export class MemoryJournal implements CommandJournal {
     );
   }
 
+  newestHalts(cause: string, accountIds: readonly string[]): Promise<Halt[]> {
+    return this.hook('newestHalts', () => {
+      const newest = new Map<string, Halt>();
+      for (const halt of this.halts) {
+        const name = halt.scope.kind === 'service' ? '' : halt.scope.accountId;
+        if (halt.cause === cause && (name === '' || accountIds.includes(name))) newest.set(name, halt);
+      }
+      return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, halt]) => halt);
+    });
+  }
+
   holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
     return this.hook('holdHalts', () => {
       const isOld = epoch < (this.haltsHeld.get(lane)?.epoch ?? 0n);
