@@ -22,6 +22,26 @@ const cut: Answer = (request, response) => {
   response.destroy();
 };
 
+const redirect: Answer = (request, response) => {
+  response.writeHead(302, { location: request.path });
+  response.end();
+};
+/** Blanks without end, as fast as they are read. */
+const endless: Answer = (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const more = () => {
+    while (!response.destroyed && response.write(' '.repeat(1 << 20)));
+  };
+  response.on('drain', more);
+  more();
+};
+/** A byte now and then, so that no pause is ever long. */
+const trickle: Answer = (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 200);
+  response.on('close', () => clearInterval(timer));
+};
+
 const goodToken = json(200, { access_token: 'good', token_type: 'Bearer', expires_in: 3600 });
 /**
  * A platform that signs in and lists as it is told; every other path, the
@@ -52,6 +72,8 @@ const ways: readonly (readonly [string, Answer, string, RegExp])[] = [
   ['answers that the token is null', tokenIs(json(200, { access_token: null, token_type: 'Bearer' })), noToken, /./],
   ['answers 500 for a token', tokenIs(json(500, { error: 'oops' })), noToken, /./],
   ['cuts the connection for a token', tokenIs(cut), noToken, /./],
+  ['redirects for a token, to where it came from', tokenIs(redirect), noToken, /302/],
+  ['answers a token without end', tokenIs(endless), noToken, /more than \d+ bytes/],
   [
     'gives tokens that have ended',
     tokenIs(json(200, { access_token: 'x', token_type: 'Bearer', expires_in: 0 })),
@@ -68,6 +90,8 @@ const slowWays: typeof ways = [
   ['fails the list of accounts', listIs(json(500, { error: 'no' })), noList, /./],
   ['lists accounts in HTML', listIs(say(200, 'text/html', '<html>')), noList, /./],
   ['never answers for the list', listIs(hang), noList, /./],
+  ['answers for a token a byte now and then', tokenIs(trickle), noToken, /within/],
+  ['lists accounts without end', listIs(endless), noList, /./],
 ];
 
 describe('a start against a platform that is wrong', () => {

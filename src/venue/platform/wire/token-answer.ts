@@ -1,11 +1,21 @@
 import { z } from 'zod';
 import { neededText, optionalField, optionalText } from './optional-field.ts';
 
+/** Ten years. What lasts longer may end at a time that the database cannot store. */
+const longestSeconds = 315_360_000;
+
 const answer = z.object({
   access_token: optionalField(z.string()),
   token_type: optionalField(z.string()),
-  // A text with seconds counts. A lifetime that is none is left out, and assumed.
-  expires_in: optionalField(z.coerce.number().positive().finite()),
+  // A text with seconds counts. A lifetime that is none is left out, and assumed. One below a second
+  // is none: the streams would be opened anew ten times a second.
+  expires_in: optionalField(
+    z.coerce
+      .number()
+      .min(1)
+      .finite()
+      .transform((seconds) => Math.min(seconds, longestSeconds)),
+  ),
   refresh_token: optionalText,
   scope: optionalText,
   error: optionalField(neededText),
