@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { GuardedProcess } from '../src/demo/devstack/guarded-process.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { withDeadline } from '../src/runtime/waiting.ts';
+import { neutralEnv } from '../test/support/runs/neutral-env.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export interface Child {
@@ -60,7 +61,7 @@ export async function startChild(cleanup: Cleanup, options: ChildOptions): Promi
       folder,
       stopSignal: 'TERM',
       patienceMs: 30_000,
-      env: { ...inherited(), ...options.env },
+      env: { ...neutralEnv(), ...options.env },
       onLine: (line) => {
         lines.push(line);
         if (lines.length > keptLines) lines.shift();
@@ -82,14 +83,4 @@ export async function startChild(cleanup: Cleanup, options: ChildOptions): Promi
   const firstJson = withDeadline(systemClock, 30_000, `the first line of ${options.name}`, first.promise);
   firstJson.catch(() => undefined);
   return { name: options.name, pid: guarded.pid, exited: guarded.exited, firstJson, lastJson: () => last, stop };
-}
-
-/** Ours without what would configure the service besides the benchmark. */
-function inherited(): Record<string, string> {
-  const own = /^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_|NODE_OPTIONS)/;
-  return Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && !own.test(entry[0]),
-    ),
-  );
 }

@@ -1,7 +1,6 @@
 import { cpuUsage } from 'node:process';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { pino } from 'pino';
 import { startEmbeddedPostgres } from '../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom, timeOrderedUuid } from '../src/runtime/random.ts';
@@ -13,20 +12,21 @@ import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/session/pool.ts';
 import { percentile } from './percentile.ts';
 import { ProcessTree } from './sample-process.ts';
+import { benchLog as log } from './stack.ts';
 
-const log = pino({ level: 'warn' }, pino.destination(2));
 const fence = { shard: 0, epoch: 1n };
-const steps = ['open', 'mark', 'answer', 'applied', 'published'] as const;
 /** Places whose outcomes are published by one read, as at 100 a second. */
 const together = 10;
 
-type Step = (typeof steps)[number];
+type Step = 'open' | 'mark' | 'answer' | 'applied' | 'published';
 
-/** Bytes of write-ahead log a place: records, and the images of whole pages after a checkpoint. */
+/** What one step wrote to the write-ahead log, without images of whole pages. */
 interface Wal {
-  records: number;
-  recordBytes: number;
-  imageBytes: number;
+  readonly step: Step;
+  /** A table or an index, and the kind of record. */
+  readonly relation: string;
+  readonly records: number;
+  readonly bytes: number;
 }
 
 /**
@@ -36,23 +36,18 @@ interface Wal {
  */
 async function measureJournal(url: string, { places, known }: Options) {
   return withJournal(url, known, async ({ journal, outcomes, watch }) => {
-    const spent = new Map<Step, Wal>(steps.map((step) => [step, { records: 0, recordBytes: 0, imageBytes: 0 }]));
-    const relations = new Map<string, Wal>();
+    const spent: Wal[] = [];
     const count: Count = async (step, work) => {
       const from = await position(watch);
       const result = await work();
-      for (const { relation, ...wal } of await walByRelation(watch, from, await position(watch))) {
-        const sum = relations.get(relation) ?? { records: 0, recordBytes: 0, imageBytes: 0 };
-        relations.set(relation, sum);
-        for (const each of [sum, spent.get(step)]) add(each, wal);
-      }
+      spent.push(...(await walOf(step, watch, from, await position(watch))));
       return result;
     };
     for (let i = 1; i <= places; i += 1) {
       await placed(journal, count);
       if (i % together === 0) await count('published', () => publishAll(outcomes));
     }
-    return { bySteps: table(spent, places), byRelation: table(relations, places) };
+    return [table(spent, 'step', places), table(spent, 'relation', places)];
   });
 }
 
@@ -224,42 +219,31 @@ async function position(watch: pg.Client): Promise<string> {
   return rows[0]?.at ?? '';
 }
 
-async function walByRelation(watch: pg.Client, from: string, to: string): Promise<({ relation: string } & Wal)[]> {
-  const { rows } = await watch.query<{ relation: string; records: string; bytes: string; images: string }>(
+async function walOf(step: Step, watch: pg.Client, from: string, to: string): Promise<Wal[]> {
+  const { rows } = await watch.query<{ relation: string; records: string; bytes: string }>(
     `select coalesce(c.relname, '?') || ' ' || b.record_type as relation, count(*) as records,
-       sum(b.record_length - b.block_fpi_length) as bytes, sum(b.block_fpi_length) as images
+       sum(b.record_length - b.block_fpi_length) as bytes
      from pg_get_wal_block_info($1, $2, false) b
      left join pg_class c on c.relfilenode = b.relfilenode and c.relfilenode <> 0
      where b.block_id = 0 group by 1`,
     [from, to],
   );
-  return rows.map(({ relation, records, bytes, images }) => ({
-    relation,
+  return rows.map(({ relation, records, bytes }) => ({
+    ...{ step, relation },
     records: Number(records),
-    recordBytes: Number(bytes),
-    imageBytes: Number(images),
+    bytes: Number(bytes),
   }));
 }
 
-function add(sum: Wal | undefined, { records, recordBytes, imageBytes }: Wal): void {
-  if (sum === undefined) return;
-  sum.records += records;
-  sum.recordBytes += recordBytes;
-  sum.imageBytes += imageBytes;
-}
-
-function table(of: ReadonlyMap<string, Wal>, places: number) {
-  const a = (value: number) => Math.round((value * 10) / places) / 10;
-  const rows = [...of].map(([name, { records, recordBytes, imageBytes }]) => ({
-    ...{ name, records: a(records), recordBytes: a(recordBytes), imageBytes: a(imageBytes) },
-  }));
-  rows.sort((x, y) => y.recordBytes - x.recordBytes);
-  const sum = { records: 0, recordBytes: 0, imageBytes: 0 };
-  for (const each of of.values()) add(sum, each);
-  return [
-    ...rows,
-    { name: 'in all', records: a(sum.records), recordBytes: a(sum.recordBytes), imageBytes: a(sum.imageBytes) },
-  ];
+/** A place each, the dearest first. */
+function table(spent: readonly Wal[], by: 'step' | 'relation', places: number) {
+  const sum = (values: readonly number[]) =>
+    Math.round((values.reduce((total, value) => total + value, 0) * 10) / places) / 10;
+  return [['in all', spent] as const, ...Map.groupBy(spent, (each) => each[by])]
+    .map(([name, each]) => ({
+      ...{ name, records: sum(each.map(({ records }) => records)), bytes: sum(each.map(({ bytes }) => bytes)) },
+    }))
+    .sort((x, y) => y.bytes - x.bytes);
 }
 
 if (import.meta.main) {
@@ -277,7 +261,7 @@ if (import.meta.main) {
     for (const atOnce of values['at-once'].map(Number))
       rows.push(await measureAtOnce(postgres.url, postgres.pid ?? 0, { ...options, atOnce }));
     if (rows.length > 0) console.table(rows);
-    else for (const figures of Object.values(await measureJournal(postgres.url, options))) console.table(figures);
+    else for (const figures of await measureJournal(postgres.url, options)) console.table(figures);
   } finally {
     await postgres.stop();
   }

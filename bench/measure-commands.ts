@@ -1,9 +1,10 @@
 import { systemClock } from '../src/runtime/clock.ts';
-import { type CommandingService, restingOrder, tradedAccounts, withCommands } from './commanding-service.ts';
+import { restingOrder, withCommands } from './commanding-service.ts';
 import type { Bench, Figure } from './figure.ts';
 import { loadAt, settle } from './measure-service.ts';
-import { paced } from './paced.ts';
 import { percentile } from './percentile.ts';
+import type { RestClient } from './rest-client.ts';
+import { accountsOf, type SandboxProcess } from './sandbox-process.ts';
 import { startTimingProxy, type TimingProxy } from './timing-proxy.ts';
 import { spentOn, type Watched } from './watch-load.ts';
 
@@ -11,6 +12,11 @@ const streamRate = 1000;
 const mostSeconds = 30;
 /** The first commands of a service that is still being compiled, which takes a core of its own. */
 const warmUp = { perSecond: 100, seconds: 15 };
+
+interface Pace {
+  readonly perSecond: number;
+  readonly seconds: number;
+}
 
 /** Milliseconds that were the service's own, of each place; and how many were not accepted. */
 interface Placed {
@@ -26,12 +32,12 @@ interface Placed {
 export async function measureCommands(bench: Bench): Promise<Figure[]> {
   const seconds = Math.min(mostSeconds, bench.seconds);
   const proxies: TimingProxy[] = [];
-  const behindProxies = async (platform: string, staging: string) => {
+  const behindProxies = async ({ description: { platform, staging } }: SandboxProcess) => {
     for (const url of [platform, staging]) proxies.push(await startTimingProxy(bench.cleanup, url));
     return { PLATFORM_URL: proxies[0]?.url ?? '', PLATFORM_STAGING_URL: proxies[1]?.url ?? '' };
   };
-  return withCommands(bench, { part: 'commands', platformEnv: behindProxies }, async (commanding, watched) => {
-    const place = placerOf(commanding, watched, proxies);
+  return withCommands(bench, { part: 'commands', env: behindProxies }, async (rest, watched) => {
+    const place = placerOf(rest, watched, proxies);
     await place(warmUp);
     const quiet = await place({ perSecond: 10, seconds });
     let alone: Placed = { ownMs: [], notAccepted: 0 };
@@ -79,14 +85,14 @@ function ownFigures(
 }
 
 /** No two of its orders are equal, whatever round they belong to. */
-function placerOf({ rest }: CommandingService, { sandbox }: Watched, proxies: readonly TimingProxy[]) {
-  const accounts = tradedAccounts(sandbox);
+function placerOf(rest: RestClient, { sandbox }: Watched, proxies: readonly TimingProxy[]) {
+  const accounts = accountsOf(sandbox);
   let next = 0;
-  return async (pace: { readonly perSecond: number; readonly seconds: number }): Promise<Placed> => {
+  return async (pace: Pace): Promise<Placed> => {
     const placed: Placed = { ownMs: [], notAccepted: 0 };
-    await paced(pace, async (_, dueMs) => {
+    await paced(pace, async (dueMs) => {
       const { path, body } = restingOrder(accounts, next++);
-      const { status, text } = await rest.command('POST', path, body);
+      const { status, text } = await rest.post(path, body);
       const totalMs = performance.now() - dueMs;
       const reference = status === 200 ? referenceOf(text) : undefined;
       const platformMs = proxies.map((proxy) => reference && proxy.answerMs(reference)).find(Number.isFinite);
@@ -95,6 +101,23 @@ function placerOf({ rest }: CommandingService, { sandbox }: Watched, proxies: re
     });
     return placed;
   };
+}
+
+/**
+ * Starts one piece of work after the other, whether the one before has ended or not: a slow answer
+ * delays nobody's start, so that it cannot hide behind its own slowness. `dueMs` (of
+ * `performance.now`) is when it had to start: what latency is counted from.
+ */
+async function paced({ perSecond, seconds }: Pace, work: (dueMs: number) => Promise<void>): Promise<void> {
+  const startMs = performance.now();
+  const running: Promise<void>[] = [];
+  for (let index = 0; index < Math.round(perSecond * seconds); index += 1) {
+    const dueMs = startMs + (index * 1000) / perSecond;
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 0) await systemClock.sleep(waitMs);
+    running.push(work(dueMs));
+  }
+  await Promise.all(running);
 }
 
 /** The id of the attempt that was sent last: what the platform knows the order by. */

@@ -1,12 +1,8 @@
 import { systemClock } from '../src/runtime/clock.ts';
-import { systemRandom } from '../src/runtime/random.ts';
-import { kafkaDefaults } from '../src/service/log/kafka-options.ts';
-import { applyTopics, planTopics } from '../src/service/log/plan-topics.ts';
-import { withAdmin } from '../src/service/log/with-admin.ts';
+import { platformSettings } from '../src/sandbox/describe-sandbox.ts';
 import { type Child, startChild } from './child.ts';
 import type { Bench, Figure } from './figure.ts';
-import { platformEnv, startSandboxProcess } from './sandbox-process.ts';
-import { benchLog, type Stack } from './stack.ts';
+import { startSandboxProcess } from './sandbox-process.ts';
 
 interface Progress {
   readonly received: number;
@@ -16,7 +12,6 @@ interface Progress {
 export const naiveName = 'the naive service, updates/s';
 const warmUpMs = 5_000;
 const seconds = 20;
-const partitions = 12;
 
 /**
  * What the naive service gets through when there is always something waiting for it: no less than
@@ -26,16 +21,14 @@ const partitions = 12;
 export async function measureNaive({ cleanup, stack }: Bench): Promise<Figure[]> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const database = await stack.makeDatabase('naive');
-  const topic = `bench-naive-${systemRandom.uuid().slice(0, 8)}`;
-  await makeTopic(stack, topic);
   const naive = await startChild(cleanup, {
     name: 'naive',
     script: 'bench/naive-service.ts',
     env: {
-      ...platformEnv(sandbox),
+      ...platformSettings(sandbox.description),
       DATABASE_URL: database.url,
       KAFKA_BROKERS: stack.kafka.brokers.join(','),
-      NAIVE_TOPIC: topic,
+      NAIVE_TOPIC: await stack.makeTopic('naive'),
     },
   });
   await naive.firstJson;
@@ -58,12 +51,4 @@ async function rateOver(naive: Child, ms: number): Promise<number> {
 
 function progressOf(naive: Child): Progress {
   return naive.lastJson() as Progress;
-}
-
-async function makeTopic(stack: Stack, name: string): Promise<void> {
-  const options = { ...kafkaDefaults, brokers: stack.kafka.brokers };
-  const specs = [{ name, partitions, settings: {} }];
-  await withAdmin({ clock: systemClock, log: benchLog }, options, async (admin) =>
-    applyTopics(admin, await planTopics(admin, specs), systemClock),
-  );
 }

@@ -18,7 +18,7 @@ const pagePath = '/v1/orders?limit=50';
  * generator, one machine, in turn.
  */
 export async function measureRest(bench: Bench): Promise<Figure[]> {
-  return withCommands(bench, { part: 'rest' }, async ({ rest }) => {
+  return withCommands(bench, { part: 'rest' }, async (rest) => {
     const bodies = await readBodies(rest);
     const paths = Object.keys(bodies).filter((path) => path !== pagePath);
     const memory = await startMemory(bench.cleanup, bodies);

@@ -18,7 +18,7 @@ export async function measureStalls(bench: Bench): Promise<Figure[]> {
   const traced = {
     part: 'stalls',
     nodeArgs: ['--import', join(import.meta.dirname, 'stall-trace.ts')],
-    env: { BENCH_STALLS_FILE: file },
+    env: async () => ({ BENCH_STALLS_FILE: file }),
   };
   await withService(bench, traced, async (watched) => {
     for (const rate of rates) {

@@ -1,7 +1,8 @@
-import { type CommandingService, restingOrder, tradedAccounts, withCommands } from './commanding-service.ts';
+import { restingOrder, withCommands } from './commanding-service.ts';
 import type { Bench, Figure } from './figure.ts';
 import { loadAt, probeSeconds, settle } from './measure-service.ts';
-import type { SandboxProcess } from './sandbox-process.ts';
+import type { RestClient } from './rest-client.ts';
+import { accountsOf, type SandboxProcess } from './sandbox-process.ts';
 import type { Watched } from './watch-load.ts';
 import { withService } from './with-service.ts';
 
@@ -17,8 +18,8 @@ export async function measureWatched(bench: Bench): Promise<Figure[]> {
   const [off, watching]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
     off.push(await withService(bench, { part: 'watched' }, unpaced));
-    const withThem = withCommands(bench, { part: 'watched' }, async (commanding, watched) => {
-      await placeUnknown(commanding, watched.sandbox);
+    const withThem = withCommands(bench, { part: 'watched' }, async (rest, watched) => {
+      await placeUnknown(rest, watched.sandbox);
       return unpaced(watched);
     });
     watching.push(await withThem);
@@ -38,7 +39,7 @@ async function unpaced(watched: Watched): Promise<number> {
 }
 
 /** Places a thousand orders that the platform answers 504 and never does: each is looked for. */
-async function placeUnknown({ rest }: CommandingService, sandbox: SandboxProcess): Promise<void> {
+async function placeUnknown(rest: RestClient, sandbox: SandboxProcess): Promise<void> {
   const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', applied: 'no', times: 2 * unknownCommands };
   const answer = await fetch(`${sandbox.description.control}/faults`, {
     method: 'POST',
@@ -46,12 +47,12 @@ async function placeUnknown({ rest }: CommandingService, sandbox: SandboxProcess
     body: JSON.stringify({ rules: [rule] }),
   });
   if (!answer.ok) throw new Error(`the sandbox refused the faults: ${answer.status} ${await answer.text()}`);
-  const accounts = tradedAccounts(sandbox);
+  const accounts = accountsOf(sandbox);
   let [next, unknown, said] = [0, 0, ''];
   const placer = async () => {
     while (unknown < unknownCommands && next < 2 * unknownCommands) {
       const { path, body } = restingOrder(accounts, next++);
-      const { status, text } = await rest.command('POST', path, body);
+      const { status, text } = await rest.post(path, body);
       // On a busy machine some miss their deadline before they are sent: others take their place.
       if (status === 202) unknown += 1;
       else said = `${status}: ${text.slice(0, 400)}`;

@@ -1,7 +1,7 @@
 import type { Measure } from './figure.ts';
-import { measureBareKafka, measureBareWrites } from './measure-bare.ts';
 import { measureCommands } from './measure-commands.ts';
 import { measureIdle } from './measure-idle.ts';
+import { measureBareKafka } from './measure-kafka.ts';
 import { measureLatency } from './measure-latency.ts';
 import { measureNaive } from './measure-naive.ts';
 import { measureProfile } from './measure-profile.ts';
@@ -9,7 +9,7 @@ import { measureRest } from './measure-rest.ts';
 import { measureService } from './measure-service.ts';
 import { measureStalls } from './measure-stalls.ts';
 import { measureStart } from './measure-start.ts';
-import { measureStatement } from './measure-statement.ts';
+import { measureBareWrites, measureStatement } from './measure-statement.ts';
 import { measureWatched } from './measure-watched.ts';
 
 interface PartOf {

@@ -57,15 +57,7 @@ export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): 
   };
 }
 
-/** The settings of a client of this platform, as the service and the naive one read them. */
-export function platformEnv({ description }: SandboxProcess): Record<string, string> {
-  return {
-    PLATFORM_URL: description.platform,
-    PLATFORM_STAGING_URL: description.staging,
-    PLATFORM_AUTH_URL: description.auth,
-    PLATFORM_STREAM_URL: description.stream,
-    PLATFORM_STAGING_STREAM_URL: description.stagingStream,
-    PLATFORM_CLIENT_ID: description.clientId,
-    PLATFORM_CLIENT_SECRET: description.clientSecret,
-  };
+/** Those that the service's client sees and may trade: everybody's but carol's. */
+export function accountsOf({ description: { users } }: SandboxProcess) {
+  return users.filter(({ username }) => username !== 'carol').flatMap(({ accounts }) => accounts);
 }

@@ -1,10 +1,11 @@
 import { freePort } from '../src/demo/devstack/free-port.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
+import { platformSettings } from '../src/sandbox/describe-sandbox.ts';
 import { type Child, startChild } from './child.ts';
 import type { Bench } from './figure.ts';
 import { parseSamples, type Sample, sumOf } from './prometheus-text.ts';
-import { platformEnv, type SandboxProcess } from './sandbox-process.ts';
+import { accountsOf, type SandboxProcess } from './sandbox-process.ts';
 import { onServer } from './stack.ts';
 
 /** `tidemark serve` in a process of its own, on a database and topics of its own. */
@@ -24,7 +25,7 @@ export interface ServiceOptions {
   /** Arguments for Node itself, such as `--cpu-prof`. */
   readonly nodeArgs?: readonly string[];
   /** Settings besides those that the platform, the servers and the part give. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: (sandbox: SandboxProcess) => Promise<Readonly<Record<string, string>>>;
 }
 
 /**
@@ -33,16 +34,16 @@ export interface ServiceOptions {
 export async function startServiceProcess(
   { cleanup, stack, build: { root } }: Bench,
   sandbox: SandboxProcess,
-  { part, nodeArgs = [], env: extra = {} }: ServiceOptions,
+  { part, nodeArgs = [], env: extra }: ServiceOptions,
 ): Promise<ServiceProcess> {
   const database = await stack.makeDatabase(part);
   const env = {
-    ...platformEnv(sandbox),
+    ...platformSettings(sandbox.description),
     DATABASE_URL: database.url,
     KAFKA_BROKERS: stack.kafka.brokers.join(','),
     TIDEMARK_TOPIC_PREFIX: `bench-${part}-${systemRandom.uuid().slice(0, 8)}.`,
     TIDEMARK_HTTP_PORT: '0',
-    ...extra,
+    ...(await extra?.(sandbox)),
   };
   const program = { root, script: 'bin/tidemark.js' };
   for (const words of [['migrate'], ['topics', 'apply']]) {
@@ -71,7 +72,8 @@ export async function startServiceProcess(
 
 /** Resolves when it follows every account of the platform. */
 async function untilLive({ child, scrape }: Pick<ServiceProcess, 'child' | 'scrape'>, sandbox: SandboxProcess) {
-  const sources = sourcesOf(sandbox);
+  // Each account has one stream, or two where it is enrolled for prediction orders.
+  const sources = accountsOf(sandbox).reduce((sum, { predictions }) => sum + (predictions ? 2 : 1), 0);
   let ended = false;
   void child.exited.then(() => {
     ended = true;
@@ -83,15 +85,6 @@ async function untilLive({ child, scrape }: Pick<ServiceProcess, 'child' | 'scra
     await systemClock.sleep(25);
   }
   throw new Error('the service was not live within two minutes');
-}
-
-/**
- * The client sees everybody's accounts but carol's; each is followed on one stream, or on two where
- * it is enrolled for prediction orders.
- */
-function sourcesOf({ description }: SandboxProcess): number {
-  const accounts = description.users.filter(({ username }) => username !== 'carol').flatMap((user) => user.accounts);
-  return accounts.length + accounts.filter(({ predictions }) => predictions).length;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Admin } from 'kafkajs';
 import pg from 'pg';
 import { pino } from 'pino';
 import type { RunningKafka } from '../src/demo/devstack/running-kafka.ts';
@@ -8,6 +9,9 @@ import { startKafka } from '../src/demo/devstack/start-kafka.ts';
 import { startPostgres } from '../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
+import { kafkaDefaults } from '../src/service/log/kafka-options.ts';
+import { applyTopics, planTopics } from '../src/service/log/plan-topics.ts';
+import { withAdmin } from '../src/service/log/with-admin.ts';
 import type { Cleanup } from './cleanup.ts';
 
 /** The real servers that everything is measured on, with full durability. */
@@ -16,6 +20,8 @@ export interface Stack {
   readonly kafka: RunningKafka;
   /** A new, empty database; its address. Dropped at the end, or by `drop`. */
   makeDatabase(part: string): Promise<{ readonly url: string; drop(): Promise<void> }>;
+  /** A new topic of 12 partitions; its name. Deleted at the end. */
+  makeTopic(part: string): Promise<string>;
 }
 
 /** 2 GB: what a minute at the highest rate writes. */
@@ -45,6 +51,8 @@ export async function startStack(cleanup: Cleanup): Promise<Stack> {
     ...(given.brokers === undefined ? {} : { givenBrokers: given.brokers.split(',') }),
   });
   cleanup.add(() => kafka.stop());
+  const asAdmin = (work: (admin: Admin) => Promise<unknown>) =>
+    withAdmin({ clock: systemClock, log: benchLog }, { ...kafkaDefaults, brokers: kafka.brokers }, work);
   return {
     postgres,
     kafka,
@@ -57,6 +65,13 @@ export async function startStack(cleanup: Cleanup): Promise<Stack> {
       const url = new URL(postgres.url);
       url.pathname = `/${name}`;
       return { url: url.href, drop };
+    },
+    async makeTopic(part) {
+      const name = `bench-${part}-${systemRandom.uuid().slice(0, 8)}`;
+      const specs = [{ name, partitions: 12, settings: {} }];
+      await asAdmin(async (admin) => applyTopics(admin, await planTopics(admin, specs), systemClock));
+      cleanup.add(async () => void (await asAdmin((admin) => admin.deleteTopics({ topics: [name] }))));
+      return name;
     },
   };
 }

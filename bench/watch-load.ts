@@ -20,8 +20,6 @@ export interface ProcessFigures {
 
 export interface LoadFigures {
   readonly seconds: number;
-  /** Events that the platform wrote to its sockets, a second. */
-  readonly emittedPerSecond: number;
   /** Records that Kafka acknowledged on the log topic, a second. */
   readonly publishedPerSecond: number;
   readonly lag: LagVerdict;
@@ -31,11 +29,6 @@ export interface LoadFigures {
    * more, and the figures are not only ours.
    */
   readonly elsewherePercent: number;
-  /**
-   * Publishes that failed and were sent again from the log. 0, or
-   * the figures are not those of a healthy run.
-   */
-  readonly failedRecords: number;
   /** Of Postgres' write-ahead log. */
   readonly walBytesPerUpdate: number;
 }
@@ -55,7 +48,6 @@ interface Lost {
 
 interface Counts {
   readonly atMs: number;
-  readonly emitted: number;
   readonly published: number;
   /** Emitted, and not settled by ingest or not acknowledged by Kafka. */
   readonly lag: number;
@@ -103,12 +95,10 @@ export async function watchLoad(
   const measuredSeconds = processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   const figures = {
     seconds: round(elapsed),
-    emittedPerSecond: Math.round((last.emitted - first.emitted) / elapsed),
     publishedPerSecond: Math.round(publishedPerSecond),
     lag: judgeLag(lags, publishedPerSecond),
     processes,
     elsewherePercent: Math.max(0, Math.round(((machineSeconds - measuredSeconds) / elapsed) * 100)),
-    failedRecords: sumOf(after, 'tidemark_publish_records_total', { outcome: 'failed' }),
     walBytesPerUpdate: Math.round(((await walBytes(watched)) - walBefore) / Math.max(1, published)),
   };
   return { figures, before, after };
@@ -178,7 +168,7 @@ async function count(watched: Watched): Promise<Counts> {
   const published = sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' });
   const lag = eventsSent - (lost?.events ?? 0) - settled + (applied - published);
   const reconnects = sumOf(samples, 'tidemark_source_reconnects_total');
-  return { atMs: performance.now(), emitted: eventsSent, published, lag, reconnects };
+  return { atMs: performance.now(), published, lag, reconnects };
 }
 
 interface Meter {
