@@ -77,6 +77,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 export class SingleFlight<T> {
   private current: Promise<T> | undefined;
 
+  get running(): boolean {
+    return this.current !== undefined;
+  }
+
   run(work: () => Promise<T>): Promise<T> {
     this.current ??= work().finally(() => {
       this.current = undefined;

@@ -9,8 +9,9 @@ import {
 } from 'jose';
 import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Clock } from '../../../runtime/clock.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
+import { KeptRead } from './kept-read.ts';
 import { type Principal, principalOf } from './principal.ts';
 import { describeRefusal, RefusedTokens, type Why } from './refused-tokens.ts';
 
@@ -23,94 +24,30 @@ interface IssuerKeysDeps {
 
 /** A withdrawn key is noticed within a minute, and a standby has keys before it needs them. */
 const readEveryMs = 60_000;
-const readAgainMs = 5_000;
 /** Unknown key ids cause at most one read in this time, however many are tried. */
 const askedRestMs = 30_000;
 const readTimeoutMs = 5_000;
 
 /**
  * The issuer's public keys (RFC 7517), read at intervals and when a token names an unknown one.
- *
- * States: none yet → read; from then on there are always some. A failed read keeps the last good
- * keys for as long as the process lives. Without an issuer no new token is signed, but a caller
- * with a token must still be able to cancel and halt. The alternative, to drop the keys after some
- * hours, would lock all callers out in the middle of the outage, although the issuer could not have
- * withdrawn a key then either. An answer without any key counts as failed.
+ * Without an issuer no new token is signed, but a caller with a token must still be able to cancel
+ * and halt. The alternative, to drop the keys after some hours, would lock all callers out in the
+ * middle of the outage, although the issuer could not have withdrawn a key then either. An answer
+ * without any key counts as failed.
  */
-class IssuerKeys {
-  private keys: JWTVerifyGetKey | undefined;
-  private reading: Promise<void> | undefined;
-  private lastReadMs = Number.NEGATIVE_INFINITY;
-  private failing = false;
-  private stopped = false;
-  private timer: Timer | undefined;
-  private readonly deps: IssuerKeysDeps;
-  private readonly url: string;
-
-  constructor(deps: IssuerKeysDeps, url: string) {
-    this.deps = deps;
-    this.url = url;
-  }
-
-  start(): void {
-    if (this.stopped) return;
-    void this.read().then(() => {
-      if (this.stopped) return;
-      this.timer = this.deps.clock.after(this.failing ? readAgainMs : readEveryMs, () => this.start());
-    });
-  }
-
-  stop(): void {
-    this.stopped = true;
-    this.timer?.cancel();
-  }
-
-  /**
-   * The keys from the last good read; undefined: there was none, and a read just now failed too.
-   */
-  async known(): Promise<JWTVerifyGetKey | undefined> {
-    if (this.keys === undefined) await this.readUnlessJustRead();
-    return this.keys;
-  }
-
-  /**
-   * For a token with an unknown key: the keys after another read. `unknown`: the issuer can't be
-   * asked, and the key may be a new one.
-   */
-  async newest(): Promise<JWTVerifyGetKey | 'unknown'> {
-    await this.readUnlessJustRead();
-    return this.failing || this.keys === undefined ? 'unknown' : this.keys;
-  }
-
-  private async readUnlessJustRead(): Promise<void> {
-    if (this.reading !== undefined || this.deps.clock.monotonicMs() - this.lastReadMs >= askedRestMs) await this.read();
-  }
-
-  /** One at a time. Never rejects. */
-  private read(): Promise<void> {
-    this.reading ??= this.readNow().finally(() => {
-      this.reading = undefined;
-    });
-    return this.reading;
-  }
-
-  private async readNow(): Promise<void> {
-    const { clock, log, metrics } = this.deps;
-    this.lastReadMs = clock.monotonicMs();
-    try {
-      this.keys = keysOf(keySetOf(await fetchWithin(this.deps, this.url, readTimeoutMs)));
-      if (this.failing) log.info('the keys of the issuer of JWTs were read again');
-      this.failing = false;
-    } catch (err) {
-      if (!this.failing)
-        log.warn(
-          { err, kept: this.keys !== undefined },
-          'the keys of the issuer of JWTs could not be read; those known stay good',
-        );
-      this.failing = true;
-    }
-    metrics.issuerKeyReads.inc({ outcome: this.failing ? 'failed' : 'ok' });
-  }
+function issuerKeys(deps: IssuerKeysDeps, url: string): KeptRead<JWTVerifyGetKey> {
+  return new KeptRead(
+    {
+      ...deps,
+      read: async () => keysOf(keySetOf(await fetchWithin(deps, url, readTimeoutMs))),
+      onRead: (outcome) => deps.metrics.issuerKeyReads.inc({ outcome }),
+    },
+    {
+      everyMs: readEveryMs,
+      failed: 'the keys of the issuer of JWTs could not be read; those known stay good',
+      again: 'the keys of the issuer of JWTs were read again',
+    },
+  );
 }
 
 function keySetOf({ status, text }: { readonly status: number; readonly text: string }): JSONWebKeySet {
@@ -180,7 +117,7 @@ const subject = /^[\x21-\x7e]{1,200}$/;
  * address. `jku`, `x5u` and `jwk` headers are not read.
  */
 export class JwtVerifier {
-  readonly keys: IssuerKeys;
+  readonly keys: KeptRead<JWTVerifyGetKey>;
   private readonly refused: RefusedTokens;
   private readonly deps: IssuerKeysDeps;
   private readonly options: JwtVerifierOptions;
@@ -192,7 +129,7 @@ export class JwtVerifier {
       throw new Error('a JWT is accepted by signatures with a public key only');
     this.deps = deps;
     this.options = options;
-    this.keys = new IssuerKeys(deps, options.jwksUrl);
+    this.keys = issuerKeys(deps, options.jwksUrl);
     this.refused = new RefusedTokens(deps);
   }
 
@@ -204,13 +141,16 @@ export class JwtVerifier {
   }
 
   private async judgeByNewest(token: string): Promise<JwtResult> {
-    const known = await this.keys.known();
+    const { keys } = this;
+    if (keys.known === undefined) await keys.readAgain(askedRestMs);
+    const { known } = keys;
     if (known === undefined) return { kind: 'unavailable' };
     const judged = await this.judge(token, known);
     if (judged !== 'no_key') return judged;
-    const newest = await this.keys.newest();
-    if (newest === 'unknown') return { kind: 'unavailable' };
-    const again = newest === known ? 'no_key' : await this.judge(token, newest);
+    // If the issuer can't be asked, the key may be a new one.
+    await keys.readAgain(askedRestMs);
+    if (keys.failing || keys.known === undefined) return { kind: 'unavailable' };
+    const again = keys.known === known ? 'no_key' : await this.judge(token, keys.known);
     return again === 'no_key' ? { kind: 'refused', reason: 'signature', why: this.noSuchKey } : again;
   }
 

@@ -1,6 +1,7 @@
 import type { Logger } from '../../../observability/logger.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { IssuerMetadata, type Metadata } from './issuer-metadata.ts';
+import type { KeptRead } from '../auth/kept-read.ts';
+import { issuerMetadata, type Metadata } from './issuer-metadata.ts';
 
 /** How the console's readers sign in at the issuer of REST's JWTs. Nothing in it is secret. */
 export interface ConsoleSignInOptions {
@@ -26,7 +27,7 @@ interface SignInDocument {
  */
 export class ConsoleSignIn {
   private readonly options: ConsoleSignInOptions | undefined;
-  private readonly metadata: IssuerMetadata | undefined;
+  private readonly metadata: KeptRead<Metadata> | undefined;
 
   /** Without `options` there is no such sign-in. */
   constructor(
@@ -34,7 +35,7 @@ export class ConsoleSignIn {
     options: ConsoleSignInOptions | undefined,
   ) {
     this.options = options;
-    this.metadata = options && new IssuerMetadata(deps, options.issuer);
+    this.metadata = options && issuerMetadata(deps, options.issuer);
   }
 
   start(): void {
