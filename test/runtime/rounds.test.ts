@@ -14,13 +14,13 @@ it('does a round at once and one after each rest, never two at a time, and none 
     await clock.sleep(30);
     underWay -= 1;
   };
-  const rounds = new Rounds({ clock, round }, { everyMs: 100 });
-  rounds.begin();
+  const rounds = new Rounds({ clock, round }, { name: 'a', everyMs: 100 });
+  rounds.start();
   await clock.advance(10);
   expect(begun).toBe(1);
   await clock.advance(260);
   expect([begun, most]).toEqual([3, 1]);
-  const ended = rounds.end();
+  const ended = rounds.drain();
   await clock.advance(30);
   await ended;
   await clock.advance(1_000);
@@ -29,11 +29,11 @@ it('does a round at once and one after each rest, never two at a time, and none 
 
 it('ends at once while it rests, and where it never began', async () => {
   const clock = new VirtualClock();
-  const rounds = new Rounds({ clock, round: async () => {} }, { everyMs: 60_000 });
-  await rounds.end();
-  const other = new Rounds({ clock, round: async () => {} }, { everyMs: 60_000 });
-  other.begin();
+  const rounds = new Rounds({ clock, round: async () => {} }, { name: 'a', everyMs: 60_000 });
+  await rounds.drain();
+  const other = new Rounds({ clock, round: async () => {} }, { name: 'a', everyMs: 60_000 });
+  other.start();
   await clock.advance(1);
-  await other.end();
+  await other.drain();
   expect(clock.monotonicMs()).toBeLessThan(60_000);
 });

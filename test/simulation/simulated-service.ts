@@ -204,8 +204,8 @@ export class SimulatedService {
         { name: 'lane', starts: [], ends: [shardsStep, this.keeper] },
         {
           name: 'data path',
-          starts: [...data, ingestStep, this.connectors, this.followCheck],
-          ends: [this.followCheck, this.connectors, ingestStep, ...data],
+          starts: [...data, ingestStep, this.connectors, this.followCheck.rounds],
+          ends: [this.followCheck.rounds, this.connectors, ingestStep, ...data],
         },
         { name: 'work', starts: [this.commands, shardsStep, this.keeper, fleetStep], ends: [fleetStep, this.commands] },
       ],

@@ -115,10 +115,12 @@ function servicePhases({
   faces,
   traces,
 }: Parts): readonly Phase[] {
-  const { housekeeping, schema, topics, replaced, clocks } = watches;
+  const { housekeeping, schema } = watches;
+  const [topics, replaced, clocks] = [watches.topics.rounds, watches.replaced.rounds, watches.clocks.rounds];
   const { relay, stateWriter, sources } = way;
   const { service, outcomes, repairs } = commands;
-  const { followCheck, keeper } = fleet;
+  const { keeper } = fleet;
+  const followCheck = fleet.followCheck.rounds;
   const ingest = closing('ingest', (signal) => way.ingest.drain(signal));
   const shards = closing('shards', (signal) => fleet.shards.release(signal));
   const retirement = closing('fleet', (signal) => fleet.shards.retire(signal));
@@ -126,7 +128,7 @@ function servicePhases({
   const http = closing('platform-http', () => platform.http.close());
   const publishers = closing('kafka', () => kafka.close());
   return [
-    { name: 'observation', starts: [faces.admin, ...(traces === undefined ? [] : [traces]), faces.ring] },
+    { name: 'observation', starts: [faces.admin, ...(traces === undefined ? [] : [traces]), faces.ring.rounds] },
     { name: 'database', starts: [schema, database], ends: [schema, database] },
     { name: 'watches', starts: [housekeeping, topics, replaced, clocks, http] },
     { name: 'reads', starts: [], ends: [faces.rest] },

@@ -2,7 +2,6 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
-import type { Service } from '../../runtime/supervisor.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import {
   type ClockReading,
@@ -48,24 +47,18 @@ const validForMs = 300_000;
  *
  * Two clocks do not show which one is wrong, so only the readings are reported.
  */
-export class ClockWatch implements Service {
-  readonly name = 'clock-watch';
+export class ClockWatch {
   private readonly readings = new Map<Other, { readonly reading: ClockReading; readonly atMs: number }>();
-  private readonly rounds: Rounds;
+  readonly rounds: Rounds;
   private sinceMs: number | undefined;
   private readonly deps: ClockWatchDeps;
 
   constructor(deps: ClockWatchDeps) {
     this.deps = deps;
-    this.rounds = new Rounds({ clock: deps.clock, round: () => this.compare() }, { everyMs: lookEveryMs });
-  }
-
-  async start(): Promise<void> {
-    this.rounds.begin();
-  }
-
-  drain(): Promise<void> {
-    return this.rounds.end();
+    this.rounds = new Rounds(
+      { clock: deps.clock, round: () => this.compare() },
+      { name: 'clock-watch', everyMs: lookEveryMs },
+    );
   }
 
   /** The same client, and this watch reads its answers. */

@@ -4,7 +4,6 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { Rounds } from '../../runtime/rounds.ts';
-import type { Service } from '../../runtime/supervisor.ts';
 import type { AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from '../sources/account-access.ts';
@@ -81,8 +80,7 @@ const notListed =
  * stream is followed or in `unfollowed`. A shard that changes hands begins this time again: its new
  * process has to read the list before it can miss anything.
  */
-export class FollowCheck implements Service {
-  readonly name = 'follow-check';
+export class FollowCheck {
   private known: readonly AccountStream[] = [];
   /**
    * Streams shown by a list since the database was read: their records may have been written only
@@ -94,22 +92,14 @@ export class FollowCheck implements Service {
   /** By stream and account. */
   private missing = new Map<string, Missing>();
   private shown: readonly Unfollowed[] = [];
-  private readonly rounds: Rounds;
+  readonly rounds: Rounds;
   private readonly deps: FollowCheckDeps;
   private readonly options: FollowCheckOptions;
 
   constructor(deps: FollowCheckDeps, options: FollowCheckOptions) {
     this.deps = deps;
     this.options = options;
-    this.rounds = new Rounds({ clock: deps.clock, round: () => this.look() }, options);
-  }
-
-  async start(): Promise<void> {
-    this.rounds.begin();
-  }
-
-  drain(): Promise<void> {
-    return this.rounds.end();
+    this.rounds = new Rounds({ clock: deps.clock, round: () => this.look() }, { ...options, name: 'follow-check' });
   }
 
   /** This process's shards have changed: another process may have written the new ones' records. */

@@ -1,7 +1,6 @@
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
-import type { Service } from '../../runtime/supervisor.ts';
 import { type PipelineRates, type PipelineReading, ratesBetween } from '../fleet/pipeline-reading.ts';
 
 interface PipelineRingDeps {
@@ -25,25 +24,16 @@ const minuteMs = 60_000;
  * Keeps a reading of the data's way each few seconds, in memory and up to a fixed number, so that
  * rates and lines need no other program. Every process has its own, and it begins empty.
  */
-export class PipelineRing implements Service {
-  readonly name = 'pipeline-ring';
+export class PipelineRing {
   private readings: PipelineReading[] = [];
-  private readonly rounds: Rounds;
+  readonly rounds: Rounds;
   private readonly deps: PipelineRingDeps;
   private readonly options: PipelineRingOptions;
 
   constructor(deps: PipelineRingDeps, options: PipelineRingOptions) {
     this.deps = deps;
     this.options = options;
-    this.rounds = new Rounds({ clock: deps.clock, round: () => this.take() }, options);
-  }
-
-  async start(): Promise<void> {
-    this.rounds.begin();
-  }
-
-  drain(): Promise<void> {
-    return this.rounds.end();
+    this.rounds = new Rounds({ clock: deps.clock, round: () => this.take() }, { ...options, name: 'pipeline-ring' });
   }
 
   get everyMs(): number {

@@ -2,7 +2,6 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
-import type { Service } from '../../runtime/supervisor.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { PublishedTopics } from '../../store/published-topics.ts';
 import { type FoundTopic, judgeTopicIds } from '../log/judge-topic-ids.ts';
@@ -28,27 +27,21 @@ const askWithinMs = 20_000;
  * Invariant: only a person's act replaces a kept id (`replay`, `audit --repair`, `topics accept`).
  * A question without an answer leaves the doubts as they are, and so does a Kafka without ids.
  */
-export class ReplacedTopics implements Service {
-  readonly name = 'replaced-topics';
-  private readonly rounds: Rounds;
+export class ReplacedTopics {
+  readonly rounds: Rounds;
   private replaced: TopicDoubts = { details: [], sinceMs: undefined };
   private readonly deps: ReplacedTopicsDeps;
 
   constructor(deps: ReplacedTopicsDeps) {
     this.deps = deps;
-    this.rounds = new Rounds({ clock: deps.clock, round: () => this.tryLook() }, { everyMs: lookEveryMs });
+    this.rounds = new Rounds(
+      { clock: deps.clock, round: () => this.tryLook() },
+      { name: 'replaced-topics', everyMs: lookEveryMs },
+    );
   }
 
   get doubts(): TopicDoubts {
     return this.replaced;
-  }
-
-  async start(): Promise<void> {
-    this.rounds.begin();
-  }
-
-  drain(): Promise<void> {
-    return this.rounds.end();
   }
 
   private async tryLook(): Promise<void> {

@@ -2,7 +2,6 @@ import type { CheckResult, HealthRegistry } from '../../observability/health.ts'
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
-import type { Service } from '../../runtime/supervisor.ts';
 import { SingleFlight, withDeadline } from '../../runtime/waiting.ts';
 import type { TopicsState } from '../log/plan-topics.ts';
 
@@ -36,9 +35,8 @@ const lookEveryMs = 60_000;
  * answered for the first time. Settings that let everything flow never make it unready
  * (`judge-topics.ts`).
  */
-export class TopicsCheck implements Service {
-  readonly name = 'topics-check';
-  private readonly rounds: Rounds;
+export class TopicsCheck {
+  readonly rounds: Rounds;
   private differing: TopicDoubts = { details: [], sinceMs: undefined };
   private readonly flight = new SingleFlight<TopicsState>();
   private goodUntilMs = Number.NEGATIVE_INFINITY;
@@ -50,20 +48,12 @@ export class TopicsCheck implements Service {
     this.deps = deps;
     this.rounds = new Rounds(
       { clock: deps.clock, round: async () => void (await this.look()) },
-      { everyMs: lookEveryMs },
+      { name: 'topics-check', everyMs: lookEveryMs },
     );
   }
 
   get doubts(): TopicDoubts {
     return this.differing;
-  }
-
-  async start(): Promise<void> {
-    this.rounds.begin();
-  }
-
-  drain(): Promise<void> {
-    return this.rounds.end();
   }
 
   addTo(health: HealthRegistry): void {

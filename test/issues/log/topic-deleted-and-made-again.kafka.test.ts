@@ -46,7 +46,7 @@ it('a topic that was deleted and made again is a doubt within half a minute, and
       await clock.advance(0);
       return watch.doubts.details;
     };
-    await watch.start();
+    await watch.rounds.start();
     await eventually(() => expect(kept).toHaveLength(5));
     expect(kept.map(({ topicId }) => topicId)).toEqual(kept.map(() => expect.stringMatching(/^[\w-]{22}$/)));
     expect(await look()).toEqual([]);
@@ -60,7 +60,7 @@ it('a topic that was deleted and made again is a doubt within half a minute, and
       expect(await look()).toEqual([expect.stringMatching(/updates\.v1 was deleted and made again/)]),
     );
     expect((await process.topicsReplaced.get()).values[0]?.value).toBe(1);
-    const drained = watch.drain();
+    const drained = watch.rounds.drain();
     await clock.advance(1);
     await drained;
   });

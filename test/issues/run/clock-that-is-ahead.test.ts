@@ -38,10 +38,10 @@ async function rig() {
     await clock.advance(100);
     await asked;
   };
-  await watch.start();
+  await watch.rounds.start();
   await clock.advance(1_000);
   const end = async () => {
-    const drained = watch.drain();
+    const drained = watch.rounds.drain();
     await clock.advance(1);
     await drained;
   };

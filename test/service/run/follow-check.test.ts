@@ -40,9 +40,9 @@ async function rig(over: Partial<FollowCheckOptions> = {}, stored = [unreadAccou
     },
     { ...followCheckDefaults, streams: ['account', 'prediction'], ...over },
   );
-  await check.start();
+  await check.rounds.start();
   onTestFinished(async () => {
-    const drained = check.drain();
+    const drained = check.rounds.drain();
     await clock.advance(5_000);
     await drained;
   });

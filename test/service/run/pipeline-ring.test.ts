@@ -11,9 +11,9 @@ async function startRing(kept = 361) {
   const ingest = { depth: 2, oldestUncommittedMs: clock.nowMs() };
   const read = () => readPipeline({ clock, metrics, ingest });
   const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept });
-  await ring.start();
+  await ring.rounds.start();
   await clock.advance(0);
-  onTestFinished(() => ring.drain());
+  onTestFinished(() => ring.rounds.drain());
   const commit = (updates: number, seconds: number) => {
     metrics.ingest.observations.inc({ stream: 'account', cause: 'stream', outcome: 'applied' }, updates);
     for (let i = 0; i < updates; i += 1) metrics.ingest.latency.observe({ stream: 'account', stage: 'total' }, seconds);
@@ -68,8 +68,8 @@ it('goes on after a reading that failed', async () => {
   const good = { clock, metrics: createMetrics(), ingest: { depth: 0, oldestUncommittedMs: undefined } };
   const read = () => (failing ? Promise.reject(new Error('a metric is gone')) : readPipeline(good));
   const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept: 3 });
-  await ring.start();
-  onTestFinished(() => ring.drain());
+  await ring.rounds.start();
+  onTestFinished(() => ring.rounds.drain());
   await clock.advance(10_000);
   failing = false;
   await clock.advance(10_000);

@@ -41,7 +41,7 @@ it('keeps a doubt while Kafka or the database is away, and ends it when the topi
     ...{ clock, log: silentLog, metrics: process, findTopics },
     published: { read: async () => world.kept, keepFirst: async (first) => void world.kept.push(...first) },
   });
-  await watch.start();
+  await watch.rounds.start();
   await clock.advance(30_000);
   expect([world.kept, watch.doubts.details]).toEqual([[published('updates', 'A')], []]);
   world.found = [topic('updates', 'B')];
@@ -60,7 +60,7 @@ it('keeps a doubt while Kafka or the database is away, and ends it when the topi
   world.kept = [published('updates', 'B')];
   await clock.advance(30_000);
   expect(watch.doubts).toEqual({ details: [], sinceMs: undefined });
-  const drained = watch.drain();
+  const drained = watch.rounds.drain();
   await clock.advance(1);
   await drained;
 });

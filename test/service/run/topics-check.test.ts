@@ -71,7 +71,7 @@ it('a setting with which everything flows is a doubt or a note, and never makes 
   const note = 'topics: every topic is there, and differs from the plan: updates stay longer';
   expect((await report()).slice(0, 2)).toEqual(['ready', note]);
   expect(check.doubts.details).toEqual([]);
-  await check.start();
+  await check.rounds.start();
   state.kafka = { kind: 'planned', doubts: ['updates go by size'] };
   await clock.advance(120_000);
   expect(check.doubts, 'also where nobody asks for readiness').toMatchObject({ details: ['updates go by size'] });
@@ -82,7 +82,7 @@ it('a setting with which everything flows is a doubt or a note, and never makes 
   state.kafka = { kind: 'planned' };
   await clock.advance(120_000);
   expect(check.doubts).toEqual({ details: [], sinceMs: undefined });
-  const drained = check.drain();
+  const drained = check.rounds.drain();
   await clock.advance(1);
   await drained;
 });
