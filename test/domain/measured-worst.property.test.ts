@@ -4,7 +4,6 @@ import type { AccountPlaceTerms, PredictionPlaceTerms } from '../../src/domain/c
 import { compareDecimals, multiplyDecimals } from '../../src/domain/decimal.ts';
 import { measurePlace, type Quote, quotedBy } from '../../src/domain/measure-command.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { seededRandom } from '../../src/runtime/random.ts';
 import { contractsAround, optionContract, theoreticalTicks } from '../../src/sandbox/data/option-contracts.ts';
 import { newYorkDay } from '../../src/sandbox/data/trading-days.ts';
 import { Exchange } from '../../src/sandbox/exchange/exchange.ts';
@@ -13,6 +12,7 @@ import { acceptOrder } from '../../src/sandbox/exchange/venue-steps.ts';
 import { formatFixed, parseFixed } from '../../src/sandbox/exchange/wire-text.ts';
 import { equities, type Instrument, predictionMarkets } from '../../src/sandbox/market/instruments.ts';
 import { priceOf } from '../../src/sandbox/market/invent-terms.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { referencePrice } from '../../src/sandbox/venue/match-order.ts';
 import { MatchingEngine } from '../../src/sandbox/venue/matching-engine.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Backoff } from '../../src/runtime/backoff.ts';
-import { seededRandom } from '../../src/runtime/random.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 
 const options = { firstMs: 100, maxMs: 5000 };
 

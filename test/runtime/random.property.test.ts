@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { seededRandom, systemRandom, timeOrderedUuid } from '../../src/runtime/random.ts';
+import { systemRandom, timeOrderedUuid } from '../../src/runtime/random.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const draw = (seed: number) => {

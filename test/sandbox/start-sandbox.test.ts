@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZodError } from 'zod';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { seededRandom } from '../../src/runtime/random.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { ask, askToken, controlLines, runningSandbox, signedIn } from '../support/platform/sandbox.ts';
 import { eventually } from '../support/runs/poll.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../src/runtime/random.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 import { Host } from './host.ts';
 

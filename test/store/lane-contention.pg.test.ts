@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom } from '../../src/runtime/random.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import type { ApplyResult, HeadRow, UpdateRow } from '../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
 import { placesOf } from '../support/orders/batch-places.ts';

@@ -1,8 +1,9 @@
 import type { Clock } from '../../runtime/clock.ts';
-import { type Random, seededRandom } from '../../runtime/random.ts';
+import type { Random } from '../../runtime/random.ts';
 import { newYorkDay } from '../data/trading-days.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Market } from '../market/market.ts';
+import { seededRandom } from '../seeded-random.ts';
 import { referencePrice } from '../venue/match-order.ts';
 import { MatchingEngine } from '../venue/matching-engine.ts';
 import type { VenueOptions } from '../venue/venue.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AccountReads } from '../../../src/service/commands/account-reads.ts';
 import { ProbeBudget } from '../../../src/service/commands/probe-budget.ts';
 import type { AccountLook, FollowedAccounts } from '../../../src/service/sources/account-access.ts';

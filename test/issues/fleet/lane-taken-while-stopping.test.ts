@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { LaneKeeper } from '../../../src/service/fleet/lane-keeper.ts';
 import { MemoryDatabase } from '../../simulation/world/memory-database.ts';
 import { testLog } from '../../support/runs/test-log.ts';

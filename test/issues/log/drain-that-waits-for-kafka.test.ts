@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { PublishError, type StatePublisher } from '../../../src/service/log/publisher.ts';
 import { StateWriter, stateWriterDefaults } from '../../../src/service/log/state-writer.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';

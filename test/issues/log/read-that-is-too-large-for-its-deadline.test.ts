@@ -2,7 +2,7 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { RunningRelay } from '../../support/orders/running-relay.ts';
 import { eventually } from '../../support/runs/poll.ts';

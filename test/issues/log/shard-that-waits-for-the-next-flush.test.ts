@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { awaitPublished } from '../../../src/service/log/await-published.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
 import { relayDefaults } from '../../../src/service/log/relay-options.ts';

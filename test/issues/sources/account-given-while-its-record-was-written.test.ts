@@ -1,7 +1,7 @@
 // What a user saw: Orders that had ended were never shown after their shard had moved to another process.
 
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
 import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { OrderReads } from '../../../src/venue/platform/order-reads.ts';

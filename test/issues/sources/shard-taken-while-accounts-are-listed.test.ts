@@ -1,7 +1,7 @@
 // What a user saw: Orders from before and after a loss of the platform's store were shown as the same orders.
 
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { AccountRecord } from '../../../src/store/fleet/account-registry.ts';
 import type { OrderReads } from '../../../src/venue/platform/order-reads.ts';

@@ -2,9 +2,9 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore, type Token } from '../../../src/runtime/token-store.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { Http } from '../../../src/venue/platform/http.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { tokenError, tokenResponse } from '../../../src/venue/platform/wire/oauth.ts';
 import { ask, askToken, controlLines, runningSandbox } from '../../support/platform/sandbox.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { readState } from '../../../src/sandbox/control/control-app.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { errorFromAnswer } from '../../../src/venue/platform/platform-error.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, leavesOf } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { acceptOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { type Fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { equities, type Instrument } from '../../../src/sandbox/market/instruments.ts';
 import { priceOf } from '../../../src/sandbox/market/invent-terms.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type Matchable, matchOrder } from '../../../src/sandbox/venue/match-order.ts';
 import { MatchingEngine } from '../../../src/sandbox/venue/matching-engine.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AuditTrail } from '../../../src/service/commands/audit-trail.ts';
 import type { AuditTrailEntry } from '../../../src/store/commands/command-journal.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { CommandRig, placePrediction } from '../../support/commands/command-rig.ts';
 

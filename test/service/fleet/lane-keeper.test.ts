@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { LaneKeeper } from '../../../src/service/fleet/lane-keeper.ts';
 import type { LaneHold } from '../../../src/store/fleet/lane-store.ts';
 import { noDatabaseFaults } from '../../simulation/database-rows.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
 import type { RequestFate } from '../../simulation/world/memory-broker.ts';

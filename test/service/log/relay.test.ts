@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
 import { relayDefaults } from '../../../src/service/log/relay-options.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';

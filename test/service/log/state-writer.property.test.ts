@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { StateWriter } from '../../../src/service/log/state-writer.ts';
 import { Host } from '../../simulation/host.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommittedBatch, LogRow } from '../../../src/domain/committed-batch.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { UpdateTraces } from '../../../src/service/log/update-traces.ts';
 import { TraceRig } from '../../support/rest/trace-rig.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { EventTail } from '../../../src/service/rest/stream/event-tail.ts';
 import { type EventSink, parseStreamId } from '../../../src/service/rest/stream/stream-event.ts';
 import { StreamHub, streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { StoredCredential } from '../../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { CredentialSources } from '../../../src/service/run/credential-sources.ts';
 import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';

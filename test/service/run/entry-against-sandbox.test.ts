@@ -4,7 +4,7 @@ import { orderKey } from '../../../src/domain/order.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';

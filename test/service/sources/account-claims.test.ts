@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
 import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { AccountRecord } from '../../../src/store/fleet/account-registry.ts';

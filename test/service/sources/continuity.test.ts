@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { heartbeats } from '../../../src/service/sources/continuity.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { accountRow } from '../../support/platform/platform-rows.ts';

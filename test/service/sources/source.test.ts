@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Source } from '../../../src/service/sources/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../../src/service/sources/stream-timings.ts';
 import { Pace, Window } from '../../../src/service/sources/window.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { GroupCommit, type JournalWrite } from '../../../src/store/commands/group-commit.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { JournalWrite } from '../../../src/store/commands/group-commit.ts';
 import { sqlstateOf } from '../../../src/store/session/retry-transaction.ts';
 import { atMs, fence } from '../../support/commands/journal-fixtures.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { retryTransaction } from '../../../src/store/session/retry-transaction.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 

@@ -8,7 +8,7 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { Tracing } from '../../../src/observability/tracing.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type CommandOptions, commandDefaults } from '../../../src/service/commands/command-options.ts';
 import { CommandService } from '../../../src/service/commands/command-service.ts';
 import type { Submission, SubmitResult } from '../../../src/service/commands/commands.ts';

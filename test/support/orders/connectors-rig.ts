@@ -3,7 +3,7 @@ import type { Stream } from '../../../src/domain/order.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Connectors, type ConnectorsOptions } from '../../../src/service/sources/connectors.ts';
 import type { AccountState } from '../../../src/service/sources/source-status.ts';
 import { Window } from '../../../src/service/sources/window.ts';

@@ -4,7 +4,7 @@ import type { OrderView } from '../../../src/domain/order.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Backoff } from '../../../src/runtime/backoff.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Ingest } from '../../../src/service/orders/ingest.ts';
 import type { IngestOptions } from '../../../src/service/orders/ingest-deps.ts';
 import type { LaneHold } from '../../../src/store/fleet/lane-store.ts';

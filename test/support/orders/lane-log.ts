@@ -1,7 +1,7 @@
 import type { CommittedBatch, LogRow } from '../../../src/domain/committed-batch.ts';
 import type { Stream } from '../../../src/domain/order.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { UpdateRow } from '../../../src/store/orders/order-store.ts';
 import type { RelayCursor, StoredLogRow } from '../../../src/store/orders/update-log.ts';
 import type { LogEntry } from '../../simulation/database-rows.ts';

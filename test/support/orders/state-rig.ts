@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { type Random, seededRandom } from '../../../src/runtime/random.ts';
+import type { Random } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { auditOrders, newestPayloads } from '../../../src/store/commands/audit-reads.ts';
 import { readSettlingOrder } from '../../../src/store/commands/command-reads.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';

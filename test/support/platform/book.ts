@@ -1,7 +1,7 @@
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import type { ExchangeAccount, ExchangeOrder, Stream } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { Market, type MarketOptions } from '../../../src/sandbox/market/market.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { VirtualClock } from '../runs/virtual-clock.ts';
 
 interface Change {

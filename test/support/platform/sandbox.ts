@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { atEnd } from '../commands/at-end.ts';
 import { silentLog } from '../runs/silent-log.ts';

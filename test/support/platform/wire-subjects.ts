@@ -1,8 +1,8 @@
 import type { Stream } from '../../../src/domain/order.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';

@@ -2,7 +2,7 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@o
 import { type OpenedTracing, type SamplerName, startTracing } from '../../../src/observability/open-tracing.ts';
 import type { Tracing } from '../../../src/observability/tracing.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 
 /** Traces whose spans stay in memory. */
 export class TraceRig {

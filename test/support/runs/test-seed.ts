@@ -1,4 +1,5 @@
-import { type Random, seededRandom, systemRandom } from '../../../src/runtime/random.ts';
+import { type Random, systemRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 
 /**
  * Randomness for a test, of a new seed each run, which is printed;

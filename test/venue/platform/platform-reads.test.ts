@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { Page } from '../../../src/venue/platform/order-reads.ts';
 import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { Token, TokenStore } from '../../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { CredentialOptions } from '../../../src/venue/platform/acquire-token.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';

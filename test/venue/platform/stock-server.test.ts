@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { beginAuthorization, readCallback } from '../../../src/venue/platform/authorization.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';

@@ -1,7 +1,7 @@
 // What a user saw: A cancel-all went on for ever after its shard had moved, and each cancel was declined.
 
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../../src/runtime/random.ts';
+import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
 import { CancelAllRun, type CancelAllRunDeps } from '../../../../src/service/commands/cancel-all/cancel-all-run.ts';
 import type { SubmitResult } from '../../../../src/service/commands/commands.ts';
 import type { NewCancelAll } from '../../../../src/store/commands/cancel-all-journal.ts';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../../src/observability/metrics.ts';
-import { seededRandom } from '../../../../src/runtime/random.ts';
+import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
 import { Halts, service } from '../../../../src/service/commands/halts.ts';
 import type { Halt } from '../../../../src/store/commands/stops-journal.ts';
 import { fence } from '../../../support/commands/journal-fixtures.ts';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../../src/observability/metrics.ts';
-import { seededRandom } from '../../../../src/runtime/random.ts';
+import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
 import { Halts, service } from '../../../../src/service/commands/halts.ts';
 import { ScriptedOrders } from '../../../support/commands/journaled-orders.ts';
 import { MemoryJournal } from '../../../support/commands/memory-journal.ts';

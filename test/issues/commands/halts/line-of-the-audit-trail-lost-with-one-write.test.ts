@@ -2,7 +2,7 @@
 
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../../src/runtime/random.ts';
+import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
 import { AuditTrail } from '../../../../src/service/commands/audit-trail.ts';
 import type { AuditTrailEntry } from '../../../../src/store/commands/command-journal.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
