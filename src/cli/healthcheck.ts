@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import { fetchWithin } from '../runtime/waiting.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import type { CliIo } from './io/io.ts';
-import { adminAddress, adminPortFix } from './rest/rest-client.ts';
+import { adminAddress, askAdmin, notAdminPort } from './rest/admin-port.ts';
 
 const examples = `
 Examples:
@@ -36,33 +35,17 @@ export function healthcheckCommand(io: CliIo): Command {
 
 async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void> {
   const base = adminAddress(io, flags.url);
-  const { status, text } = await fetchWithin(io, `${base}${flags.ready ? '/readyz' : '/livez'}`, answerWithinMs).catch(
-    (error: unknown) => {
-      throw new ProgramError(`no service answers at ${base}: ${sentenceOf(error)}`, {
-        code: 'NO_ANSWER',
-        fix: 'Start the service with `tidemark serve`, or name its admin port with --url.',
-        cause: error,
-      });
-    },
-  );
-  const verdict = verdictOf(text);
-  if (verdict === undefined)
-    throw new ProgramError(`${base} is not the admin port of a Tidemark service`, {
-      code: 'NOT_TIDEMARK',
-      fix: `Check the address: ${adminPortFix}`,
-    });
+  const path = flags.ready ? '/readyz' : '/livez';
+  const { status, body } = await askAdmin(io, base, path, { withinMs: answerWithinMs, exitCode: exitCodes.failed });
+  const verdict = verdictOf(body);
+  if (verdict === undefined) throw notAdminPort(base, exitCodes.failed);
   if (status !== 200)
     throw new ProgramError(`the service is ${verdict}`, { code: 'UNHEALTHY', fix: '`tidemark status` says why.' });
   io.stdout.write(`${verdict}\n`);
 }
 
 /** `{"status":"ready"}`: another program on that port must not be taken for a healthy service. */
-export function verdictOf(text: string): string | undefined {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body !== 'object' || body === null || !('status' in body)) return undefined;
-    return typeof body.status === 'string' ? body.status : undefined;
-  } catch {
-    return undefined;
-  }
+export function verdictOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('status' in body)) return undefined;
+  return typeof body.status === 'string' ? body.status : undefined;
 }

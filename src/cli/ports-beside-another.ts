@@ -2,9 +2,9 @@ import type { EffectiveValue } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import type { Logger } from '../observability/logger.ts';
 import { httpAddress, isLoopbackHost } from '../runtime/url-host.ts';
-import { fetchWithin } from '../runtime/waiting.ts';
 import { verdictOf } from './healthcheck.ts';
 import type { CliIo } from './io/io.ts';
+import { askAdmin } from './rest/admin-port.ts';
 
 const answerWithinMs = 1000;
 
@@ -30,8 +30,8 @@ export async function portsBesideAnother(
     isLoopbackHost(host) && effective.some(({ env, source }) => env === optionTable[name].env && source === 'default');
   if (!isFree('adminPort', ports.adminHost)) return {};
   const address = httpAddress(ports.adminHost, ports.adminPort);
-  const answer = await fetchWithin(io, `${address}/livez`, answerWithinMs).catch(() => undefined);
-  if (answer === undefined || verdictOf(answer.text) === undefined) return {};
+  const answer = await askAdmin(io, address, '/livez', { withinMs: answerWithinMs }).catch(() => undefined);
+  if (verdictOf(answer?.body) === undefined) return {};
   const moves = (['adminPort', 'httpPort'] as const).filter(
     (name) => name === 'adminPort' || isFree(name, ports.httpHost),
   );

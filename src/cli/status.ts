@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
 import { statusAnswer } from '../contract/status-answer.ts';
-import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import { fetchWithin, withDeadline } from '../runtime/waiting.ts';
+import { exitCodes } from '../runtime/program-error.ts';
+import { withDeadline } from '../runtime/waiting.ts';
 import { type ShownStatus, type StatusAnswers, showStatus } from './format-status.ts';
 import type { CliIo } from './io/io.ts';
-import { adminAddress, adminPortFix } from './rest/rest-client.ts';
+import { adminAddress, askAdmin } from './rest/admin-port.ts';
 import { type RestFlags, restClient } from './rest/rest-flags.ts';
 import { watch } from './watch.ts';
 
@@ -99,8 +99,9 @@ async function readBoth(io: CliIo, flags: StatusFlags, one: () => Promise<Status
 
 function readOne(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
   const base = adminAddress(io, flags.url);
+  const ask = async (path: string) => (await askAdmin(io, base, path, { withinMs: answerWithinMs })).body;
   return async () => {
-    const [health, status] = await Promise.all([ask(io, base, '/readyz?verbose'), ask(io, base, '/status')]);
+    const [health, status] = await Promise.all([ask('/readyz?verbose'), ask('/status')]);
     return { health, status };
   };
 }
@@ -111,29 +112,4 @@ function readOne(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
 async function readFleet(io: CliIo, flags: StatusFlags): Promise<StatusAnswers> {
   const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/status' });
   return { health: { status: 'ready' }, status: body };
-}
-
-async function ask(io: CliIo, base: string, path: string): Promise<unknown> {
-  const notOurs = (cause?: unknown) =>
-    new ProgramError(`${base} is not the admin port of a Tidemark service`, {
-      code: 'NOT_TIDEMARK',
-      exitCode: exitCodes.unavailable,
-      fix: `Check the address: ${adminPortFix}`,
-      cause,
-    });
-  try {
-    const { status, text } = await fetchWithin(io, `${base}${path}`, answerWithinMs);
-    const body: unknown = JSON.parse(text);
-    if (status !== 200 && status !== 503) throw notOurs();
-    return body;
-  } catch (error) {
-    if (error instanceof ProgramError) throw error;
-    if (error instanceof SyntaxError) throw notOurs(error);
-    throw new ProgramError(`no service answers at ${base}: ${sentenceOf(error)}`, {
-      code: 'NO_ANSWER',
-      exitCode: exitCodes.unavailable,
-      fix: 'Start the service with `tidemark serve`, or name its admin port with --url.',
-      cause: error,
-    });
-  }
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -9,7 +10,7 @@ import { loginPrefix } from '../../runtime/token-store.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
 import { accountsMaxBytes, accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
-import { type Finding, fail, fixOfStatus, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
+import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
 
 interface LoginCheckDeps {
   readonly http: SignedIn['http'];
@@ -127,7 +128,7 @@ async function checkLogin(
     const then = outcome.status === 403 ? ` Then: ${again}` : '';
     return { finding: fail(part, `its list of accounts (${url}) is answered with ${outcome.status}`, `${fix}${then}`) };
   }
-  const listed = userAccounts.safeParse(parsedJson(outcome.text));
+  const listed = userAccounts.safeParse(jsonOrUndefined(outcome.text));
   if (!listed.success) {
     const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
     return {

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
@@ -14,7 +15,7 @@ import {
   type UserAccounts,
   userAccounts,
 } from '../../venue/platform/wire/user.ts';
-import { type Finding, fail, fixOfStatus, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
+import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
 
 interface PlatformFindings {
   readonly findings: readonly Finding[];
@@ -91,7 +92,7 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
     const fix = fixOfStatus(outcome.status, 'account:information', 'PLATFORM_URL');
     return [fail('accounts', `the list (${url}) is answered with ${outcome.status}`, fix)];
   }
-  const listed = userAccounts.safeParse(parsedJson(outcome.text));
+  const listed = userAccounts.safeParse(jsonOrUndefined(outcome.text));
   if (!listed.success)
     return [
       fail(

@@ -49,12 +49,3 @@ export function getSignedIn(
     ...more,
   });
 }
-
-/** Undefined for any other text. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { updateRecord } from '../../contract/update-record.ts';
 import { namesInstrument } from '../../domain/symbol.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { clip, printable } from './format-text.ts';
 import { namesOrder, shortId } from './short-id.ts';
 
@@ -25,11 +26,7 @@ export interface TailFilter {
  * version are kept.
  */
 export function parseUpdate(value: string): Update | undefined {
-  try {
-    return updateRecord.safeParse(JSON.parse(value)).data;
-  } catch {
-    return undefined;
-  }
+  return updateRecord.safeParse(jsonOrUndefined(value)).data;
 }
 
 export function wanted({ stream, orderId, accountId, order }: Update, filter: TailFilter): boolean {

@@ -1,20 +1,12 @@
 import { z } from 'zod';
 import { optionTable } from '../../config/option-table.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { askedHost, httpAddress } from '../../runtime/url-host.ts';
 import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
-import { readConfig } from '../io/read-config.ts';
 import { usage } from '../io/usage.ts';
-
-/** `http://host:port` of the admin port: as given, or by this configuration. */
-export function adminAddress(io: CliIo, given: string | undefined): string {
-  if (given !== undefined) return new URL(checkedAddress(given, 'http://127.0.0.1:9464')).origin;
-  const { adminHost, adminPort } = readConfig(io);
-  return httpAddress(askedHost(adminHost), adminPort);
-}
 
 /** The address without slashes at its end. Throws a `ProgramError` for any other text. */
 export function checkedAddress(text: string, example: string): string {
@@ -23,13 +15,11 @@ export function checkedAddress(text: string, example: string): string {
   throw usage(`${text} is not an address`, `Write it as ${example}`);
 }
 
-const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
-const admin = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
-
+export const restPort = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
 /** Both ports answer HTTP, so the connection does not show that it is the wrong one. */
-const restPortFix = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
-/** The same for the admin port. */
-export const adminPortFix = `name ${admin} with --url, not ${rest}.`;
+export const adminPort = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
+
+const restPortFix = `name ${restPort} with --url or ${optionTable.restUrl.env}, not ${adminPort}.`;
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -192,12 +182,8 @@ export function faultLine(fault: unknown): string {
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const body = jsonOrUndefined(text);
+  return typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : undefined;
 }
 
 function notOurs(url: string): ProgramError {

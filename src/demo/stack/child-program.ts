@@ -1,4 +1,5 @@
 import type { CliIo } from '../../cli/io/io.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import { GuardedProcess } from '../devstack/guarded-process.ts';
@@ -70,10 +71,5 @@ export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: Ch
 
 /** The line as a JSON object, or undefined: programs write other lines as well. */
 export function jsonObject(line: string): Readonly<Record<string, unknown>> | undefined {
-  if (!line.startsWith('{')) return undefined;
-  try {
-    return JSON.parse(line) as Readonly<Record<string, unknown>>;
-  } catch {
-    return undefined;
-  }
+  return line.startsWith('{') ? (jsonOrUndefined(line) as Readonly<Record<string, unknown>> | undefined) : undefined;
 }

@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { mediaTypeOf } from '../rest/read-request.ts';
 
 /** The token endpoint's fields, from a form or from JSON: names to values, each once. */
@@ -48,12 +49,8 @@ function readForm(body: string): { parameters: TokenParameters } | { refusal: To
 }
 
 function readJson(body: string): { parameters: TokenParameters } | { refusal: TokenRefusal } {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    return refuse(400, 'invalid_request', 'The body is not JSON');
-  }
+  const parsed = jsonOrUndefined(body);
+  if (parsed === undefined) return refuse(400, 'invalid_request', 'The body is not JSON');
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return refuse(400, 'invalid_request', 'The body must be an object');
   const parameters = new Map<string, string>();

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 import { mediaTypeOf } from '../rest/read-request.ts';
 
@@ -20,12 +21,8 @@ export function readBody(body: unknown, contentType: string | undefined): BodyRe
   if (text.trim() === '') return { fault: 'EMPTY_BODY', message: 'The body is missing' };
   if (mediaTypeOf(contentType) !== 'application/json')
     return { fault: 'INVALID_JSON', message: 'The content type is not application/json' };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { fault: 'INVALID_JSON', message: 'The body is not JSON' };
-  }
+  const value = jsonOrUndefined(text);
+  if (value === undefined) return { fault: 'INVALID_JSON', message: 'The body is not JSON' };
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return { members: value as Record<string, unknown> };
   return { fault: 'INVALID_ORDER', message: 'The body must be a JSON object' };

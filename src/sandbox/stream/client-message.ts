@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import {
   accountOfTarget,
   accountTarget,
@@ -22,12 +23,8 @@ export type ClientMessage =
 /** Reads one client message (docs/platform-assumptions.md, "Order stream"). */
 export function readClientMessage(data: Buffer, isBinary: boolean): ClientMessage {
   if (isBinary) return { type: 'bad', message: 'Messages are text' };
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(data.toString('utf8'));
-  } catch {
-    return { type: 'bad', message: 'Messages are JSON' };
-  }
+  const parsed = jsonOrUndefined(data.toString('utf8'));
+  if (parsed === undefined) return { type: 'bad', message: 'Messages are JSON' };
   if (!isRecord(parsed)) return { type: 'bad', message: 'Messages are objects' };
   const id = parsed['id'];
   if (typeof id !== 'string' || id.length > 200)

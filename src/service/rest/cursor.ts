@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 
 /** Our cursors are far shorter. */
 export const longestCursor = 600;
@@ -24,18 +25,10 @@ export function decodeCursor(
   shape: z.ZodType<readonly string[]>,
 ): readonly string[] | undefined {
   if (cursor.length > longestCursor) return undefined;
-  const content = parse(Buffer.from(cursor, 'base64url').toString());
+  const content = jsonOrUndefined(Buffer.from(cursor, 'base64url').toString());
   const position = shape.safeParse(Array.isArray(content) ? content.slice(1) : undefined);
   // Base64url and JSON have several texts for one content: only ours is a cursor.
   return position.success && encodeCursor(list, position.data) === cursor ? position.data : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function checkSum(list: string, position: readonly string[]): string {

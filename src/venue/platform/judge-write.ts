@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { HttpOutcome } from './http.ts';
 import { parseJson } from './parse-json.ts';
 import { errorFromAnswer, reasonOf, retryAfterMsOf } from './platform-error.ts';
@@ -26,7 +27,7 @@ export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteRe
     return outcome.sent === 'no' ? { kind: 'not_sent', reason, mayRepeat: true } : { kind: 'unknown', reason };
   }
   const { status, text } = outcome;
-  const body = parsed(text);
+  const body = jsonOrUndefined(text, parseJson);
   if (status === 200 || status === 202) {
     const read = body === undefined ? 'the answer is not JSON' : reading.read(body);
     if (typeof read !== 'string') return read;
@@ -64,12 +65,4 @@ function isOtherConflict(
 /** A nested body's code. A flat body with the same word is not the platform's order entry. */
 function codeOf(body: unknown): string | undefined {
   return nestedError.safeParse(body).data?.error.code;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
@@ -106,21 +107,13 @@ function toResult(outcome: HttpOutcome, parse: (text: string) => unknown): ReadR
   if (outcome.kind === 'failed') {
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
   }
-  const body = parsed(outcome.text, parse);
+  const body = jsonOrUndefined(outcome.text, parse);
   if (outcome.status !== 200) return { ok: false, error: errorFromAnswer(outcome.status, body) };
   if (body === undefined) {
     const message = 'the answer is not JSON';
     return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
   }
   return { ok: true, value: body, bytes: outcome.text.length };
-}
-
-function parsed(text: string, parse: (text: string) => unknown): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** At most 10 s: beyond that our own deadline is the better judge. */

@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Authorization } from './authorization.ts';
 import type { Http } from './http.ts';
@@ -86,14 +87,6 @@ async function post(
   const outcome = await deps.http.request(request);
   if (outcome.kind === 'failed')
     return { error: { code: 'NO_ANSWER', message: outcome.message, retryable: false, sent: outcome.sent } };
-  const value = parsed(outcome.text);
+  const value = jsonOrUndefined(outcome.text, parseJson);
   return outcome.status === 200 ? { value } : { error: errorFromAnswer(outcome.status, value) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpOutcome } from './http.ts';
 import { parseJson, parsePlainJson } from './parse-json.ts';
@@ -104,21 +105,11 @@ async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Pr
 function toResult(outcome: HttpOutcome): Fetched<unknown> {
   if (outcome.kind === 'failed')
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
-  const body = parsed(outcome.text);
-  if (outcome.status < 200 || outcome.status > 299)
-    return { ok: false, error: errorFromAnswer(outcome.status, body.value) };
-  if (body.readable) return { ok: true, value: body.value };
+  const value = jsonOrUndefined(outcome.text, parseJson);
+  if (outcome.status < 200 || outcome.status > 299) return { ok: false, error: errorFromAnswer(outcome.status, value) };
+  if (value !== undefined || outcome.text === '') return { ok: true, value };
   const message = 'the answer is not JSON';
   return { ok: false, error: { status: outcome.status, code: 'BAD_ANSWER', message, retryable: false, sent: 'yes' } };
-}
-
-function parsed(text: string): { readonly readable: boolean; readonly value: unknown } {
-  if (text === '') return { readable: true, value: undefined };
-  try {
-    return { readable: true, value: parseJson(text) };
-  } catch {
-    return { readable: false, value: undefined };
-  }
 }
 
 /**
@@ -135,18 +126,10 @@ export async function readHealth(
   const outcome = await deps.http.request({ ...request, method: 'GET', signal });
   if (outcome.kind === 'failed')
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
-  const body = parsedHealth(outcome.text);
+  const body = jsonOrUndefined(outcome.text, parseJson);
   if (outcome.status !== 200) return { ok: false, error: errorFromAnswer(outcome.status, body) };
   const read = health.safeParse(body);
   if (read.success) return { ok: true, value: read.data.status };
   const message = 'the health answer has another shape';
   return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
-}
-
-function parsedHealth(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../../../observability/logger.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import type { Random } from '../../../runtime/random.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { abortWith } from '../../../runtime/waiting.ts';
@@ -296,15 +297,6 @@ const problem = z.object({ code: z.string() });
 /** A problem's code; empty without one. */
 function codeOf({ status, text }: InstanceAnswer): string {
   return status < 400 ? '' : (problem.safeParse(jsonOrUndefined(text)).data?.code ?? '');
-}
-
-/** Undefined: it is not JSON. */
-export function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Another process may do what this one declined with `code`. */

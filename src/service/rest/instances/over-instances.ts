@@ -8,20 +8,14 @@ import {
   reconcileAnswer,
 } from '../../../contract/rest-answers.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import type { CancelAllResult, ReconcileResult } from '../../commands/commands.ts';
 import { mergeCancelAlls, mergeReports } from '../../commands/over-holders.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
 import type { Call } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { type Decline, sendDecline } from '../send-command.ts';
-import {
-  type Forwarding,
-  type FromElsewhere,
-  isOfThisProcess,
-  jsonOrUndefined,
-  sendFromElsewhere,
-  wasForwarded,
-} from './forwarding.ts';
+import { type Forwarding, type FromElsewhere, isOfThisProcess, sendFromElsewhere, wasForwarded } from './forwarding.ts';
 
 // One request for several processes' accounts: each is asked once, and the answers are joined.
 

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { reconcileAnswer } from '../../../contract/rest-answers.ts';
+import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
 import type { Commands, OpenCommandsResult } from '../../commands/commands.ts';
 import { mergeReports } from '../../commands/over-holders.ts';
 import type { Call } from '../route.ts';
-import { type Forwarding, isOfThisProcess, jsonOrUndefined } from './forwarding.ts';
+import { type Forwarding, isOfThisProcess } from './forwarding.ts';
 import { type OfAll, reconcileOfAll } from './over-instances.ts';
 
 type Report = z.infer<typeof reconcileAnswer>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { neededText, optionalField, optionalText } from './optional-field.ts';
 
 /** Ten years. What lasts longer may end at a time that the database cannot store. */
@@ -31,13 +32,7 @@ const answer = z.object({
  * task.
  */
 export function tokenAnswer(text: string): Readonly<Record<string, unknown>> | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const read = answer.safeParse(body).data;
+  const read = answer.safeParse(jsonOrUndefined(text)).data;
   if (read === undefined) return undefined;
   return read.access_token === undefined ? read : { ...read, token_type: read.token_type ?? 'bearer' };
 }
