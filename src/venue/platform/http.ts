@@ -19,12 +19,13 @@ export type HttpOutcome =
       readonly status: number;
       /** Names in lower case. */
       readonly headers: Readonly<Record<string, string>>;
-      /** The whole body, valid UTF-8. */
+      /** The whole body, decoded, valid UTF-8. */
       readonly text: string;
     }
   /**
    * No whole answer. `code`: `connect`, `deadline`, `aborted`, `broken` (torn, reset, not HTTP),
-   * `too_large`, `bad_utf8`. `sent`: whether request bytes may have reached the platform.
+   * `too_large`, `bad_coding`, `bad_utf8`. `sent`: whether request bytes may have reached the
+   * platform.
    */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly sent: 'no' | 'maybe' };
 

@@ -1,4 +1,5 @@
 import type { Secret } from '../../runtime/secret.ts';
+import { CursorCircle } from './cursor-circle.ts';
 import type { PlatformError } from './platform-error.ts';
 import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape, unsuccessful } from './read-platform.ts';
@@ -121,6 +122,7 @@ export async function* readOptionsQuotes(
 ): AsyncGenerator<QuotesPage, void, undefined> {
   const operation = 'options_quotes';
   const read = { operation, url: `${baseUrl}${optionsQuotesPath}`, shape: optionsQuotes };
+  const seen = new CursorCircle();
   let next: string | undefined;
   for (;;) {
     const answer = await readShape(deps, { ...read, query: { limit: usualPage, ...query, next } }, signal);
@@ -130,7 +132,7 @@ export async function* readOptionsQuotes(
     yield { ok: true, quotes: results };
     if (nextUrl === undefined) return;
     const cursor = cursorOf(nextUrl);
-    if (cursor === undefined || cursor === next) return yield circle();
+    if (cursor === undefined || seen.closes(cursor)) return yield circle();
     next = cursor;
   }
 }
@@ -142,7 +144,7 @@ function cursorOf(nextUrl: string): string | undefined {
 }
 
 function circle(): QuotesPage {
-  const message = 'nextUrl holds no cursor, or the one before it';
+  const message = 'nextUrl holds no cursor, or one that was there before';
   return { ok: false, error: { status: 200, code: 'LOOP', message, retryable: true, sent: 'yes' } };
 }
 

@@ -63,10 +63,16 @@ export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' |
 }
 
 /**
- * `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 if there is none. A date is not worth
- * parsing.
+ * `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, which counts from the answer's own
+ * `Date`. So the clocks of the two sides need not agree. 0 if there is none, or no such date.
  */
 export function retryAfterMsOf(outcome: HttpOutcome): number {
-  const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;
-  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : 0;
+  if (outcome.kind !== 'answered') return 0;
+  const { 'retry-after': after = '', date = '' } = outcome.headers;
+  if (/^\d{1,6}$/.test(after)) return Number(after) * 1000;
+  if (!httpDate.test(after) || !httpDate.test(date)) return 0;
+  return Math.max(0, Date.parse(after) - Date.parse(date)) || 0;
 }
+
+/** The one form in use: `Sun, 06 Nov 1994 08:49:37 GMT`. */
+const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isOrderId, type Stream } from '../../domain/order.ts';
+import { CursorCircle } from './cursor-circle.ts';
 import type {
   AccountsResult,
   GetResult,
@@ -119,7 +121,9 @@ async function listOrders(
   onPage: (page: Page) => Promise<void>,
   signal: AbortSignal,
 ): Promise<ListResult> {
+  const circle = new CursorCircle();
   let cursor: string | undefined;
+  let before: readonly unknown[] = [];
   let rows = 0;
   for (let pages = 0; pages < maxPages; pages += 1) {
     const answer = await readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
@@ -128,12 +132,17 @@ async function listOrders(
       request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
     const page = rawPage.safeParse(body);
     if (!page.success) return incomplete('BAD_ANSWER', 'the list has another shape than the contract says', true);
-    await onPage({ rows: page.data.orders, bytes: answer.bytes });
-    rows += page.data.orders.length;
+    const { orders, nextCursor } = page.data;
+    await onPage({ rows: orders, bytes: answer.bytes });
+    rows += orders.length;
     if (signal.aborted) return incomplete('NO_ANSWER', 'given up by the caller', true);
-    if (page.data.nextCursor === undefined) return { complete: true, rows };
-    if (page.data.nextCursor === cursor) return incomplete('LOOP', 'the list hands out the same cursor again', true);
-    cursor = page.data.nextCursor;
+    if (nextCursor === undefined) return { complete: true, rows };
+    if (circle.closes(nextCursor)) return incomplete('LOOP', 'the list hands out the same cursor again', true);
+    // Cursors that always differ, in front of one page.
+    if (orders.length > 0 && isDeepStrictEqual(orders, before))
+      return incomplete('LOOP', 'the list hands out the same page again', true);
+    cursor = nextCursor;
+    before = orders;
   }
   return incomplete('LOOP', `the list has more than ${maxPages} pages`, false);
 }

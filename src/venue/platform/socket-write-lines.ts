@@ -4,7 +4,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
-import { type HttpOutcome, textOfBody } from './http.ts';
+import { decodeBody } from './decode-body.ts';
+import type { HttpOutcome } from './http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-result.ts';
 
 export interface SocketWriteOptions {
@@ -114,7 +115,7 @@ class SocketWriteLine implements WriteLine {
         readBody(answer, maxBodyBytes).then((body) => {
           timer.cancel();
           signal?.removeEventListener('abort', onAbort);
-          resolve(answered(answer, body));
+          resolve(answered(answer, body, maxBodyBytes));
         }, end);
       });
     });
@@ -127,7 +128,7 @@ class SocketWriteLine implements WriteLine {
       createConnection: () => this.socket,
       method,
       path: `${pathname}${search}`,
-      headers: { host, ...revealed(headers), ...bytes, connection: 'close' },
+      headers: { host, 'accept-encoding': 'identity', ...revealed(headers), ...bytes, connection: 'close' },
       setHost: false,
       maxHeaderSize: 16_384,
     });
@@ -149,15 +150,15 @@ async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Buff
   return Buffer.concat(chunks);
 }
 
-function answered(answer: IncomingMessage, body: Buffer): HttpOutcome {
-  const text = textOfBody(body);
-  if (text === undefined) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
+async function answered(answer: IncomingMessage, body: Buffer, maxBytes: number): Promise<HttpOutcome> {
+  const read = await decodeBody(body, answer.headers['content-encoding'], maxBytes);
+  if (!read.ok) return failed(read.code, read.message, 'maybe');
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers)) {
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined) headers[name] = first;
   }
-  return { kind: 'answered', status: answer.statusCode ?? 0, headers, text };
+  return { kind: 'answered', status: answer.statusCode ?? 0, headers, text: read.text };
 }
 
 function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {

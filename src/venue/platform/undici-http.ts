@@ -5,7 +5,8 @@ import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
-import { type Http, type HttpOutcome, type HttpRequest, textOfBody } from './http.ts';
+import { decodeBody } from './decode-body.ts';
+import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 
 interface UndiciHttpOptions {
   readonly connectMs?: number;
@@ -64,7 +65,7 @@ export class UndiciHttp implements Http {
     const answer = await send(request.url, {
       dispatcher: this.agent,
       method: request.method,
-      headers: revealed(request.headers),
+      headers: { 'accept-encoding': 'identity', ...revealed(request.headers) },
       body: request.body ?? null,
       signal,
     });
@@ -77,13 +78,13 @@ export class UndiciHttp implements Http {
       if (bytes > maxBytes) return failed('too_large', `the answer has more than ${maxBytes} bytes`, 'maybe');
       chunks.push(chunk);
     }
-    const text = textOfBody(Buffer.concat(chunks));
-    if (text === undefined) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
+    const read = await decodeBody(Buffer.concat(chunks), answer.headers['content-encoding'], maxBytes);
+    if (!read.ok) return failed(read.code, read.message, 'maybe');
     return {
       kind: 'answered',
       status: answer.statusCode,
       headers: firstValues(answer.headers),
-      text,
+      text: read.text,
     };
   }
 }
