@@ -26,10 +26,22 @@ export function databaseAddressProblem(value: string): string | undefined {
   const wanted = query.get('target_session_attrs');
   if (wanted !== null && !takesWrites.has(wanted))
     return 'must not ask for a server that takes no writes: leave target_session_attrs out, the service uses none but a primary';
+  if (!isEncoded(authority.slice(0, Math.max(0, authority.lastIndexOf('@')))))
+    return 'must not have a bare % in its user or password: write %25 for it';
   const mode = query.get('sslmode');
   if (mode !== null && !sslModes.includes(mode)) {
     const shown = /^[a-z_-]{1,20}$/i.test(mode) ? ` "${mode}"` : '';
     return `must not have the sslmode${shown}, with which nothing would be encrypted: it is one of ${sslModes.join(', ')}; verify-full also checks who answers`;
   }
   return undefined;
+}
+
+/** `pg` ends with an error of its own for anything else. */
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

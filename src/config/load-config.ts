@@ -118,19 +118,26 @@ function readOptionText(
  */
 const quoted = /^(?:".*"|'.*')$/s;
 const quotedProblem = 'has quotation marks around its value: leave them out, they are a part of it here';
+/** Its marks would become part of the first and the last item of a list. */
+const json = /^[[{]\s*["\]}]/;
+const jsonProblem = 'is written as JSON: leave the brackets and quotation marks out';
 
 /**
  * A blank value counts as not set. There are two exceptions: a blank would widen a choice it was
  * meant to narrow, or it would sign in without a secret.
  */
 function given(
-  option: Pick<OptionKind<unknown>, 'refusesBlank'>,
+  option: Pick<OptionKind<unknown>, 'refusesBlank' | 'secret'>,
   name: string,
   value: string,
   source: OptionSource,
 ): ReadText {
   const text = value.trim();
   if (source === 'environment' && quoted.test(text)) return { kind: 'fault', name, problem: quotedProblem };
+  if (!option.secret && json.test(text)) return { kind: 'fault', name, problem: jsonProblem };
+  // As a file in UTF-16 reads, which Windows' own programs write.
+  if (source === 'file' && /[\0\ufffd]/.test(text))
+    return { kind: 'fault', name, problem: 'names a file that is not text in UTF-8' };
   if (text !== '') return { kind: 'text', text, source };
   if (!option.refusesBlank) return { kind: 'unset' };
   return {

@@ -118,7 +118,7 @@ export const optionTable = {
     group: 'Kafka',
     pattern:
       /^(\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]+):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
-    shape: 'host:port, several separated by commas',
+    shape: 'host:port, several separated by commas, an IPv6 address in brackets',
     describe: 'Where to find the cluster. It may be down at start: the log fills, and is sent when it answers.',
   }),
   ...topicOptions,

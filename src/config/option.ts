@@ -124,11 +124,13 @@ const refused = (problem: string) => ({ ok: false, problem }) as const;
 const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
 
 /**
- * A fault quotes a number or a word of at most five letters, since a person who sees it can correct
- * it. Any other value may be a secret in the wrong variable.
+ * A fault quotes a number, with its unit or without, or a word of at most five letters, since a
+ * person who sees it can correct it. Any other value may be a secret in the wrong variable.
  */
 function quoted(text: string): string {
-  return /^(?:[+-]?[\d.]\w{0,9}|[a-z]{1,5})$/i.test(text) ? `; "${text}" is not one` : '';
+  return /^(?:[+-]?[\d.]\w{0,9}|[+-]?\d[\d.,_']{0,20} ?[a-z%]{0,12}|[a-z]{1,5})$/i.test(text)
+    ? `; "${text}" is not one`
+    : '';
 }
 
 interface Range {
@@ -142,12 +144,13 @@ interface Range {
 export function integer<const S extends OptionText & Range>(spec: S): Built<S, number> {
   const unit = spec.unit === undefined ? '' : ` of ${spec.unit}`;
   const parse = (text: string): Parsed<number> => {
-    if (!/^(0|[1-9]\d{0,14})$/.test(text)) {
-      return refused(`must be a whole number${unit}, digits only${quoted(text)}`);
-    }
+    if (/^0\d/.test(text)) return refused(`must be a whole number${unit} without a zero before it${quoted(text)}`);
+    if (!/^\d+$/.test(text)) return refused(`must be a whole number${unit}, digits only${quoted(text)}`);
     const value = Number(text);
-    if (value < spec.min || value > spec.max)
-      return refused(`must be from ${spec.min} to ${spec.max}${unit}; it is ${value}`);
+    if (value < spec.min || value > spec.max) {
+      const seen = text.length > 15 ? `has ${text.length} digits` : `is ${text}`;
+      return refused(`must be from ${spec.min} to ${spec.max}${unit.replace(' of', '')}; it ${seen}`);
+    }
     return accepted(value, text);
   };
   return {
@@ -233,11 +236,29 @@ export function baseUrl<const S extends OptionText & { readonly schemes: readonl
 }
 
 /** A known scheme is no secret; anything else may be one in the wrong variable. */
-function begun(parsed: URL | null): string {
-  return parsed !== null && /^(?:https?|wss?|postgres(?:ql)?|kafka|tcp):$/.test(parsed.protocol)
-    ? `; it begins with ${parsed.protocol}//`
-    : '';
+function begun(text: string): string {
+  if (!text.includes('://')) return '; it has no ://';
+  const [scheme] = /^(?:https?|wss?|postgres(?:ql)?|kafka|tcp):\/\//i.exec(text) ?? [];
+  return scheme === undefined ? '' : `; it begins with ${scheme.toLowerCase()}`;
 }
+
+/**
+ * The address, or why there is none. One with a right scheme that can't be read has a fault behind
+ * it, and to ask for the scheme would mislead.
+ */
+function parseAddress(text: string, schemes: readonly string[]): URL | { readonly problem: string } {
+  const parsed = URL.parse(text);
+  const isRight = schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}://`));
+  if (parsed === null && isRight) return { problem: `can't be read behind its scheme: ${unreadableParts}` };
+  if (parsed === null || !isRight) {
+    const wanted = schemes.map((scheme) => `${scheme}://`).join(' or ');
+    return { problem: `must be a whole address that begins with ${wanted}${begun(text)}` };
+  }
+  return parsed.port === '0' ? { problem: 'must not have the port 0: nothing listens there' } : parsed;
+}
+
+const unreadableParts =
+  'a port is a number from 1 to 65535, an IPv6 address stands in brackets, and in a password each of / ? # [ ] @ % is percent-encoded (%2F for /)';
 
 function address<const S extends OptionText & { readonly schemes: readonly string[] }>(
   spec: S,
@@ -245,10 +266,8 @@ function address<const S extends OptionText & { readonly schemes: readonly strin
 ): Built<S, string> {
   const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
   const parse = (value: string): Parsed<string> => {
-    const parsed = URL.parse(value);
-    if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1)) || parsed.hostname === '') {
-      return refused(`must be a whole address that begins with ${schemes}${begun(parsed)}`);
-    }
+    const parsed = parseAddress(value, spec.schemes);
+    if ('problem' in parsed) return refused(parsed.problem);
     if (parsed.username !== '' || parsed.password !== '')
       return refused('must not carry credentials; they have variables of their own');
     if (parsed.search !== '' || parsed.hash !== '') return refused('must not carry a query or a fragment');
@@ -267,6 +286,7 @@ interface SecretShape {
 export function secret<const S extends OptionText & SecretShape>(spec: S): Built<S, Secret> {
   const parse = (value: string): Parsed<Secret> => {
     if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
+    if (spec.pattern === undefined && /[\r\n]/.test(value)) return refused('must be one line');
     return accepted(new Secret(value), '[redacted]');
   };
   return { ...spec, kind: spec.shape, secret: true, refusesBlank: true, parse };
@@ -286,10 +306,8 @@ export function secretUrl<const S extends UrlText>(spec: S): Built<S, Secret> {
   const parse = (value: string): Parsed<Secret> => {
     const problem = spec.problemOf?.(value);
     if (problem !== undefined) return refused(problem);
-    const parsed = URL.parse(value);
-    if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1))) {
-      return refused(`must be a whole address that begins with ${schemes}`);
-    }
+    const parsed = parseAddress(value, spec.schemes);
+    if ('problem' in parsed) return refused(parsed.problem);
     return accepted(new Secret(value), maskedUrl(parsed));
   };
   return { ...spec, kind: `address, ${schemes}`, secret: true, refusesBlank: true, parse };
