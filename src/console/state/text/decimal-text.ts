@@ -1,18 +1,16 @@
 // Amounts are decimals as text. They are compared as whole numbers at one scale, never as floating
 // point.
 
-const shape = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/;
-const places = 12;
+/** A sum has some digits more before its point than a decimal. */
+const shape = /^(-?)(\d{1,60})(?:\.(\d{1,40}))?$/;
+const places = 40;
 
-/**
- * Units of 10^-12; undefined for any text but a plain decimal. Further places are cut off: the
- * service never sends them.
- */
+/** Units of 10^-40, the last place a decimal has; undefined for any text but a plain decimal. */
 function unitsOf(text: string | undefined): bigint | undefined {
   const parts = text === undefined ? null : shape.exec(text);
   if (parts === null) return undefined;
   const [, sign, whole = '0', fraction = ''] = parts;
-  const units = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'));
+  const units = BigInt(whole + fraction.padEnd(places, '0'));
   return sign === '-' ? -units : units;
 }
 
