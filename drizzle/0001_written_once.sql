@@ -592,6 +592,14 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.canonical_symbol(p_symbol text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i', 'I')), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$', E'\\1\\2');
+
+CREATE OR REPLACE FUNCTION public.underlying_symbol(p_symbol text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i', 'I')), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$', E'\\1');
+
 CREATE OR REPLACE FUNCTION public.same_underlying(p_stream text, p_symbol text, p_underlying text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN public.underlying_symbol(p_symbol) = p_underlying

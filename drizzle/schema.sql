@@ -797,7 +797,7 @@ CREATE OR REPLACE FUNCTION public.canonical_symbol(p_symbol text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$'::text, '\1\2'::text)
+RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i'::text, 'I'::text)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$'::text, '\1\2'::text)
 grant execute to tidemark_app, tidemark_reader
 
 CREATE OR REPLACE FUNCTION public.change_limits(p json)
@@ -2133,7 +2133,7 @@ CREATE OR REPLACE FUNCTION public.underlying_symbol(p_symbol text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$'::text, '\1'::text)
+RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i'::text, 'I'::text)), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$'::text, '\1'::text)
 grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.unpublished_lanes(p_lanes integer[])

@@ -16,7 +16,12 @@ export const orderConditions = `($6::text is null or public.symbol_letters(o.sym
   and ($7::text is null or o.status = $7) and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz
   and (num_nonnulls($11::text, $12::text, $13::text) = 0 or exists (select from ${fields}
     where ($11 is null or starts_with(s.side, $11)) and ($12 is null or s.origin = $12)
-      and ($13 is null or strpos(lower(concat_ws(E'\\n', o.order_id, s."clOrdId", s."clientOrderRef", s."venueOrderId", s."commandId", s."callerRef")), lower($13)) > 0)))`;
+      and ($13 is null or strpos(${small(`concat_ws(E'\\n', o.order_id, s."clOrdId", s."clientOrderRef", s."venueOrderId", s."commandId", s."callerRef")`)}, ${small('$13')}) > 0)))`;
+
+/** In a Turkish database `lower` makes another letter of I. */
+function small(text: string): string {
+  return `lower(translate(${text}, 'I', 'i'))`;
+}
 
 /** The value for $6. A leg names its contract: the order is listed under the underlying. */
 export function symbolValue({ symbol }: OrderFilter): string | null {

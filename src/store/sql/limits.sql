@@ -25,10 +25,11 @@ BEGIN
 END
 $$;
 
--- The one form of a symbol, as `canonicalSymbol` makes it (domain/symbol.ts): upper case, no blanks around it, an option compact.
+-- The one form of a symbol, as `canonicalSymbol` makes it (domain/symbol.ts): upper case, no blanks around it, an option compact. In a Turkish database `upper` makes
+-- another letter of i.
 CREATE FUNCTION public.canonical_symbol(p_symbol text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$', E'\\1\\2');
+RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i', 'I')), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$', E'\\1\\2');
 
 -- What a reader's symbol is compared by, as `symbolLetters` makes it (domain/symbol.ts): the one form without blanks and signs; signs alone stay.
 CREATE FUNCTION public.symbol_letters(p_symbol text) RETURNS text
@@ -38,7 +39,7 @@ RETURN coalesce(nullif(translate(public.canonical_symbol(p_symbol), ' !"#$%&''()
 -- What limits know a symbol by: an option by its root.
 CREATE FUNCTION public.underlying_symbol(p_symbol text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$', E'\\1');
+RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i', 'I')), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$', E'\\1');
 
 -- Whether limits know both by one symbol. A share class is one in each spelling (BRK.B, BRK/B): the venue may show it in another than it was placed in. The signs of
 -- a prediction market are part of its name.
