@@ -4,7 +4,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
 import { PrimarySession } from './session/primary-session.ts';
-import { findSessionFault, sessionFaultWords } from './session/session-fault.ts';
+import { findSessionFault } from './session/session-fault.ts';
 
 interface MigrateOptions {
   /** A superuser, or a login that may create roles and owns the database. */
@@ -125,8 +125,7 @@ async function assertWholeSession(client: PrimarySession, options: MigrateOption
   const beside = await openSession(options);
   try {
     const fault = await findSessionFault(client, beside);
-    if (fault !== undefined)
-      throw new MigrationError('SESSIONS', sessionFaultWords[fault].seen, false, sessionFaultWords[fault].fix);
+    if (fault !== undefined) throw new MigrationError('SESSIONS', fault.seen, false, fault.fix);
   } finally {
     await beside.end().catch(() => {});
   }

@@ -11,9 +11,10 @@ import { type GrantedRole, missingGrants, type RoleGrant } from '../../store/rol
 import { databaseTimeMs } from '../../store/session/database-clock.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/session/primary-session.ts';
-import { findPoolFault, sessionFaultWords } from '../../store/session/session-fault.ts';
+import { findPoolFault } from '../../store/session/session-fault.ts';
 import { clockReading } from '../../venue/platform/clock-reading.ts';
 import { databaseFix, databaseTrouble } from '../with-database.ts';
+import { checkCollation } from './check-collation.ts';
 import { clockFinding } from './check-platform.ts';
 import { checkVacuum } from './check-vacuum.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -45,6 +46,8 @@ export async function checkDatabase(config: Config, log: Logger, clock?: Clock):
       ...(await checkTransport(pool)),
       rights(facts),
       durability(facts),
+      ...upkeep(facts),
+      ...(facts.major < oldestMajor ? [] : await checkCollation(pool)),
       await schema(pool),
     ];
     // A database without our tables needs no more checks. If they are there but can't be read, the
@@ -74,7 +77,7 @@ export async function checkDatabase(config: Config, log: Logger, clock?: Clock):
 /** Silent if they are whole. */
 async function checkSessions(pool: Pool): Promise<Finding[]> {
   const fault = await findPoolFault(pool);
-  return fault === undefined ? [] : [fail('sessions', sessionFaultWords[fault].seen, sessionFaultWords[fault].fix)];
+  return fault === undefined ? [] : [fail('sessions', fault.seen, fault.fix)];
 }
 
 const seenSkewMs = 1_000;
@@ -100,6 +103,7 @@ interface Facts {
   readonly isOwner: boolean;
   readonly noWrites: NoWrites | undefined;
   readonly risky: readonly string[];
+  readonly untended: readonly string[];
 }
 
 async function readFacts(pool: Pool): Promise<Facts> {
@@ -110,7 +114,9 @@ async function readFacts(pool: Pool): Promise<Facts> {
       (select pg_has_role(current_user, datdba, 'usage') from pg_database where datname = current_database()) as is_owner,
       (${askNoWrites}) as no_writes,
       array(select name || ' = ' || setting from pg_settings
-        where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name) as risky`);
+        where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name) as risky,
+      array(select name || ' = ' || setting from pg_settings
+        where name in ('autovacuum', 'track_counts') and setting = 'off' order by name) as untended`);
   const row = rows[0];
   return {
     version: String(row.version),
@@ -121,6 +127,7 @@ async function readFacts(pool: Pool): Promise<Facts> {
     isOwner: row.is_owner === true,
     noWrites: row.no_writes ?? undefined,
     risky: row.risky,
+    untended: row.untended,
   };
 }
 
@@ -166,6 +173,13 @@ function durability({ risky }: Facts): Finding {
     `${risky.join(', ')}: a crash of the server may lose committed orders`,
     'Turn it on, unless this is a test.',
   );
+}
+
+/** Silent if Postgres cleans up by itself. */
+function upkeep({ untended }: Facts): Finding[] {
+  if (untended.length === 0) return [];
+  const detail = `${untended.join(', ')}: nothing removes dead rows, so tables grow and each batch gets slower`;
+  return [warn('upkeep', detail, 'Turn it on for the server and the database: autovacuum needs both settings.')];
 }
 
 async function schema(pool: Pool): Promise<Finding> {

@@ -12,7 +12,7 @@ import {
   readMigrations,
   type SchemaVersion,
 } from '../../store/migrations.ts';
-import { findPoolFault, sessionFaultWords } from '../../store/session/session-fault.ts';
+import { findPoolFault } from '../../store/session/session-fault.ts';
 
 /**
  * Refuses sessions without working locks (a pooler in transaction mode, a server with locks that
@@ -77,10 +77,8 @@ export class SchemaGate implements Service {
 
   private async assertWholeSessions(): Promise<void> {
     const fault = await findPoolFault(this.pool);
-    if (fault !== undefined) {
-      const { seen, fix } = sessionFaultWords[fault];
-      throw new ProgramError(seen, { code: 'SESSIONS', exitCode: exitCodes.config, fix });
-    }
+    if (fault !== undefined)
+      throw new ProgramError(fault.seen, { code: 'SESSIONS', exitCode: exitCodes.config, fix: fault.fix });
     this.areSessionsWhole = true;
   }
 }

@@ -45,10 +45,10 @@ const dependedOn = {
 } as const;
 
 /**
- * From Postgres 17 on. An older server refuses a session that names it, so it is set only if it
- * exists.
+ * From Postgres 17 on, or in a late minor version of an older one. A server without them refuses a
+ * session that names them, so each is set only if it exists.
  */
-const ofNewerServers = { transaction_timeout: '0' } as const;
+const ofNewerServers = { transaction_timeout: '0', restrict_nonsystem_relation_kind: '' } as const;
 
 type Settings = Readonly<Record<string, string>>;
 

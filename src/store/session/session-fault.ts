@@ -2,21 +2,41 @@ import type { ClientBase, Pool } from 'pg';
 import { sqlstateOf } from './retry-transaction.ts';
 
 /**
- * Why a session is not a real one. `moved`: a pooler gives each transaction, or each statement, any
- * free server process. `stub_locks`: a second session is given the first one's lock.
+ * Why no session of an address can be used, in plain words: `seen`, and `fix`, the one thing to do.
+ *
+ * - `moved`: a pooler gives each transaction, or each statement, any free server process.
+ * - `stub_locks`: a second session is given the first one's lock.
+ * - `encoding`: the database can't store every letter. An order with another one would never pass.
+ * - `no_triggers`: the guards of the journal are triggers, and none of them fires.
  */
-type SessionFault = 'moved' | 'stub_locks';
+interface SessionFault {
+  readonly kind: 'moved' | 'stub_locks' | 'encoding' | 'no_triggers';
+  readonly seen: string;
+  readonly fix: string;
+}
 
-/** In plain words: the symptom, and the one thing to do. */
-export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: string; readonly fix: string }>> = {
-  moved: {
-    seen: 'a pooler in transaction or statement mode is in between: the statements of one session run in different processes of the server, so prepared statements and locks get lost',
-    fix: 'Name Postgres itself in DATABASE_URL, or set the pooler to session mode for this database (PgBouncer: pool_mode = session).',
-  },
-  stub_locks: {
-    seen: 'an advisory lock that one session holds was given to a second one, so a lock on this server keeps no other session out',
-    fix: 'Use Postgres itself, 15 or newer. A server that only speaks its protocol may accept locks and not hold them.',
-  },
+const moved: SessionFault = {
+  kind: 'moved',
+  seen: 'a pooler in transaction or statement mode is in between: the statements of one session run in different processes of the server, so prepared statements and locks get lost',
+  fix: 'Name Postgres itself in DATABASE_URL, or set the pooler to session mode for this database (PgBouncer: pool_mode = session).',
+};
+
+const lockStubs: SessionFault = {
+  kind: 'stub_locks',
+  seen: 'an advisory lock that one session holds was given to a second one, so a lock on this server keeps no other session out',
+  fix: 'Use Postgres itself, 15 or newer. A server that only speaks its protocol may accept locks and not hold them.',
+};
+
+const otherEncoding = (encoding: string): SessionFault => ({
+  kind: 'encoding',
+  seen: `the encoding of the database is ${encoding}, and UTF8 is expected: an order with a letter that ${encoding} lacks could not be stored`,
+  fix: "Make another database by `create database … template template0 encoding 'UTF8' locale 'C'`, and restore this one into it (docs/runbooks/after-restore.md).",
+});
+
+const noTriggers: SessionFault = {
+  kind: 'no_triggers',
+  seen: 'session_replication_role is replica for this login, and origin is expected: no trigger and no foreign key holds, so nothing guards the journal',
+  fix: 'As a superuser: `alter role … reset session_replication_role`, or the same for the database or the server.',
 };
 
 /** Below this, a pooler may by chance give both sessions the same two processes each time. */
@@ -24,12 +44,12 @@ const rounds = 4;
 
 /**
  * Compares two new sessions with one address. Each must have its own server process and keep it,
- * and a lock held by one must be refused to the other. Undefined: they are whole. Rejects if the
+ * and a lock held by one must be refused to the other. Undefined: they can be used. Rejects if the
  * server does not answer; then nothing is known. Leaves no lock and no transaction behind in whole
  * sessions; end the others.
  */
 export async function findSessionFault(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
-  return (await movedOrNot(first, second)) ?? (await stubLocks(first, second));
+  return (await movedOrNot(first, second)) ?? (await stubLocks(first, second)) ?? (await settingsFault(first));
 }
 
 /** With two sessions from `pool`, so it needs room for two. */
@@ -61,7 +81,7 @@ async function processOf(session: ClientBase): Promise<number> {
  */
 async function movedOrNot(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
   const [ofFirst, ofSecond] = [await processOf(first), await processOf(second)];
-  if (ofFirst === ofSecond) return 'moved';
+  if (ofFirst === ofSecond) return moved;
   for (let round = 0; round < rounds; round += 1) {
     const [holder, asked] = round % 2 === 0 ? [second, first] : [first, second];
     const refused = await holder.query('begin').then(
@@ -69,13 +89,13 @@ async function movedOrNot(first: ClientBase, second: ClientBase): Promise<Sessio
       (error: unknown) => error,
     );
     // PgBouncer: "transaction blocks not allowed in statement pooling mode".
-    if (refused !== undefined && sqlstateOf(refused)?.startsWith('08')) return 'moved';
+    if (refused !== undefined && sqlstateOf(refused)?.startsWith('08')) return moved;
     if (refused !== undefined) throw refused;
     const held = await processOf(holder);
     const other = await processOf(asked);
     await holder.query('commit');
     if (held !== (holder === first ? ofFirst : ofSecond) || other !== (asked === first ? ofFirst : ofSecond))
-      return 'moved';
+      return moved;
   }
   return undefined;
 }
@@ -95,7 +115,20 @@ async function stubLocks(first: ClientBase, second: ClientBase): Promise<Session
   await first.query(`select pg_advisory_xact_lock(${key})`);
   const freeForTransaction = await isFree();
   await first.query('commit');
-  return freeForSession || freeForTransaction ? 'stub_locks' : undefined;
+  return freeForSession || freeForTransaction ? lockStubs : undefined;
+}
+
+/**
+ * What a session can't set by itself: the encoding is fixed when a database is made, and the other
+ * one is a superuser's.
+ */
+async function settingsFault(session: ClientBase): Promise<SessionFault | undefined> {
+  const { rows } = await session.query<{ encoding: string; role: string | null }>(
+    `select current_setting('server_encoding') as encoding, current_setting('session_replication_role', true) as role`,
+  );
+  const { encoding = 'UTF8', role } = rows[0] ?? {};
+  if (encoding !== 'UTF8') return otherEncoding(encoding);
+  return role === 'replica' ? noTriggers : undefined;
 }
 
 /**

@@ -112,7 +112,7 @@ it.each([
     });
   });
   try {
-    expect(await findPoolFault(pool)).toBe('stub_locks');
+    expect(await findPoolFault(pool)).toMatchObject({ kind: 'stub_locks' });
   } finally {
     await pool.end();
   }

@@ -25,6 +25,8 @@ export const turnedForms: Readonly<Record<string, string>> = {
   transform_null_equals: 'on',
   row_security: 'off',
   check_function_bodies: 'off',
+  // No view could be read.
+  restrict_nonsystem_relation_kind: 'view',
 };
 
 /** The rest: they would stop a test's own sessions too, so only a test of them turns them. */
