@@ -8,7 +8,7 @@ const longestSeconds = 315_360_000;
 const answer = z.object({
   access_token: optionalField(z.string()),
   token_type: optionalField(z.string()),
-  // A text with seconds counts. A lifetime that is none is left out, and assumed. One below a second
+  // A text with seconds counts. A lifetime that is none is left out, and assumed. Below a second it
   // is none: the streams would be opened anew ten times a second.
   expires_in: optionalField(
     z.coerce
