@@ -77,7 +77,9 @@ export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
   if (pending.sourceVersion !== undefined)
     return update.sourceVersion !== undefined && update.sourceVersion > pending.sourceVersion;
   if (update.revision <= pending.revision) return false;
-  return pending.updatedAt === undefined || compareInstants(update.order.updatedAt, pending.updatedAt) > 0;
+  const later = pending.updatedAt === undefined ? 1 : compareInstants(update.order.updatedAt, pending.updatedAt);
+  // Reads have decided that an earlier instant is the later one: the platform's clock was set back.
+  return later > 0 || (later < 0 && update.cause === 'correction');
 }
 
 /** The update as a fact for the evidence. */

@@ -15,6 +15,11 @@ export interface Correction {
   readonly epoch: number;
   /** The correcting read's `updatedAt`. */
   readonly readAt: string;
+  /**
+   * The `updatedAt` of the view it undid, if that is later: the platform's clock was set back. An
+   * event that repeats that view does not bring it back.
+   */
+  readonly undone?: string;
 }
 
 /**

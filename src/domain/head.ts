@@ -33,10 +33,12 @@ export interface Fill {
  * - `taken_back`: a view is newer than the one that counts, and has a lower cumQty, or another
  *   status than the one the order ended with.
  * - `same_instant`: two views at one instant differ.
+ * - `older`: a row of REST is older than the view that counts, and shows the order otherwise. It is
+ *   late, or the platform's clock was set back.
  * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has
  *   changed.
  */
-export type Doubt = 'taken_back' | 'same_instant' | 'conflict' | 'renamed';
+export type Doubt = 'taken_back' | 'same_instant' | 'older' | 'conflict' | 'renamed';
 
 export type Reduction =
   /**

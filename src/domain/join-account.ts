@@ -15,7 +15,7 @@ import { compareInstants } from './instant.ts';
 import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
-import { statusRank, terminalPrecedence } from './order.ts';
+import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
 import { changedFields, deriveFill } from './order-fields.ts';
 import {
   contradictedIdentity,
@@ -43,16 +43,18 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const held = recallJoin(head);
   const { correction, formerly } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
+  const fromStream = observation.cause === 'stream';
   // The correcting read has decided about its instant, until REST itself shows another content
   // there.
-  const isDecided = sinceRead < 0 || (sinceRead === 0 && observation.cause === 'stream');
-  const dispute = isDecided ? undefined : disputeOf(held, view, sinceRead === 0);
-  if (observation.correction === true && dispute !== undefined) return correct(head, held, view, correction);
-  if (sinceRead <= 0) return withoutEffect(held, view, dispute);
-
-  const joined = mergeJoins(held, joinOfView(view));
+  const isDecided = sinceRead < 0 || (sinceRead === 0 && fromStream);
+  const newer = isDecided ? undefined : disputeOf(held, view, sinceRead === 0);
+  const joined = sinceRead <= 0 || isUndone(observation, correction) ? held : mergeJoins(held, joinOfView(view));
+  const order = joined === held ? head.order : presentAccount(joined, ownFields(head.order));
+  const dispute = newer ?? (!fromStream && isOverruled(joined, order, view) ? 'older' : undefined);
+  if (observation.correction === true && decides(observation, dispute, head))
+    return correct(head, held, view, correction);
   if (joined === held) return withoutEffect(held, view, dispute);
-  const order = presentAccount(joined, ownFields(head.order));
+
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
     const join = memoryOf(joined, head.order, correction, formerly);
@@ -64,6 +66,34 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const other =
     order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
   return { outcome: 'applied', head: next, changed, ...fillOf(head.order, order), ...doubt(dispute ?? other) };
+}
+
+/** Not of an earlier instant where the order has changed since: the reads may not know of that. */
+function decides({ overrules }: Observation, dispute: Doubt | undefined, { revision }: Head): boolean {
+  return dispute === 'older' ? overrules === revision : dispute !== undefined;
+}
+
+function isUndone({ view, cause }: Observation, correction: Correction | undefined): boolean {
+  const undone = cause === 'stream' ? correction?.undone : undefined;
+  return undone !== undefined && compareInstants(view.updatedAt, undone) === 0;
+}
+
+/**
+ * Whether the order is shown otherwise than by this row of REST, although the row has been joined.
+ * Then a later instant has decided, and a clock that was set back since may have made that one.
+ * Events are not asked: they are late too often.
+ */
+function isOverruled(joined: AccountJoin, shown: Order, view: OrderView): boolean {
+  if (view.status === 'unknown') return false;
+  const { terminals, endedAt } = joined;
+  const isLater = (end: TerminalStatus) => compareInstants(endedAt[end] ?? view.updatedAt, view.updatedAt) > 0;
+  if (terminalPrecedence.some((end) => end !== view.status && terminals[end] !== undefined && isLater(end)))
+    return true;
+  if (joined.winner === view) return shown.status !== view.status;
+  const seen = isTerminal(view.status) ? { ...view, leavesQty: '0', pendingAction: 'none' } : view;
+  if (contradictsContent(seen, shown)) return true;
+  const { legs } = view.instrument;
+  return legs !== undefined && contradictsSpeltLegs(legs, shown.instrument.legs ?? legs);
 }
 
 function firstRevision(view: OrderView, own: OwnFields): Reduction {
@@ -111,7 +141,13 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
     registers: joinRegisters(held.registers, fresh.registers),
   };
   const order = presentAccount(joined, ownFields(head.order));
-  const correction: Correction = { epoch: (before?.epoch ?? 0) + 1, readAt: view.updatedAt };
+  const instants = [held.winner.updatedAt, ...Object.values(held.endedAt)];
+  const undone = instants.reduce((a, b) => (compareInstants(a, b) < 0 ? b : a));
+  const correction: Correction = {
+    epoch: (before?.epoch ?? 0) + 1,
+    readAt: view.updatedAt,
+    ...(compareInstants(undone, view.updatedAt) > 0 && { undone }),
+  };
   const next: Head = { order, revision: head.revision + 1, join: memoryOf(joined, order, correction) };
   return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
 }

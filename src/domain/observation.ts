@@ -26,6 +26,11 @@ export interface Observation {
    * lower cumQty, or take back an end.
    */
   readonly correction?: true;
+  /**
+   * Of a correction: the revision that was ours at both reads. Only that one is undone by a row
+   * with an earlier instant. Left out: none.
+   */
+  readonly overrules?: number;
   /** A single order a caller waits for: it goes ahead of stream events and list pages. */
   readonly urgent?: true;
   /** Wall time of arrival, milliseconds since the epoch. */
@@ -37,10 +42,10 @@ export interface Observation {
   /** Called once, after the commit that settled it. */
   readonly onOutcome?: (outcome: Outcome) => void;
   /**
-   * Called after the commit, when the order ought to be read from REST. One function for all rows
-   * in an account: it costs the stream nothing.
+   * Called after the commit, when the order ought to be read from REST. `revision`: ours, which the
+   * view was held against. One function for all rows in an account: it costs the stream nothing.
    */
-  readonly onDoubt?: (observation: Observation, doubt: Doubt) => void;
+  readonly onDoubt?: (observation: Observation, doubt: Doubt, revision: number) => void;
 }
 
 /**

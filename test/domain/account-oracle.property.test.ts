@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OrderStatus, OrderView } from '../../src/domain/order.ts';
-import { accountObservations } from '../support/orders/arbitrary-orders.ts';
-import { fold } from '../support/orders/observe.ts';
+import { reduce } from '../../src/domain/reduce.ts';
+import { accountObservations, accountViews, instantAt } from '../support/orders/arbitrary-orders.ts';
+import { fold, observe, throughStorage } from '../support/orders/observe.ts';
 
 /**
  * The rules of the join read out over the whole set at once, with floats, dates and a list of
@@ -93,6 +94,43 @@ describe('an account order, against the rules read out over all its views at onc
         expect(order.conflict !== undefined).toBe(disagree || short || incomplete);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it('is what two reads have shown at its revision, whatever the instants of all views before say', () => {
+    const known = accountViews().filter(({ status }) => status !== 'unknown');
+    fc.assert(
+      fc.property(accountObservations(), known, (set, read) => {
+        const { head } = fold(set);
+        const told = observe(read, { cause: 'probe', correction: true, overrules: head.revision });
+        const reduction = reduce(throughStorage(head), told);
+        const { order } = (reduction.outcome !== 'conflict' && reduction.head) || head;
+        const asTold = { cumQty: Number(read.cumQty), quantity: read.quantity, status: read.status };
+        expect({ cumQty: Number(order.cumQty), quantity: order.quantity, status: order.status }).toEqual(asTold);
+        // A view that leaves a price out does not deny it.
+        if (read.price !== undefined && order.price !== undefined) expect(order.price).toBe(read.price);
+        const { price: _price, ...unpriced } = read;
+        const next = observe({ ...unpriced, updatedAt: instantAt(50), quantity: '11', working: { quantity: '11' } });
+        const after = reduce(reduction.outcome !== 'conflict' && reduction.head ? reduction.head : head, next);
+        expect(after, 'it is followed from there').toMatchObject({
+          outcome: 'applied',
+          head: { order: { quantity: '11' } },
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is not what reads have shown at an earlier instant, where it has changed since', () => {
+    fc.assert(
+      fc.property(accountObservations(), accountViews(), (set, read) => {
+        const { head } = fold(set);
+        const earlier = { ...read, updatedAt: instantAt(-100) };
+        const told = { cause: 'probe', correction: true, overrules: head.revision - 1 } as const;
+        const taken = reduce(head, observe(earlier, told));
+        const plain = reduce(head, observe(earlier, { cause: 'probe' }));
+        expect(taken).toEqual(plain);
+      }),
     );
   });
 });

@@ -21,6 +21,7 @@ const { values } = parseArgs({
     hiding: { type: 'boolean' },
     leaking: { type: 'boolean' },
     odd: { type: 'boolean' },
+    setback: { type: 'boolean' },
     contesting: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
@@ -56,6 +57,7 @@ function wishes(): CommandWishes {
     ...(values.hiding === true && { hiding: true }),
     ...(values.leaking === true && { leaking: true }),
     ...(values.odd === true && { odd: true }),
+    ...(values.setback === true && { setback: true }),
     ...(values.contesting === true && { contesting: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };

@@ -29,6 +29,7 @@ import { asWished, drawFaultPlan, type FaultPlan } from './plan/fault-plan.ts';
 import { FleetOperator } from './plan/fleet-operator.ts';
 import { LonelyLoss } from './plan/lonely-loss.ts';
 import { OperatorActions } from './plan/operator-actions.ts';
+import type { BareViews } from './planted/bare-views.ts';
 import type { PlantedBug } from './planted/planted-bug.ts';
 import { drawSettings, type ServiceSettings, unhurried } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
@@ -201,6 +202,7 @@ export class SimulatedWorld {
     platform.http.faults = plan.reads;
     platform.bare.begin();
     platform.beginSurprises(drawSurprises(this.source(19), this.options.wishes?.odd === true));
+    if (this.options.wishes?.setback === true) platform.bare.setBack = drawSetBack(this.source(23), this.clock, plan);
     this.database.faults = plan.database;
     this.broker.faults = plan.broker;
     this.enemy = plan.enemy;
@@ -466,6 +468,12 @@ export class SimulatedWorld {
   private logOf(name: string): Logger {
     return this.trace.printing ? this.options.log.child({ who: name }) : this.options.log;
   }
+}
+
+/** By one to four minutes: all that time, what is shown from now on seems to be older. */
+function drawSetBack(random: Random, clock: VirtualClock, { faultyMs }: FaultPlan): BareViews['setBack'] {
+  const untilMs = clock.nowMs() + faultyMs * (0.2 + random.next() * 0.6);
+  return { untilMs, aheadMs: 60_000 + Math.floor(random.next() * 180_000) };
 }
 
 /** What ingest can read of a place from the moment its attempt is there. */

@@ -218,7 +218,7 @@ export class BatchPipeline {
     }
     this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
     endEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
-    for (const { observation, doubt } of flight.prepared.doubts) observation.onDoubt?.(observation, doubt);
+    for (const { observation, raised } of flight.prepared.doubts) observation.onDoubt?.(observation, ...raised);
     backoff.reset();
     this.trouble = undefined;
     this.deps.onProgress();

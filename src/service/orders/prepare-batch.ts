@@ -32,6 +32,12 @@ import { addSums, hashOfValue, proofOf } from './unproven.ts';
  */
 const maxOrderBytes = 256 * 1024;
 
+interface RaisedDoubt {
+  readonly observation: Observation;
+  /** And our revision, which the observation was held against. */
+  readonly raised: readonly [Doubt, revision: number];
+}
+
 /**
  * One batch after its reduction: the rows to write, and how each entry ends once they are
  * committed.
@@ -45,7 +51,7 @@ export interface PreparedBatch {
   /** How each entry ends, in the entries' order. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
   /** Observations whose orders ought to be read from REST once this is committed. */
-  readonly doubts: readonly { readonly observation: Observation; readonly doubt: Doubt }[];
+  readonly doubts: readonly RaisedDoubt[];
   /**
    * Keys of cached heads that are ahead of the database until this batch commits. Each is pinned
    * once.
@@ -100,7 +106,7 @@ interface Newest {
 
 class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
-  private readonly doubts: { observation: Observation; doubt: Doubt }[] = [];
+  private readonly doubts: RaisedDoubt[] = [];
   private readonly newest = new Map<string, Newest>();
   private readonly updates: UpdateRow[] = [];
   private readonly before: (number | null)[] = [];
@@ -143,7 +149,7 @@ class BatchBuilder {
       this.outcomes.push(reduction.outcome);
     }
     if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined && observation.onDoubt !== undefined)
-      this.doubts.push({ observation, doubt: reduction.doubt });
+      this.doubts.push({ observation, raised: [reduction.doubt, (reduction.head ?? head)?.revision ?? 0] });
   }
 
   addUnreadable(item: Unreadable): void {

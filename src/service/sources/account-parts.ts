@@ -50,6 +50,8 @@ interface AccountPartsOptions {
   readonly onStoreLost: (waitMs: number) => void;
 }
 
+/** An event tells for so long what the platform's clock shows. */
+const tellsTimeMs = 600_000;
 /** Gaps reported by the platform make us read again at most this often. */
 const gapRestMs = 30_000;
 
@@ -69,6 +71,9 @@ export class AccountParts {
   readonly storeLost: StoreLost;
   /** Wall time of the stream's newest row. */
   lastEventMs: number | undefined;
+  /** The newest order on the stream: its `updatedAt`, and when it came, monotonic. */
+  private newestAt: string | undefined;
+  private newestMs = Number.NEGATIVE_INFINITY;
   /** Monotonic: the newest row to report a gap, and the last read for one. */
   private gapShownMs = Number.NEGATIVE_INFINITY;
   private gapReadMs = Number.NEGATIVE_INFINITY;
@@ -87,7 +92,7 @@ export class AccountParts {
       {
         ...deps,
         guard: (observation) => this.withholds(observation),
-        onDoubt: (observation, doubt) => this.doubts.raise(observation, doubt),
+        onDoubt: (...raised) => this.doubts.raise(...raised),
         onOrder: (orderId) => this.absent.seen(orderId),
       },
       { ...about, sourceEpoch },
@@ -99,7 +104,7 @@ export class AccountParts {
     const silencePace = new SilencePace(deps, timings);
     const onAudited = (observation: Observation, outcome: Outcome) => this.audit.judge(observation, outcome);
     const reader = new AccountReader(
-      { ...deps, intake, looks, unrecovered, absent, silencePace, doubts },
+      { ...deps, intake, looks, unrecovered, absent, silencePace, doubts, newestEventAt: () => this.newestEventAt },
       { stream, timings, onAudited },
       record,
     );
@@ -118,6 +123,8 @@ export class AccountParts {
     this.lastEventMs = this.deps.clock.nowMs();
     const item = this.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
+      this.newestAt = item.view.updatedAt;
+      this.newestMs = receivedMs;
       this.audit.delivered(item);
       if (item.view.certainty === 'unknown_gap') this.gap(upTo);
     } else if (item.kind === 'withheld') {
@@ -133,6 +140,10 @@ export class AccountParts {
   get isCertain(): boolean {
     const readMs = this.reader.completeSinceMs ?? this.gapShownMs;
     return readMs > this.gapShownMs || this.gapShownMs === Number.NEGATIVE_INFINITY;
+  }
+
+  private get newestEventAt(): string | undefined {
+    return this.deps.clock.monotonicMs() - this.newestMs <= tellsTimeMs ? this.newestAt : undefined;
   }
 
   /** Gets every order before its version is used. True: the order is not offered. */

@@ -30,8 +30,10 @@ interface AccountReaderDeps {
   readonly looks: OrderLooks;
   readonly absent: AbsentOrders;
   readonly silencePace: SilencePace;
-  readonly doubts: Pick<Doubts, 'oldest' | 'mark' | 'readComplete'>;
+  readonly doubts: Pick<Doubts, 'oldest' | 'mark' | 'readComplete' | 'auditBegins'>;
   readonly unrecovered: Unrecovered;
+  /** `updatedAt` of the newest event, while it tells the platform's time. */
+  readonly newestEventAt: () => string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /**
@@ -214,11 +216,27 @@ export class AccountReader {
     if (since === undefined) return [all];
     const mark = this.current[since.mark];
     const pages = isSlow ? { pageRows: auditPageRows } : {};
-    if (mark !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(mark, sinceMs, timings[since.less]) }];
+    const overlapMs = timings[since.less];
+    if (mark !== undefined) {
+      const fromMs = Math.min(this.setBackMs(kind, mark, overlapMs), sinceMs ?? Number.POSITIVE_INFINITY);
+      return [{ ...all, ...pages, updatedAfter: earlier(mark, fromMs, overlapMs) }];
+    }
     // First start: open orders of any age, and orders closed within the horizon. If there was none,
     // all later ones are within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
+  }
+
+  /**
+   * From when a list has to begin where the platform's clock was set back: the mark was made by the
+   * same clock, and the changes since stand before it. Told by the newest event, and in an audit by
+   * rows that were met with an earlier instant than ours.
+   */
+  private setBackMs(kind: ReadKind, mark: string, overlapMs: number): number {
+    const { doubts, newestEventAt } = this.deps;
+    const older = kind === 'audit' ? doubts.auditBegins() : undefined;
+    const told = [newestEventAt(), older].flatMap((at) => (at === undefined ? [] : [msOf(at)]));
+    return Math.min(...told.filter((at) => at < msOf(mark) - overlapMs), Number.POSITIVE_INFINITY);
   }
 
   private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {
@@ -301,9 +319,12 @@ function later(mark: string | undefined, next: string): string {
   return mark !== undefined && compareInstants(next, mark) <= 0 ? mark : next;
 }
 
-function earlier(instant: string, sinceMs: number | undefined, byMs: number): string {
-  const instantMs = Number((parseInstant(instant) ?? 0n) / 1_000_000n);
-  return formatInstant(Math.min(instantMs, sinceMs ?? instantMs) - byMs);
+function earlier(instant: string, fromMs: number, byMs: number): string {
+  return formatInstant(Math.min(msOf(instant), fromMs) - byMs);
+}
+
+function msOf(instant: string): number {
+  return Number((parseInstant(instant) ?? 0n) / 1_000_000n);
 }
 
 function incomplete(error: PlatformError): ReadOutcome {

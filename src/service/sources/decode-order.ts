@@ -271,6 +271,7 @@ export interface RowOrigin {
   readonly receivedMs: number;
   readonly bytes: number;
   readonly correction?: true;
+  readonly overrules?: number;
   readonly urgent?: true;
   readonly onDoubt?: Observation['onDoubt'] | undefined;
 }
@@ -312,6 +313,7 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     ...(decoded.sourceVersion !== undefined && { sourceVersion: decoded.sourceVersion }),
     sourceEpoch: origin.sourceEpoch,
     ...(origin.correction && { correction: origin.correction }),
+    ...(origin.overrules !== undefined && { overrules: origin.overrules }),
     ...(origin.urgent && { urgent: origin.urgent }),
     ...(origin.onDoubt && { onDoubt: origin.onDoubt }),
     observedAtMs: origin.observedAtMs,

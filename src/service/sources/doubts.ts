@@ -23,6 +23,14 @@ interface DoubtsDeps {
 /** The second read of a correction comes this long after the first. */
 const settleMs = 2_000;
 /**
+ * An older view counts only where a read meets the same again this long after: a list may lag
+ * behind the stream by seconds, and a clock that was set back stays so for longer. The next audit
+ * comes later than that.
+ */
+const olderAfterMs = 45_000;
+/** Audits by which an older view has to be met again. */
+const olderWithin = 3;
+/**
  * Answers deciding nothing: no such order, an unreadable row, an order changing between two reads.
  */
 const maxUndecided = 20;
@@ -33,6 +41,8 @@ interface Candidate {
   readonly orderId: string;
   /** `updatedAt` of the view that raised the doubt. */
   readonly updatedAt: string;
+  /** Raised by an older view, at the revision that stood then and at each read: else undefined. */
+  readonly older: { revision: number | undefined } | undefined;
   undecided: number;
   /** A read from REST has disputed our state since the present check began. */
   disputed: boolean;
@@ -40,11 +50,24 @@ interface Candidate {
   stirred: boolean;
 }
 
+/** A read has met an older view than ours. */
+interface OlderView {
+  readonly updatedAt: string;
+  /** Our revision, which it was held against. */
+  readonly revision: number;
+  readonly atMs: number;
+  readonly audit: number;
+}
+
 /**
  * Account orders in doubt (`Reduction`): each is read once from REST. If the read disputes our
  * state (fills or an end taken back, another content at the same instant), a second one 2 s later
  * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
  * an ended order (docs/settling.md).
+ *
+ * A row with an earlier instant than ours and another content is mostly late. It is only noted, and
+ * becomes a candidate where a read meets one again, behind any lag
+ * (docs/decisions/076-a-clock-that-was-set-back.md).
  *
  * A candidate's states: waiting → checked, ten at a time, at a pace for all accounts → done, or
  * waiting again if the platform did not answer or nothing was decided. Invariant: a candidate is
@@ -54,6 +77,8 @@ interface Candidate {
 export class Doubts {
   private readonly candidates = new Map<string, Candidate>();
   private readonly waiting: Candidate[] = [];
+  private readonly olderViews = new Map<string, OlderView>();
+  private audits = 0;
   private checking = 0;
   /** Doubts without room: their earliest instant, and the count up to the newest. */
   private refused: { updatedAt: string; newest: number } | undefined;
@@ -93,12 +118,32 @@ export class Doubts {
     return oldest;
   }
 
+  /**
+   * An audit begins. Returns the earliest `updatedAt` of the older views that it ought to meet: its
+   * own mark may be later, since the same clock made that.
+   */
+  auditBegins(): string | undefined {
+    this.audits += 1;
+    let earliest: string | undefined;
+    for (const [orderId, { audit, updatedAt }] of this.olderViews) {
+      if (this.audits - audit > olderWithin) this.forgetOlder(orderId);
+      else if (earliest === undefined || compareInstants(updatedAt, earliest) < 0) earliest = updatedAt;
+    }
+    return earliest;
+  }
+
   /** After the view's commit. */
-  raise({ view, cause, correction }: Observation, doubt: Doubt): void {
-    const { orderId, updatedAt } = view;
+  raise({ view, cause, correction }: Observation, doubt: Doubt, revision: number): void {
+    const { orderId } = view;
     const fromRest = cause !== 'stream';
     const known = this.candidates.get(orderId);
     const disputes = doubt === 'taken_back' || doubt === 'same_instant';
+    if (doubt === 'older') {
+      if (correction === true || this.options.signal.aborted) return;
+      if (known !== undefined) meetsAgain(known, revision);
+      else if (this.isMetAgain(view, revision)) this.enter(view, { revision: undefined });
+      return;
+    }
     if (known !== undefined) {
       if (disputes && fromRest) known.disputed = true;
       if (disputes && !fromRest) known.stirred = true;
@@ -106,14 +151,36 @@ export class Doubts {
     }
     // What REST itself shows has been read from it.
     if (this.options.signal.aborted || correction === true || (fromRest && !disputes)) return;
+    this.enter(view, undefined);
+  }
+
+  private enter({ orderId, updatedAt }: Observation['view'], older: Candidate['older']): void {
     if (!this.room.take(entryBytes(orderId))) {
       this.refuse(updatedAt);
       return;
     }
-    const candidate: Candidate = { orderId, updatedAt, undecided: 0, disputed: false, stirred: false };
+    const candidate: Candidate = { orderId, updatedAt, older, undecided: 0, disputed: false, stirred: false };
     this.candidates.set(orderId, candidate);
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
+  }
+
+  /** Notes the view, unless it is one that was noted long enough ago. */
+  private isMetAgain({ orderId, updatedAt }: Observation['view'], revision: number): boolean {
+    const known = this.olderViews.get(orderId);
+    const nowMs = this.deps.clock.monotonicMs();
+    const atMs = known?.revision === revision ? known.atMs : nowMs;
+    if (nowMs - atMs >= olderAfterMs) {
+      this.forgetOlder(orderId);
+      return true;
+    }
+    if (known !== undefined || this.room.take(entryBytes(orderId)))
+      this.olderViews.set(orderId, { updatedAt, revision, atMs, audit: this.audits });
+    return false;
+  }
+
+  private forgetOlder(orderId: string): void {
+    if (this.olderViews.delete(orderId)) this.room.giveBack(entryBytes(orderId));
   }
 
   private async checkWaiting(): Promise<void> {
@@ -134,6 +201,7 @@ export class Doubts {
   private async isDone(candidate: Candidate): Promise<boolean> {
     candidate.disputed = false;
     candidate.stirred = false;
+    if (candidate.older !== undefined) candidate.older.revision = undefined;
     const first = await this.look(candidate);
     if (first.kind === 'failed') return false;
     if (first.kind === 'found' && !candidate.disputed) return true;
@@ -142,7 +210,7 @@ export class Doubts {
       const second = await this.look(candidate);
       if (second.kind === 'failed') return false;
       if (second.kind === 'found' && agree(first.item, second.item) && !candidate.stirred) {
-        this.correct(second);
+        this.correct(second, candidate);
         return true;
       }
     }
@@ -160,7 +228,7 @@ export class Doubts {
    * Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row
    * as a correction only if it disputes our state.
    */
-  private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
+  private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>, { older }: Candidate): void {
     const receivedMs = this.deps.clock.monotonicMs();
     this.deps.intake.takeRow(row, {
       cause: 'snapshot',
@@ -168,6 +236,8 @@ export class Doubts {
       bytes,
       raw: () => JSON.stringify(row),
       correction: true,
+      // Without one of its own it is an order that was raised by a newer view: none fits.
+      overrules: older?.revision ?? 0,
     });
   }
 
@@ -182,6 +252,15 @@ export class Doubts {
         'there is no room for more orders in doubt (TIDEMARK_NOTES_MAX_BYTES): audits meet the others again',
       );
   }
+}
+
+/** While its check goes on: what was raised by a newer view is not decided by an older one. */
+function meetsAgain(candidate: Candidate, revision: number): void {
+  const { older } = candidate;
+  if (older === undefined) return;
+  candidate.disputed = true;
+  // The order may have changed between the two reads: then no revision fits.
+  older.revision = older.revision === undefined || older.revision === revision ? revision : 0;
 }
 
 function agree(first: Observation, second: Observation): boolean {

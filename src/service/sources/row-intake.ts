@@ -21,6 +21,7 @@ interface RowSource {
    */
   readonly storeMark?: number;
   readonly correction?: true;
+  readonly overrules?: number;
   /**
    * A caller waits for this row: see `Observation`. Never set for a
    * whole list: that would hold up the streams.
@@ -166,7 +167,7 @@ export class RowIntake {
     return { ...item, view: { ...view, [field]: reference } };
   }
 
-  private originOf({ cause, receivedMs, bytes, correction, urgent }: RowSource): RowOrigin {
+  private originOf({ cause, receivedMs, bytes, correction, overrules, urgent }: RowSource): RowOrigin {
     return {
       stream: this.stream,
       accountId: this.accountId,
@@ -176,6 +177,7 @@ export class RowIntake {
       receivedMs,
       bytes,
       ...(correction && { correction }),
+      ...(overrules !== undefined && { overrules }),
       ...(urgent && { urgent }),
       onDoubt: this.deps.onDoubt,
     };

@@ -76,6 +76,8 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
     const { order, sourceVersion } = decodeHead(row);
     if (outrun(order, truth, platform.corrected)) continue;
     for (const [field, value] of Object.entries(expectedOrder(truth))) {
+      // What says the same at an earlier instant changes nothing.
+      if (field === 'updatedAt' && platform.bare.setBack !== undefined) continue;
       const expected = field === 'updatedAt' && platform.bare.coarse ? value?.replace(/\.\d+Z$/, 'Z') : value;
       const found = shown(order, field);
       if (found !== expected)

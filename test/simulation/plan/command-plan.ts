@@ -57,6 +57,8 @@ export interface CommandWishes {
   readonly leaking?: boolean;
   /** The platform does what no document says: surprises.ts. */
   readonly odd?: boolean;
+  /** The platform's clock is ahead, and is set right in the middle of the run. */
+  readonly setback?: boolean;
   /**
    * Shards change hands all the time: several processes end, each wish for
    * a shard is an enemy's, and Kafka is slow.

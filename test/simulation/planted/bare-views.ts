@@ -14,6 +14,8 @@ export class BareViews {
   coarse = false;
   /** Rows have the legs of their orders, which the sandbox leaves out. */
   withLegs = false;
+  /** Until when the platform's clock was ahead, in its true time, and by how many milliseconds. */
+  setBack: { readonly untilMs: number; readonly aheadMs: number } | undefined;
   /** By order and the exact `updatedAt` of a row: its legs. */
   private readonly legsAt = new Map<string, NonNullable<ExchangeOrder['terms']['legs']>>();
   private readonly random: Random;
@@ -36,8 +38,21 @@ export class BareViews {
 
   /** The text by the platform's clock. */
   timed(text: string): string {
-    const shown = this.withLegs ? this.legged(text) : text;
+    const shown = this.ahead(this.withLegs ? this.legged(text) : text);
     return this.coarse ? shown.replace(/("updatedAt":"[^".]*)\.\d+Z"/g, '$1Z"') : shown;
+  }
+
+  /** Of account orders alone: versions order the others. */
+  private ahead(text: string): string {
+    if (this.setBack === undefined) return text;
+    const { untilMs, aheadMs } = this.setBack;
+    return text.replace(
+      /(\{"ordId":[^{}]*?"updatedAt":")([^"]+)(\d{3}Z)/g,
+      (row, start: string, ms: string, us: string) => {
+        const atMs = Date.parse(`${ms}Z`);
+        return atMs < untilMs ? `${start}${new Date(atMs + aheadMs).toISOString().slice(0, -1)}${us}` : row;
+      },
+    );
   }
 
   /** An order has changed: rows of this instant have these legs. */

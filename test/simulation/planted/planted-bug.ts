@@ -17,7 +17,7 @@ export interface PlantedBug {
    * shards move a lot. `hiding`: where only commits are lost that nobody alive has seen.
    * `forgetting`: where people halt beside a loss. `leaking`: where people halt at one
    * process, and another one places. `contesting`: where owners cancel what we cancel.
-   * `odd`: where the platform does what no document says.
+   * `odd`: where the platform does what no document says. `setback`: where its clock is set back.
    */
   readonly seeds?:
     | 'patient'
@@ -28,7 +28,8 @@ export interface PlantedBug {
     | 'forgetting'
     | 'leaking'
     | 'contesting'
-    | 'odd';
+    | 'odd'
+    | 'setback';
   /** And where shards change hands all the time, besides. */
   readonly moves?: true;
   /** Other parts for each process. */

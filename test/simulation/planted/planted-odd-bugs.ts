@@ -140,4 +140,18 @@ export const plantedOddBugs: readonly PlantedBug[] = [
       };
     },
   },
+  {
+    name: 'a read never decides against a later instant',
+    seed: 5,
+    seeds: 'setback',
+    shows: /(status|price|quantity|workingPrice|workingQuantity|pendingAction) is .*, the platform has/,
+    deps: () => ({
+      intoIngest: (sink) =>
+        passing(sink, (item) => {
+          if (item.kind !== 'order' || item.overrules === undefined) return item;
+          const { overrules: _left, ...without } = item;
+          return without;
+        }),
+    }),
+  },
 ];
