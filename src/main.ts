@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { Colours } from './cli/io/colours.ts';
-import type { CliIo } from './cli/io/io.ts';
+import { FileOutput } from './cli/io/file-output.ts';
+import type { CliIo, TextOutput } from './cli/io/io.ts';
 import { runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { cacheFolder } from './runtime/cache-folder.ts';
 import { systemClock } from './runtime/clock.ts';
 import { packageFile } from './runtime/package-file.ts';
-import { exitCodes, reportError } from './runtime/program-error.ts';
+import { exitCodes, ProgramError, reportError, sentenceOf } from './runtime/program-error.ts';
 import { systemRandom } from './runtime/random.ts';
 
 // The one place that knows the process: arguments, environment, streams, signals, exit code.
@@ -16,7 +18,7 @@ let exitCode: number = exitCodes.ok;
 
 const io: CliIo = {
   env: process.env,
-  stdout: process.stdout,
+  stdout: output(),
   stderr: process.stderr,
   get pipe() {
     return { input: process.stdin, output: process.stdout };
@@ -61,6 +63,25 @@ function readVersion(): string {
     : 'unknown';
 }
 
+/** A command's output may not lack a part without a word. The log of a service may. */
+function output(): TextOutput {
+  if (process.stdout instanceof Socket) return process.stdout;
+  return new FileOutput(
+    (bytes) => writeSync(1, bytes),
+    process.argv[2] === 'serve' ? goOnWithoutLog : endWithoutOutput,
+  );
+}
+
+function goOnWithoutLog(error: unknown): void {
+  process.stderr.write(`tidemark: the log can't be written (${sentenceOf(error)}); the service goes on\n`);
+}
+
+/** On a full disk, for one. */
+function endWithoutOutput(error: unknown): never {
+  const fault = new ProgramError(`the output can't be written: ${sentenceOf(error)}`, { code: 'OUTPUT', cause: error });
+  process.exit(reportError(io, fault, io.colours.paint('bad', 'tidemark:', 'stderr')));
+}
+
 function asked(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', way: SignalWay): void {
   const code = signals.receive(signal, way);
   if (code !== undefined) process.exit(code);
@@ -86,7 +107,7 @@ process.on('unhandledRejection', crash);
 // is then asked once to end in order.
 let readerGone = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
+  if (error.code !== 'EPIPE') endWithoutOutput(error);
   if (readerGone) return;
   readerGone = true;
   if (signals.receive('SIGPIPE') !== undefined) process.exit(exitCode);

@@ -23,7 +23,9 @@ describe('the process', () => {
   });
 
   it('reads settings from its environment and secrets from files', () => {
-    const { out } = tidemark(['config', 'print', '--json'], { PLATFORM_CLIENT_SECRET_FILE: 'package.json' });
+    const { out } = tidemark(['config', 'print', '--json'], {
+      PLATFORM_CLIENT_SECRET_FILE: 'drizzle/older-builds.json',
+    });
     expect(JSON.parse(out)).toMatchObject({ PLATFORM_CLIENT_SECRET: { value: '[redacted]', source: 'file' } });
   });
 

@@ -1,0 +1,90 @@
+// What a user saw: An export on a full disk ended with 0 and half its lines; a service ended without a word.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FileOutput } from '../../../src/cli/io/file-output.ts';
+import { freePort } from '../../../src/demo/devstack/free-port.ts';
+import { eventually } from '../../support/runs/poll.ts';
+
+const entry = 'bin/tidemark.js';
+/** Takes no byte: ENOSPC. */
+const full = () => openSync('/dev/full', 'w');
+
+describe('a disk that is full', () => {
+  it('ends a command with 1 and a sentence, not with 0', () => {
+    const run = spawnSync(process.execPath, [entry, 'config', 'docs'], {
+      stdio: ['ignore', full(), 'pipe'],
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect([run.status, run.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^tidemark: the output can't be written: the disk is full: ENOSPC/),
+    ]);
+  });
+
+  it('does not end a service, which says so once', async () => {
+    const port = await freePort();
+    const nowhere = { PLATFORM_URL: 'http://127.0.0.1:1', PLATFORM_STREAM_URL: 'ws://127.0.0.1:1' };
+    const service = spawn(process.execPath, [entry, 'serve'], {
+      stdio: ['ignore', full(), 'pipe'],
+      env: {
+        ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], ...nowhere },
+        ...{ DATABASE_URL: 'postgres://u@127.0.0.1:1/d', KAFKA_BROKERS: '127.0.0.1:1' },
+        ...{ PLATFORM_CLIENT_ID: 'id', PLATFORM_CLIENT_SECRET: 'hush' },
+        ...{ TIDEMARK_ADMIN_PORT: String(port), TIDEMARK_HTTP_PORT: '0' },
+      },
+    });
+    onTestFinished(() => void service.kill('SIGKILL'));
+    let said = '';
+    service.stderr.on('data', (bytes) => (said += bytes));
+    const alive = async () => expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
+    await eventually(alive, { deadlineMs: 40_000 });
+    expect(service.exitCode).toBe(null);
+    service.kill('SIGTERM');
+    expect(await once(service, 'exit')).toEqual([0, null]);
+    expect(said).toMatch(/^tidemark: the log can't be written \(the disk is full.*\); the service goes on\n$/);
+  });
+});
+
+/** A file that takes `room` bytes, and more once there is room again; some of a write, where not all fits. */
+function file(room: number) {
+  const state = { room, text: '', faults: 0 };
+  const output = new FileOutput(
+    (bytes) => {
+      const taken = Math.min(state.room, bytes.length, 7);
+      if (taken === 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+      state.text += Buffer.from(bytes.subarray(0, taken)).toString();
+      state.room -= taken;
+      return taken;
+    },
+    () => {
+      state.faults += 1;
+    },
+  );
+  return { state, output };
+}
+
+describe('a text in pieces', () => {
+  it('is whole, however little each write takes', () => {
+    const { state, output } = file(1_000);
+    output.write('a line of more than seven bytes\n');
+    expect(state).toMatchObject({ text: 'a line of more than seven bytes\n', faults: 0 });
+  });
+
+  it('that was cut ends its line before the next one, and each time without room is told once', () => {
+    const { state, output } = file(20);
+    for (const line of ['one\n', 'two and more than fits\n', 'three\n']) output.write(line);
+    expect(state).toMatchObject({ text: 'one\ntwo and more tha', faults: 1 });
+    state.room = 100;
+    output.write('four\n');
+    state.room = 0;
+    output.write('five\n');
+    output.write('six\n');
+    state.room = 100;
+    output.write('seven\n');
+    expect(state).toMatchObject({ text: 'one\ntwo and more tha\nfour\nseven\n', faults: 2 });
+  });
+});
