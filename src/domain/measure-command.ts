@@ -10,7 +10,7 @@ import {
 } from './decimal.ts';
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
-import { canonicalSymbol, optionRoot, underlyingOf } from './symbol.ts';
+import { canonicalSymbol, optionRoot, symbolLetters, underlyingOf } from './symbol.ts';
 
 /** The platform's last quote for one instrument a command would trade. */
 export interface Quote {
@@ -21,8 +21,9 @@ export interface Quote {
   readonly price?: Decimal;
   /** The price it is offered at; absent if the platform shows only a last price. */
   readonly ask?: Decimal;
-  /** The last price and the bid, if the platform shows them: for people, no limit looks at them. */
+  /** The last price, if the platform shows it: for people, no limit looks at it. */
   readonly last?: Decimal;
+  /** A sale trades at it. It is above the price where the last trade is old. */
   readonly bid?: Decimal;
   /** Its age since it was made. If the platform does not give that time: since it was read. */
   readonly ageMs: number;
@@ -102,30 +103,47 @@ export function measurePlace(request: PlaceRequest, quotes: readonly Quote[] = [
   return request.stream === 'account' ? measureAccountPlace(request.terms, quotes) : measurePrediction(request.terms);
 }
 
-/** `order`: the order as it is now. */
+/**
+ * `order`: the order as it is now. It trades on its old terms until the venue grants the new ones,
+ * and what has traded stays. So the order's worst is the money of its fills, and the more of two:
+ * the whole new rest at the new price, or the old rest at the old price and the added part at the
+ * new one. The total at the new price is less where the price falls: 200 bought at 0.9, and 1,000
+ * in all at 0.1, come to 260 and not to 100.
+ */
 export function measureReplace({ terms }: ReplaceRequest, order: Order): Measure {
-  const { working, cumQty, side, instrument } = order;
+  const { working, cumQty, instrument } = order;
   const price = working.price ?? order.price;
-  const after = predictionUnit(side, terms.price ?? price);
-  // If its price is not known, a new one counts as a rise.
-  const before = terms.price !== undefined && price === undefined ? '0' : predictionUnit(side, price);
+  const after = unitOf(order, terms.price ?? price);
+  // If the price of its limit is not known, a new one counts as a rise.
+  const isUnknown = hasLimit(order) && price === undefined && terms.price !== undefined;
+  const before = isUnknown ? '0' : unitOf(order, price);
   const total = terms.quantity ?? working.quantity;
-  const notional = multiplyDecimals(total, after);
-  const added = subtractDecimals(
-    multiplyDecimals(subtractDecimals(total, cumQty), after),
-    multiplyDecimals(subtractDecimals(working.quantity, cumQty), before),
-  );
+  const rest = positivePart(subtractDecimals(working.quantity, cumQty));
+  const restAfter = positivePart(subtractDecimals(total, cumQty));
+  const now = multiplyDecimals(rest, before);
+  const grown = multiplyDecimals(positivePart(subtractDecimals(restAfter, rest)), after);
+  const worst = highest([multiplyDecimals(restAfter, after), addDecimals(now, grown)]);
+  const traded = multiplyDecimals(cumQty, predictionUnit(order.side, order.avgPrice));
   const symbol = canonicalSymbol(instrument.symbol);
   return {
     symbols: [symbol],
     underlyings: [symbol],
     instrument: 'prediction',
     ...(isAbove(total, working.quantity) && { quantity: total }),
-    ...(isAbove(notional, multiplyDecimals(working.quantity, before)) && { notional }),
-    exposure: isAbove(added, '0') ? added : '0',
+    ...(isAbove(worst, now) && { notional: addDecimals(traded, worst) }),
+    exposure: subtractDecimals(worst, now),
     ...((terms.price ?? terms.stopPx) !== undefined && { deviationPercent: null }),
     valuedByQuote: false,
   };
+}
+
+/** A price bounds only an order with a limit: a stop becomes a market order. */
+function unitOf(order: Order, price: Decimal | undefined): Decimal {
+  return predictionUnit(order.side, hasLimit(order) ? price : undefined);
+}
+
+function hasLimit({ orderType, working }: Order): boolean {
+  return (working.orderType ?? orderType).endsWith('limit');
 }
 
 function measureAccountPlace(terms: AccountPlaceTerms, quotes: readonly Quote[]): Measure {
@@ -159,9 +177,17 @@ function measureAccountPlace(terms: AccountPlaceTerms, quotes: readonly Quote[])
   };
 }
 
+/**
+ * A contract's root, also with the signs of a share class in it: `BRK/B261218C00200000` is one on
+ * BRKB, and not a share.
+ */
+function contractRoot(symbol: string): string | undefined {
+  return optionRoot(symbol) ?? optionRoot(symbolLetters(symbol));
+}
+
 /** An option contract may be named by legs, or by the order's own symbol. */
 function isOption({ symbol, legs = [] }: AccountPlaceTerms): boolean {
-  return legs.length > 0 || optionRoot(canonicalSymbol(symbol)) !== undefined;
+  return legs.length > 0 || contractRoot(canonicalSymbol(symbol)) !== undefined;
 }
 
 /**
@@ -193,9 +219,10 @@ function valueOfLot(terms: AccountPlaceTerms, quotes: readonly Quote[]): Decimal
   );
 }
 
-/** The highest price to sell or buy it at just now. */
-function highestOf({ price, ask }: Quote): Decimal | undefined {
-  return price === undefined || ask === undefined ? (ask ?? price) : highest([price, ask]);
+/** The highest price to sell or buy it at just now. A bid alone bounds nothing. */
+function highestOf({ price, ask, bid }: Quote): Decimal | undefined {
+  if (price === undefined && ask === undefined) return undefined;
+  return highest([price, ask, bid].filter((each) => each !== undefined));
 }
 
 function pricesOf({ price, stopPrice }: AccountPlaceTerms): readonly Decimal[] {
@@ -214,13 +241,13 @@ function contractsOf(legs: readonly Leg[]): Decimal {
 
 /** An adjusted contract (`AAPL1`) also belongs to its underlying. */
 function namesOf(symbols: readonly string[]): readonly string[] {
-  const roots = symbols.map(optionRoot).filter((root) => root !== undefined);
+  const roots = symbols.map(contractRoot).filter((root) => root !== undefined);
   return [...new Set([...symbols, ...roots, ...roots.map((root) => root.replace(/\d$/, ''))])];
 }
 
 /** An option is known by its underlying. */
 function underlyingsOf(own: string, legs: readonly string[]): readonly string[] {
-  const first = legs.length === 0 ? (optionRoot(own) ?? own) : own;
+  const first = legs.length === 0 ? (contractRoot(own) ?? own) : own;
   return [...new Set([first, ...legs.map((leg) => underlyingOf(leg, own))])];
 }
 
@@ -257,6 +284,10 @@ function deviation(prices: readonly Decimal[], quote: Decimal): Decimal | null {
 /** Several legs' net price is negative if it is a credit. */
 function withoutSign(decimal: Decimal): Decimal {
   return decimal.startsWith('-') ? decimal.slice(1) : decimal;
+}
+
+function positivePart(decimal: Decimal): Decimal {
+  return decimal.startsWith('-') ? '0' : decimal;
 }
 
 function highest(decimals: readonly Decimal[]): Decimal {
