@@ -53,13 +53,15 @@ export function ageOf(instant: string, nowMs: number): string {
   return Number.isNaN(at) ? '-' : age(Math.max(0, Math.round((nowMs - at) / 1000)));
 }
 
-/** Texts come from outside, and a terminal obeys control characters in them. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
+/**
+ * Texts come from outside. A terminal obeys control characters in them, and a direction mark shows
+ * a reason or a name as another text than it is.
+ */
+const notShown = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** A question mark in place of every character a terminal would obey. */
+/** A question mark in place of every character a terminal would obey, or would not show. */
 export function printable(text: string): string {
-  return text.replaceAll(controlCharacters, '?');
+  return text.replaceAll(notShown, '?');
 }
 
 /** As much of the text as fits so many columns. */
