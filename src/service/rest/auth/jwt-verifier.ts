@@ -3,6 +3,7 @@ import {
   createLocalJWKSet,
   errors,
   type JSONWebKeySet,
+  type JWK,
   type JWTPayload,
   type JWTVerifyGetKey,
   jwtVerify,
@@ -52,9 +53,22 @@ function issuerKeys(deps: IssuerKeysDeps, url: string): KeptRead<JWTVerifyGetKey
 
 function keySetOf({ status, text }: { readonly status: number; readonly text: string }): JSONWebKeySet {
   if (status !== 200) throw new Error(`the answer was ${status}`);
-  const set = JSON.parse(text) as JSONWebKeySet;
-  if (!Array.isArray(set?.keys) || set.keys.length === 0) throw new Error('the answer holds no keys');
-  return set;
+  const set = JSON.parse(text) as { readonly keys?: unknown } | null;
+  const keys = Array.isArray(set?.keys) ? set.keys.filter(isObject).map(withUsableId) : [];
+  if (keys.length === 0) throw new Error('the answer holds no keys');
+  return { keys };
+}
+
+/**
+ * What is no key stands in no other key's way (RFC 7517, 5: one that is not understood is ignored).
+ */
+function isObject(key: unknown): key is JWK {
+  return typeof key === 'object' && key !== null && !Array.isArray(key);
+}
+
+/** A token can name a key only by a text: any other id, and an empty one, is none. */
+function withUsableId({ kid, ...key }: JWK): JWK {
+  return typeof kid === 'string' && kid !== '' ? { ...key, kid } : key;
 }
 
 /**
