@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -135,7 +135,7 @@ export class ConnectionPlaces {
   private take(socket: Socket): Place {
     const known = this.held.get(socket);
     if (known !== undefined) return known;
-    const peer = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+    const peer = peerOf(socket.remoteAddress ?? '');
     const sinceMs = this.deps.clock.monotonicMs();
     const place: Place = { socket, peer, sinceMs, busy: 0, hasAsked: false, principal: undefined };
     if (socket.destroyed) return place;
@@ -247,6 +247,21 @@ export class ConnectionPlaces {
       if (this.ended > 0) this.report(reason);
     });
   }
+}
+
+/**
+ * One peer: an IPv4 address, also one that is written as IPv6, or a network of IPv6. A machine has
+ * a whole /64 to take its address from (RFC 4291, 2.5.4), and would otherwise be as many peers as
+ * it likes.
+ */
+export function peerOf(address: string): string {
+  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  if (address === '::1') return address;
+  const [first = [], last = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  // `::` stands for the zeros that are missing.
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
 }
 
 function nameWithMost(counts: ReadonlyMap<string, number>): string | undefined {
