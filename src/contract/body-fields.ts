@@ -124,6 +124,12 @@ export const instantText = z
  */
 export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
+/**
+ * A principal has such a name, whichever way it signs in. Another text could be no principal's: a
+ * limit for it would limit nothing, and a cancel-all of its orders would find none.
+ */
+export const principalText = z.string().regex(/^[!-~]{1,300}$/, 'must be 1 to 300 visible ASCII characters');
+
 /** Or an option with its root padded by blanks. */
 const symbolPattern =
   /^ *(?:[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*|(?:[Oo]:)?[A-Za-z0-9.]{1,6} +[0-9]{6}[CPcp][0-9]{8}) *$/;

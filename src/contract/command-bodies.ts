@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { canonicalAccountTerms, canonicalPredictionTerms, canonicalReplaceTerms } from '../domain/canonical-terms.ts';
+import {
+  canonicalAccountTerms,
+  canonicalPredictionTerms,
+  canonicalReference,
+  canonicalReplaceTerms,
+} from '../domain/canonical-terms.ts';
 import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../domain/command.ts';
 import { parseInstant } from '../domain/instant.ts';
 import type { Stream } from '../domain/order.ts';
@@ -13,6 +18,7 @@ import {
   parseBody,
   plainTextField,
   positiveDecimal,
+  principalText,
   probability,
   replacedPrice,
   symbolText,
@@ -74,6 +80,7 @@ export const placeAccountBody = z
     qty: positiveDecimal,
     timeInForce: z.enum(['DAY', 'GTC', 'IOC', 'FOK']),
     clientId: plainTextField(0, 50)
+      .overwrite(canonicalReference)
       .optional()
       .describe("The caller's own reference: carried as callerRef, the platform sees ours"),
     price: decimalText.optional().describe('LIMIT and STOP_LIMIT only, and required there'),
@@ -312,8 +319,9 @@ export const cancelAllBody = z
       .describe(
         'Only orders of this side, on both streams; sell_short sells and buy_to_cover buys, an order of several legs has the side of its first',
       ),
-    principal: plainTextField(1, 300).optional().describe('Only orders that this principal has placed here'),
+    principal: principalText.optional().describe('Only orders that this principal has placed here'),
     reference: plainTextField(1, 64)
+      .overwrite(canonicalReference)
       .optional()
       .describe(
         'Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them',

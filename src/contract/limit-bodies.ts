@@ -5,8 +5,8 @@ import {
   accountIdText,
   type BodyResult,
   parseBody,
-  plainTextField,
   positiveDecimal,
+  principalText,
   symbolText,
 } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
@@ -52,7 +52,7 @@ const bounds = z
 /** `PATCH /v1/limits`. */
 export const limitsBody = z
   .strictObject({
-    principal: plainTextField(1, 300).optional().describe('Whose commands. Left out: everyone’s'),
+    principal: principalText.optional().describe('Whose commands. Left out: everyone’s'),
     accountId: accountIdText.optional().describe('Left out: on every account'),
     bounds: z
       .strictObject(

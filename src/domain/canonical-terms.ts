@@ -37,6 +37,14 @@ export function canonicalReplaceTerms({ quantity, ...rest }: ReplaceTerms): Repl
   return { ...canonicalPrices(rest), ...(quantity !== undefined && { quantity: canonicalDecimal(quantity) }) };
 }
 
+/**
+ * A caller's own reference: composed letters (NFC), and no blanks around it. Two texts with equal
+ * forms are shown alike, so they are one reference.
+ */
+export function canonicalReference(text: string): string {
+  return text.normalize('NFC').trim();
+}
+
 interface Priced {
   readonly price?: string;
   readonly stopPx?: string;

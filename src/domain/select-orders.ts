@@ -1,8 +1,9 @@
-import { orderWord } from './order.ts';
-import { canonicalSymbol } from './symbol.ts';
+import { orderWord, type Stream } from './order.ts';
+import { canonicalSymbol, sameLetters } from './symbol.ts';
 
 /** An order, or its place, is selected by these fields. */
 export interface Selectable {
+  readonly stream: Stream;
   readonly symbol: string;
   /** As an order writes it, or as a place asked for it. */
   readonly side: string;
@@ -15,8 +16,9 @@ export interface Selectable {
 /** An order has to match every field present. */
 export interface OrderSelection {
   /**
-   * Canonical, and compared to the letter, unlike the symbol of a list (`namesInstrument`): without
-   * their signs the markets `T3.5` and `T35` are one, and a cancel must not reach the other.
+   * Canonical. A share class is one in each spelling, since the platform may show `BRK.B` as
+   * `BRK/B`, and no order may stay open for that. A market's signs are part of its name: without
+   * them `T3.5` and `T35` are one, and a cancel must not reach the other.
    */
   readonly symbol?: string;
   readonly side?: 'buy' | 'sell';
@@ -30,11 +32,15 @@ export interface OrderSelection {
  */
 export function isSelected(of: Selectable, { symbol, side, principal, reference }: OrderSelection = {}): boolean {
   return (
-    (symbol === undefined || canonicalSymbol(of.symbol) === symbol) &&
+    (symbol === undefined || hasSymbol(of, symbol)) &&
     (side === undefined || directionOf(of.side) === side) &&
     (principal === undefined || of.principal === principal) &&
     (reference === undefined || of.references.includes(reference))
   );
+}
+
+function hasSymbol({ stream, symbol }: Selectable, wanted: string): boolean {
+  return stream === 'account' ? sameLetters(symbol, wanted) : canonicalSymbol(symbol) === wanted;
 }
 
 /** A short sale sells, and a buy to cover one buys. */

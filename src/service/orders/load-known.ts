@@ -7,14 +7,18 @@ import type { Binding, BindingRow, OrderStore } from '../../store/orders/order-s
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 
+/** An id of ours, which a platform, or a venue behind it, may show in capitals. */
+const inCapitals = new RegExp(`^${attemptPrefix}[0-9a-f-]{36}$`, 'i');
+
 /**
- * The reference, if one of our attempts may have placed the order under it. Undefined for all
+ * The attempt's id, if one of our attempts may have placed the order under it. Undefined for all
  * others, so that foreign orders cost nothing.
  */
 export function referenceOf(view: OrderView): string | undefined {
   // Prediction orders have a `clOrdId` too, but it is between the platform and its venue.
   const reference = view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
-  return reference?.startsWith(attemptPrefix) ? reference : undefined;
+  if (reference === undefined || reference.startsWith(attemptPrefix)) return reference;
+  return inCapitals.test(reference) ? reference.toLowerCase() : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import { referenceOf as ownReferenceOf } from '../orders/load-known.ts';
 import type { AccountAccess, AccountLook, UnnamedOrder } from './account-access.ts';
 import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
@@ -68,7 +69,8 @@ export class AccountLooks implements AccountAccess {
   }
 
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    const isOurs = (view: OrderView) => referenceOf(view) === reference;
+    // Ours in capitals too, as ingest binds it.
+    const isOurs = (view: OrderView) => referenceOf(view) === reference || ownReferenceOf(view) === reference;
     return this.lookInList({ state: 'all', reference }, isOurs, signal, budget);
   }
 

@@ -8,6 +8,7 @@ import {
   reconcileAnswer,
 } from '../../../contract/rest-answers.ts';
 import { commandKind, commandState } from '../../../contract/words.ts';
+import { canonicalReference } from '../../../domain/canonical-terms.ts';
 import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Order } from '../../../domain/order.ts';
@@ -57,7 +58,10 @@ export const listCommands = route({
       .string()
       .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
       .exactOptional(),
-    callerRef: plainTextField(1, 64).exactOptional().describe('The reference that the caller gave it, to the letter'),
+    callerRef: plainTextField(1, 64)
+      .overwrite(canonicalReference)
+      .exactOptional()
+      .describe('The reference that the caller gave it, to the letter'),
     q: searchField.describe(
       'A command id, the id of an attempt, an order id, an idempotency key or the caller’s reference, each to the letter',
     ),
