@@ -592,6 +592,20 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.approvals_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- One that is not approved may end earlier (`raise_halt`), and never later.
+  IF OLD.approved_at IS NOT NULL OR NEW.expires_at > OLD.expires_at OR NEW.expires_at < OLD.expires_at AND NEW.approved_at IS NOT NULL OR
+    (OLD.approval_id, OLD.action::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.action::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at)
+  THEN
+    RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.canonical_symbol(p_symbol text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i', 'I')), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$', E'\\1\\2');
@@ -1009,6 +1023,36 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+RETURNS SETOF public.halts
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  -- The service raises a halt again for each further command without an outcome; a person who halts again means it.
+  v_anew boolean := p_cause IN ('operator', 'account_operator');
+BEGIN
+  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN;
+  END IF;
+  -- Before the row gets its number: so numbers rise in the order of commits.
+  PERFORM public.close_sending();
+  LOOP
+    INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+    VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
+    ON CONFLICT DO NOTHING;
+    v_anew := v_anew OR FOUND;
+    RETURN QUERY SELECT * FROM public.halts h
+      WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
+      ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
+    EXIT WHEN FOUND;
+  END LOOP;
+  -- Two principals agreed on a resume, or one of them has asked for it: neither knew of this halt. Ended long ago, so that no clock that is behind takes it as waiting.
+  IF v_anew THEN
+    UPDATE public.approvals SET expires_at = to_timestamp(0)
+    WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
+  END IF;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[]) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*)
@@ -1082,7 +1126,7 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 
-GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,

@@ -33,7 +33,7 @@ CREATE TRIGGER approvals_guard BEFORE UPDATE ON public.approvals FOR EACH ROW EX
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select to tidemark_app
 grant select to tidemark_reader
-grant update (approved_by, approved_reason, approved_at) to tidemark_app
+grant update (expires_at, approved_by, approved_reason, approved_at) to tidemark_app
 
 table attempts with (fillfactor=60)
   attempt_id text not null
@@ -663,9 +663,10 @@ CREATE OR REPLACE FUNCTION public.approvals_guard()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  IF OLD.approved_at IS NOT NULL OR
-    (OLD.approval_id, OLD.action::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
-    (NEW.approval_id, NEW.action::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
+  -- One that is not approved may end earlier (`raise_halt`), and never later.
+  IF OLD.approved_at IS NOT NULL OR NEW.expires_at > OLD.expires_at OR NEW.expires_at < OLD.expires_at AND NEW.approved_at IS NOT NULL OR
+    (OLD.approval_id, OLD.action::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.action::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at)
   THEN
     RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
   END IF;
@@ -1835,6 +1836,9 @@ CREATE OR REPLACE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+DECLARE
+  -- The service raises a halt again for each further command without an outcome; a person who halts again means it.
+  v_anew boolean := p_cause IN ('operator', 'account_operator');
 BEGIN
   IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN;
@@ -1845,11 +1849,17 @@ BEGIN
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
     ON CONFLICT DO NOTHING;
+    v_anew := v_anew OR FOUND;
     RETURN QUERY SELECT * FROM public.halts h
       WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
       ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
     EXIT WHEN FOUND;
   END LOOP;
+  -- Two principals agreed on a resume, or one of them has asked for it: neither knew of this halt. Ended long ago, so that no clock that is behind takes it as waiting.
+  IF v_anew THEN
+    UPDATE public.approvals SET expires_at = to_timestamp(0)
+    WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
+  END IF;
 END
 $function$
 grant execute to tidemark_app

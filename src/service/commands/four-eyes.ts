@@ -26,6 +26,7 @@ const unreachable = {
  * once another principal has approved it.
  *
  * A request's states: waiting → approved, once, by another principal than its own; or it expires.
+ * A request to resume ends with the next halt of its scope, of which its principal could not know.
  * The transaction that does the act approves it (`doAct`): a request whose act was not done, for
  * whatever reason, waits as before, and may be approved again.
  */
@@ -133,7 +134,7 @@ function waits({ code, message }: Declined): string {
 export const noSuchRequest = {
   kind: 'declined',
   code: 'APPROVAL_NOT_FOUND',
-  message: 'there is no such request, or it has been approved or has expired',
+  message: 'there is no such request, or it has been approved or has expired, or a halt came after it',
 } as const;
 const tooMany = {
   kind: 'declined',

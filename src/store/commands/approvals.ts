@@ -22,6 +22,14 @@ interface Row {
 const columns = `approval_id, action, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 
+/**
+ * SQL over a request: its principal may still ask for it. Tokens of the database can be ended, and
+ * then no act is done in their principal's name. Of other principals the database knows nothing.
+ */
+const mayStillAsk = `(not exists (select from public.principal_tokens t where t.principal = requested_by)
+  or exists (select from public.principal_tokens t where t.principal = requested_by and (t.expires_at is null or t.expires_at > clock_timestamp())
+    and 'ops:write' = any (t.scopes) and (t.accounts is null or account_id = any (t.accounts))))`;
+
 /** Writes the request, with its audit line, unless an equal one waits (`request_approval`). */
 export async function requestApproval(deps: Deps, approval: Approval): Promise<Approval | undefined> {
   const { by, reason, ...rest } = approval;
@@ -32,11 +40,11 @@ export async function requestApproval(deps: Deps, approval: Approval): Promise<A
   return row && toApproval(row);
 }
 
-/** Requests not approved and not expired, oldest first. */
+/** Requests not approved, not expired, and of principals that may still ask; oldest first. */
 export async function readApprovals(pool: Pool, atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
   const { rows } = await pool.query<Row>(
     `select ${columns} from public.approvals
-    where approved_at is null and expires_at > public.ms_to_time($1) and ($2::text[] is null or account_id = any($2))
+    where approved_at is null and expires_at > public.ms_to_time($1) and ${mayStillAsk} and ($2::text[] is null or account_id = any($2))
     order by requested_at, approval_id limit 1000`,
     [atMs, accounts ?? null],
   );
@@ -45,7 +53,7 @@ export async function readApprovals(pool: Pool, atMs: number, accounts?: readonl
 
 export async function findApproval(pool: Pool, approvalId: string, atMs: number): Promise<Approval | undefined> {
   const { rows } = await pool.query<Row>(
-    `select ${columns} from public.approvals where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($2)`,
+    `select ${columns} from public.approvals where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($2) and ${mayStillAsk}`,
     [approvalId, atMs],
   );
   return rows[0] && toApproval(rows[0]);
@@ -81,7 +89,7 @@ export async function doAct<Result>(
   const [row] = await writeOnce<{ result: Result }>(deps, {
     text: `with waiting as materialized (
         select approval_id from public.approvals where approval_id = ${id} and approved_at is null
-          and expires_at > public.ms_to_time(${at}) and requested_by <> ${principal} for update
+          and expires_at > public.ms_to_time(${at}) and requested_by <> ${principal} and ${mayStillAsk} for update
       ), act as materialized (select ${call} as result from waiting), taken as (
         update public.approvals set approved_by = ${principal}, approved_reason = ${why}, approved_at = public.ms_to_time(${at})
         from act where approval_id = ${id} and ${isDone} returning approvals.*

@@ -129,7 +129,8 @@ export interface StopsJournal {
    * Adds the halt, unless an active one has the same scope and cause; then that one is returned. A
    * halt already there is returned as it is, even a cleared one: the process that puts a halt back
    * does not know about the clearing. Without a fence the shard's holder is not checked. That is
-   * for a process that saw the cause while it led, and could not write the halt down then.
+   * for a process that saw the cause while it led, and could not write the halt down then. A halt
+   * that is new, or that an operator raises again, ends the waiting requests to resume its scope.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
   /**

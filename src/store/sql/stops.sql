@@ -193,9 +193,13 @@ CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH RO
 
 -- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced. Where the halt itself is there and was cleared, that row:
 -- a process puts back what it has seen here and misses, and may be the last one to hear of a resume.
+-- It ends the requests to resume the same scope that wait for a second principal: they were made before it.
 CREATE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
 RETURNS SETOF public.halts
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  -- The service raises a halt again for each further command without an outcome; a person who halts again means it.
+  v_anew boolean := p_cause IN ('operator', 'account_operator');
 BEGIN
   IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN;
@@ -206,11 +210,17 @@ BEGIN
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
     ON CONFLICT DO NOTHING;
+    v_anew := v_anew OR FOUND;
     RETURN QUERY SELECT * FROM public.halts h
       WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
       ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
     EXIT WHEN FOUND;
   END LOOP;
+  -- Two principals agreed on a resume, or one of them has asked for it: neither knew of this halt. Ended long ago, so that no clock that is behind takes it as waiting.
+  IF v_anew THEN
+    UPDATE public.approvals SET expires_at = to_timestamp(0)
+    WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
+  END IF;
 END
 $$;
 

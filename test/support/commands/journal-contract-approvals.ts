@@ -35,9 +35,9 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
         atMs: atMs + 1,
       });
       const first = request();
+      await rig.journal.raiseHalt(halt(), fence);
       for (const each of [first, everywhere]) await rig.journal.requestApproval(each);
       expect(await rig.journal.approvals(atMs)).toEqual([first, everywhere]);
-      await rig.journal.raiseHalt(halt(), fence);
       const cleared = await Promise.all(Array.from({ length: 5 }, () => approve(rig, first)));
       expect(cleared.filter((each) => each !== 'not_waiting')).toEqual([1]);
       expect(await rig.journal.approvals(atMs)).toEqual([everywhere]);
@@ -85,8 +85,8 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
     it('is not approved by the principal that asked, nor after it has expired, nor where there is none', async () => {
       await using rig = await make();
       const asked = request();
-      await rig.journal.requestApproval(asked);
       await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.requestApproval(asked);
       expect(await approve(rig, asked, { by: 'ann' })).toBe('not_waiting');
       expect(await approve(rig, asked, { atMs: atMs + 1_000 })).toBe('not_waiting');
       expect(await approve(rig, asked, { approvalId: randomUUID() })).toBe('not_waiting');
@@ -95,16 +95,52 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.approvals(atMs + 1_000)).toEqual([]);
     });
 
+    it('to resume ends with a halt of its scope that comes after it, and with no other', async () => {
+      await using rig = await make();
+      const scope = { kind: 'account', accountId: 'acct-1' } as const;
+      const { accountId: _none, ...everywhere } = request({ action: { kind: 'resume', scope: { kind: 'service' } } });
+      const ofAnother = request({
+        action: { kind: 'resume', scope: { ...scope, accountId: 'acct-2' } },
+        accountId: 'acct-2',
+      });
+      const settling = request({ action: { kind: 'settle', commandId: randomUUID(), outcome: 'applied' } });
+      const others = [everywhere, ofAnother, settling];
+      await rig.journal.raiseHalt(halt(), fence);
+      for (const each of others) await rig.journal.requestApproval(each);
+      // By the service, by an operator, and by an operator where one has halted already.
+      const later = [
+        halt({ haltId: randomUUID(), cause: 'late_landing' }),
+        halt({ haltId: randomUUID(), cause: 'operator' }),
+        halt({ haltId: randomUUID(), cause: 'operator' }),
+      ];
+      for (const next of later) {
+        const asked = request({ by: `of ${next.haltId}` });
+        await rig.journal.requestApproval(asked);
+        await rig.journal.raiseHalt(next, fence);
+        expect(await rig.journal.findApproval(asked.approvalId, atMs)).toBeUndefined();
+        expect(await approve(rig, asked)).toBe('not_waiting');
+        // Asked for again, it is another request.
+        const again = request({ by: `of ${next.haltId}` });
+        expect(await rig.journal.requestApproval(again)).toEqual(again);
+      }
+      // The service raises its own again for each further reason: nothing is new in that.
+      await rig.journal.raiseHalt(halt({ haltId: randomUUID(), cause: 'late_landing' }), fence);
+      const waiting = await rig.journal.approvals(atMs);
+      expect(waiting).toEqual(expect.arrayContaining(others));
+      expect(waiting).toHaveLength(others.length + 1);
+      expect((await rig.journal.activeHalts()).length).toBe(2);
+    });
+
     it('is spent by its act alone: one that was refused leaves it as it was', async () => {
       await using rig = await make();
       const asked = request();
-      await rig.journal.requestApproval(asked);
       const approval = { ...second, approvalId: asked.approvalId };
       const late = { ...fence, epoch: fence.epoch - 1n };
       const scope = { kind: 'account', accountId: 'acct-1' } as const;
       const command = await unknown(rig.journal);
       const next = await sending(rig.journal);
       await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.requestApproval(asked);
       expect(await rig.journal.clearHalts(scope, { ...asAsked, approval }, late)).toBe('fenced');
       const bound = { ...asAsked, approval, ofSomeAccounts: true } as const;
       expect(await rig.journal.clearHalts(scope, bound, fence)).toBe('kept');

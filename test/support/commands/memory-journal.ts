@@ -407,12 +407,20 @@ export class MemoryJournal implements CommandJournal {
         (each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope),
       );
       const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
-      if (same !== undefined || own !== undefined) return same ?? own ?? halt;
+      const isNew = same === undefined && own === undefined;
+      if (isNew || halt.cause === 'operator' || halt.cause === 'account_operator') this.endResumes(halt.scope);
+      if (!isNew) return same ?? own ?? halt;
       mustBeNewHalt(halt, this.halts);
       this.halts.push(halt);
       this.onHalted(halt, fence);
       return halt;
     });
+  }
+
+  /** Who asked to resume the scope did not know of the halt that comes now. */
+  private endResumes(scope: Halt['scope']): void {
+    for (const [id, { action }] of this.waiting)
+      if (action.kind === 'resume' && sameScope(action.scope, scope)) this.waiting.delete(id);
   }
 
   clearHalts(
