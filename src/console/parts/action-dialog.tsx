@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, sentenceOf } from '../state/rest.ts';
+import { faultNote } from './notes.tsx';
 
 interface ActionDialogProps {
   readonly title: string;
@@ -78,11 +79,7 @@ export function ActionDialog(props: ActionDialogProps) {
             />
           </label>
         )}
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        {fault !== undefined && faultNote(fault)}
         <div class="actions">
           <button type="submit" class={danger === true ? 'danger' : 'main'} disabled={!ready}>
             {busy ? 'Working …' : label}

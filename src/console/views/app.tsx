@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go, Link } from '../parts/link.tsx';
+import { aloneNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress, type Place, placeOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -34,18 +35,8 @@ export function App({ state }: { readonly state: ConsoleState }) {
     return () => removeEventListener('keydown', key);
   }, [place]);
   if (session.kind === 'signed-out') return <SignIn session={state.session} why={session.why} />;
-  if (session.kind === 'checking')
-    return (
-      <p class="alone" role="status">
-        Connecting …
-      </p>
-    );
-  if (session.kind === 'away')
-    return (
-      <p class="alone" role="alert">
-        {session.why} Trying again …
-      </p>
-    );
+  if (session.kind === 'checking') return aloneNote('status', 'Connecting …');
+  if (session.kind === 'away') return aloneNote('alert', `${session.why} Trying again …`);
   return (
     <Go.Provider value={go}>
       <header class="top">

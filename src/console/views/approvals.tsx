@@ -3,6 +3,7 @@ import type { ApprovalDocument } from '../../contract/halt-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
 import { scopeText } from '../parts/halt-words.ts';
+import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
@@ -19,12 +20,7 @@ interface ApprovalsProps {
 export function Approvals({ state, watch, done }: ApprovalsProps) {
   const { value, fault } = usePolled(watch.approvals);
   const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
-  if (fault !== undefined)
-    return (
-      <p class="fault" role="alert">
-        The approvals could not be read. {fault}
-      </p>
-    );
+  if (fault !== undefined) return faultNote(`The approvals could not be read. ${fault}`);
   if (value === undefined || value.items.length === 0) return undefined;
   return (
     <>

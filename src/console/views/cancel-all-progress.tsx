@@ -4,6 +4,7 @@ import type { CancelAllDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { Link } from '../parts/link.tsx';
+import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
@@ -52,11 +53,7 @@ export function CancelAllProgress({ state, run }: ProgressProps) {
           Dismiss
         </button>
       </div>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault} It is asked again.
-        </p>
-      )}
+      {fault !== undefined && faultNote(`${fault} It is asked again.`)}
       {answer === undefined ? (
         <p role="status">The accounts are read and the cancels are sent …</p>
       ) : (

@@ -6,6 +6,7 @@ import { commandStateText, commandTone, stateMeaning } from '../parts/command-wo
 import { reasonText } from '../parts/fact-words.ts';
 import { Facts } from '../parts/facts.tsx';
 import { Link } from '../parts/link.tsx';
+import { aloneNote } from '../parts/notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
@@ -37,18 +38,8 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
       for (const end of ends) end();
     };
   }, [watch, beginning]);
-  if (shown.kind === 'loading')
-    return (
-      <p class="alone" role="status">
-        Reading the command …
-      </p>
-    );
-  if (shown.kind === 'failed')
-    return (
-      <p class="alone" role="alert">
-        {shown.why} Trying again …
-      </p>
-    );
+  if (shown.kind === 'loading') return aloneNote('status', 'Reading the command …');
+  if (shown.kind === 'failed') return aloneNote('alert', `${shown.why} Trying again …`);
   if (shown.kind === 'missing')
     return (
       <p class="alone">

@@ -3,6 +3,7 @@ import { useContext } from 'preact/hooks';
 import { stateWords } from '../parts/command-words.ts';
 import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
+import { aloneNote, faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { addressOf } from '../state/address.ts';
@@ -29,11 +30,7 @@ export function Commands({ state, query }: ScreenProps) {
         )}
       </div>
       {filterBar(filters, change)}
-      {shown.kind === 'loading' && (
-        <p class="alone" role="status">
-          Reading commands …
-        </p>
-      )}
+      {shown.kind === 'loading' && aloneNote('status', 'Reading commands …')}
       {shown.kind === 'failed' && (
         <p class="alone" role="alert">
           {shown.why} <button onClick={again}>Read again</button>
@@ -43,11 +40,7 @@ export function Commands({ state, query }: ScreenProps) {
         <>
           {tableOf(shown.rows, state, Object.keys(filters).length === 0)}
           <div class="more">
-            {shown.fault !== undefined && (
-              <p class="fault" role="alert">
-                {shown.fault}
-              </p>
-            )}
+            {shown.fault !== undefined && faultNote(shown.fault)}
             {shown.next !== undefined && <button onClick={more}>Show older commands</button>}
             {shown.isCut && <p class="hint">Older commands were left out. Narrow the filters to find them.</p>}
           </div>

@@ -5,6 +5,7 @@ import { Facts } from '../parts/facts.tsx';
 import { fillBar } from '../parts/fill-bar.tsx';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
+import { aloneNote } from '../parts/notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
@@ -37,18 +38,8 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
       end();
     };
   }, [history, beginning]);
-  if (shown.kind === 'loading')
-    return (
-      <p class="alone" role="status">
-        Reading the order …
-      </p>
-    );
-  if (shown.kind === 'failed')
-    return (
-      <p class="alone" role="alert">
-        {shown.why}
-      </p>
-    );
+  if (shown.kind === 'loading') return aloneNote('status', 'Reading the order …');
+  if (shown.kind === 'failed') return aloneNote('alert', shown.why);
   if (shown.kind === 'missing')
     return (
       <p class="alone">

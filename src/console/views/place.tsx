@@ -1,6 +1,7 @@
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { Go, Link } from '../parts/link.tsx';
+import { faultNote } from '../parts/notes.tsx';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
@@ -108,11 +109,7 @@ function noteOf(progress: Progress, key: string) {
       </p>
     );
   if (progress.kind !== 'refused') return undefined;
-  return (
-    <p class="fault" role="alert">
-      Nothing was sent. {progress.why ?? 'Look at the fields that are marked.'}
-    </p>
-  );
+  return faultNote(`Nothing was sent. ${progress.why ?? 'Look at the fields that are marked.'}`);
 }
 
 function sentBody(ticket: Ticket) {

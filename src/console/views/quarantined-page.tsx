@@ -4,6 +4,7 @@ import type { QuarantineRowDocument } from '../../contract/quarantine-bodies.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Link } from '../parts/link.tsx';
+import { aloneNote } from '../parts/notes.tsx';
 import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
@@ -24,12 +25,7 @@ export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) 
   const shown = usePolled(row);
   const [action, setAction] = useState<JobAction | undefined>(undefined);
   const { value } = shown;
-  if (value === undefined)
-    return (
-      <p class="alone" role="status">
-        {shown.fault ?? 'Reading the row …'}
-      </p>
-    );
+  if (value === undefined) return aloneNote('status', shown.fault ?? 'Reading the row …');
   const mayAct = state.session.may('ops:write') && value.dealtAt === undefined;
   const nameless = value.orderId === undefined || value.accountId === undefined;
   return (

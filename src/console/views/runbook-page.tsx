@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link } from '../parts/link.tsx';
+import { aloneNote } from '../parts/notes.tsx';
 import { addressOf } from '../state/address.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { blocksOf, type RunbookBlock, type RunbookWord } from '../state/text/runbook-text.ts';
@@ -17,19 +18,9 @@ export function RunbookPage({ state, params: { runbook = '' } }: ScreenProps) {
       .then((read) => abort.signal.aborted || setAnswer(read));
     return () => abort.abort();
   }, [state, file]);
-  if (answer === undefined)
-    return (
-      <p class="alone" role="status">
-        Reading the runbook …
-      </p>
-    );
+  if (answer === undefined) return aloneNote('status', 'Reading the runbook …');
   if (answer.kind === 'problem' && answer.status === 404) return <p class="alone">There is no runbook of this name.</p>;
-  if (answer.kind !== 'ok')
-    return (
-      <p class="alone" role="alert">
-        {sentenceOf(answer)}
-      </p>
-    );
+  if (answer.kind !== 'ok') return aloneNote('alert', sentenceOf(answer));
   return (
     <article class="screen runbook">
       <p class="crumb">

@@ -4,6 +4,7 @@ import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Go } from '../parts/link.tsx';
+import { faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
 import { useValue } from '../parts/use-value.ts';
 import { sideText, statusText } from '../parts/words.ts';
@@ -77,11 +78,7 @@ export function SearchBox({ state, close }: SearchBoxProps) {
       <p class="hint" role="status">
         {statusOf(text, isAsking, hits)}
       </p>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          Not everything could be searched. {fault}
-        </p>
-      )}
+      {fault !== undefined && faultNote(`Not everything could be searched. ${fault}`)}
     </dialog>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { faultNote } from '../parts/notes.tsx';
 import type { Session } from '../state/session.ts';
 
 interface SignInProps {
@@ -49,11 +50,7 @@ export function SignIn({ session, why }: SignInProps) {
     <main class="sign-in">
       <section class="sign-in-sheet" aria-labelledby="sign-in-title">
         <h1 id="sign-in-title">Tidemark</h1>
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        {fault !== undefined && faultNote(fault)}
         {issuer.kind === 'none' && token}
         {issuer.kind === 'named' && (
           <>

@@ -1,4 +1,5 @@
 import { haltCauseText, scopeText } from '../parts/halt-words.ts';
+import { faultNote } from '../parts/notes.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
@@ -23,11 +24,7 @@ export function Stops({ state, watch, ask }: StopsProps) {
     <>
       <h2>Stops</h2>
       {staleNote(halts)}{' '}
-      {accounts.fault !== undefined && (
-        <p class="fault" role="alert">
-          The accounts could not be read. {accounts.fault}
-        </p>
-      )}
+      {accounts.fault !== undefined && faultNote(`The accounts could not be read. ${accounts.fault}`)}
       <div class="panel">
         {lines === undefined ? (
           waitingNote(halts, 'the halts')
