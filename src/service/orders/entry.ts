@@ -1,5 +1,6 @@
 import type { IngestItem, Outcome } from '../../domain/observation.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
 
 /** A place in the queue. Its waiter learns when every entry before it has been committed. */
 interface Barrier {
@@ -14,9 +15,16 @@ interface Barrier {
 /** The items of the ingest queue. */
 export type Entry = IngestItem | Barrier;
 
-/** When it came, milliseconds since the epoch. */
-export function entryAtMs(entry: Entry): number {
-  return entry.kind === 'order' || entry.kind === 'unreadable' ? entry.observedAtMs : entry.atMs;
+/**
+ * How long ago it came, at the first look at it. The lower of two clocks counts, since the wall
+ * clock may have been set meanwhile. A mark is taken as new: its time is the one it speaks of.
+ */
+export function ageOf(entry: Entry, clock: Clock): number {
+  if (entry.kind === 'continuity') return 0;
+  const ageMs = Math.max(0, clock.nowMs() - (entry.kind === 'barrier' ? entry.atMs : entry.observedAtMs));
+  return entry.kind === 'order'
+    ? Math.min(ageMs, Math.max(0, Math.ceil(clock.monotonicMs() - entry.receivedMs)))
+    : ageMs;
 }
 
 const smallEntryBytes = 256;

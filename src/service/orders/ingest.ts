@@ -4,7 +4,7 @@ import { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
 import { batchMaxBytes, bytesOf } from './batch-size.ts';
-import { type Entry, entryAtMs, queuedBytes } from './entry.ts';
+import { ageOf, type Entry, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /**
@@ -41,6 +41,13 @@ export class Ingest {
    * Further ones wait in the queue like other items, and may fill it.
    */
   private readonly urgent: BoundedQueue<Entry>;
+  /**
+   * The oldest entry, when it was last asked for. Its time is moved with each step of the wall
+   * clock: one that was set back would hide for an hour that nothing commits.
+   */
+  private seen:
+    | { readonly entry: Entry; readonly atMs: number; readonly nowMs: number; readonly monotonicMs: number }
+    | undefined;
   private readonly deps: IngestDeps;
   private readonly options: IngestOptions;
 
@@ -67,7 +74,14 @@ export class Ingest {
   /** When the oldest of them came, milliseconds since the epoch; undefined: there is none. */
   get oldestUncommittedMs(): number | undefined {
     const oldest = this.pipeline?.oldestUncommitted ?? this.queue.oldest ?? this.urgent.oldest;
-    return oldest && entryAtMs(oldest);
+    if (oldest === undefined) return undefined;
+    const { clock } = this.deps;
+    const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
+    const known = this.seen?.entry === oldest ? this.seen : undefined;
+    const stepMs = known === undefined ? 0 : Math.round(nowMs - known.nowMs - (monotonicMs - known.monotonicMs));
+    const atMs = known === undefined ? nowMs - ageOf(oldest, clock) : known.atMs + (Math.abs(stepMs) > 1 ? stepMs : 0);
+    this.seen = { entry: oldest, atMs, nowMs, monotonicMs };
+    return atMs;
   }
 
   /** Why nothing commits, in words; undefined: it does, or nothing was tried. */
