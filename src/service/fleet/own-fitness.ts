@@ -50,6 +50,8 @@ export class OwnFitness {
   private fitness: Fitness;
   private acknowledged = 0;
   private kafkaWorkedMs = Number.NEGATIVE_INFINITY;
+  /** Monotonic: since when rows have waited at each look. */
+  private pendingSinceMs = Number.POSITIVE_INFINITY;
   private askedKafkaMs = Number.NEGATIVE_INFINITY;
   private readonly deps: OwnFitnessDeps;
   private readonly rules: FitnessRules;
@@ -132,6 +134,12 @@ export class OwnFitness {
     if (used.length > 0 && used.every(({ connected }) => !connected)) return 'sockets_down';
     if (lossCheck?.failingForMs !== undefined) return 'relay_stuck';
     const oldestMs = 1000 * (await sumOfSeries(metrics.relay.oldestPending, { topic: 'updates' }));
-    return oldestMs > 0 && clock.nowMs() - oldestMs > unsentForMs ? 'relay_stuck' : undefined;
+    if (oldestMs === 0) this.pendingSinceMs = Number.POSITIVE_INFINITY;
+    else this.pendingSinceMs = Math.min(this.pendingSinceMs, clock.monotonicMs());
+    // The row's time may be of the database's clock, and ours may be behind it: rows that wait and
+    // nothing that is acknowledged meanwhile are a stall by any clock.
+    const stalledMs = clock.monotonicMs() - Math.max(this.pendingSinceMs, this.kafkaWorkedMs);
+    const waitsMs = oldestMs === 0 ? 0 : clock.nowMs() - oldestMs;
+    return waitsMs > unsentForMs || stalledMs > unsentForMs ? 'relay_stuck' : undefined;
   }
 }

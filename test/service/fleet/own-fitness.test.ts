@@ -86,6 +86,27 @@ describe('the fitness of this process', () => {
     expect(await shownAfter(1)).toEqual({ trouble: 'loop_late', unfit: false });
   });
 
+  it.each([-3_600_000, -10_000])('sees that rows wait although its clock is set by %i ms', async (byMs) => {
+    const { clock, metrics, shownAfter } = rig();
+    metrics.relay.oldestPending.set({ topic: 'updates' }, clock.nowMs() / 1000);
+    clock.stepWall(byMs);
+    expect(await shownAfter(2)).toBeUndefined();
+    expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unfit: false });
+    expect(await shownAfter(20)).toEqual({ trouble: 'relay_stuck', unfit: true });
+    metrics.relay.oldestPending.set({ topic: 'updates' }, 0);
+    expect(await shownAfter(61)).toBeUndefined();
+  });
+
+  it('is well behind a clock that is behind while rows come and are acknowledged', async () => {
+    const { clock, metrics, shownAfter } = rig();
+    clock.stepWall(-60_000);
+    for (let second = 0; second < 30; second += 1) {
+      metrics.relay.oldestPending.set({ topic: 'updates' }, clock.nowMs() / 1000 + 60);
+      metrics.relay.records.inc({ topic: 'updates', outcome: 'acknowledged' });
+      expect(await shownAfter(1)).toBeUndefined();
+    }
+  });
+
   it.each([
     ['there is no other process', []],
     ['the others take no shards', [{ ...other, weight: 0 }]],
