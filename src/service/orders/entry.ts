@@ -19,7 +19,7 @@ export type Entry = IngestItem | Barrier;
  * How long ago it came, at the first look at it. The lower of two clocks counts, since the wall
  * clock may have been set meanwhile. A mark is taken as new: its time is the one it speaks of.
  */
-export function ageOf(entry: Entry, clock: Clock): number {
+export function entryAgeMs(entry: Entry, clock: Clock): number {
   if (entry.kind === 'continuity') return 0;
   const ageMs = Math.max(0, clock.nowMs() - (entry.kind === 'barrier' ? entry.atMs : entry.observedAtMs));
   return entry.kind === 'order'

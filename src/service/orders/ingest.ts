@@ -4,7 +4,7 @@ import { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
 import { batchMaxBytes, bytesOf } from './batch-size.ts';
-import { ageOf, type Entry, queuedBytes } from './entry.ts';
+import { type Entry, entryAgeMs, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /**
@@ -79,7 +79,8 @@ export class Ingest {
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
     const known = this.seen?.entry === oldest ? this.seen : undefined;
     const stepMs = known === undefined ? 0 : Math.round(nowMs - known.nowMs - (monotonicMs - known.monotonicMs));
-    const atMs = known === undefined ? nowMs - ageOf(oldest, clock) : known.atMs + (Math.abs(stepMs) > 1 ? stepMs : 0);
+    const atMs =
+      known === undefined ? nowMs - entryAgeMs(oldest, clock) : known.atMs + (Math.abs(stepMs) > 1 ? stepMs : 0);
     this.seen = { entry: oldest, atMs, nowMs, monotonicMs };
     return atMs;
   }

@@ -1,4 +1,4 @@
-// What a user saw: Readiness said that all was well for an hour in which nothing was stored: a clock was set back.
+// What a user saw: Readiness said that all was well while nothing was stored, since a clock was set back.
 
 import { expect, it } from 'vitest';
 import { ingestCheck } from '../../../src/service/run/add-health-checks.ts';
