@@ -49,7 +49,10 @@ describe('a disk that is full', () => {
   });
 });
 
-/** A file that takes `room` bytes, and more once there is room again; some of a write, where not all fits. */
+/**
+ * A file that takes `room` bytes, and more once there is room again; a part of a write, where not
+ * all of it fits.
+ */
 function file(room: number) {
   const state = { room, text: '', faults: 0 };
   const output = new FileOutput(
