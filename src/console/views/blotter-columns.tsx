@@ -6,7 +6,7 @@ import { timeText } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { orderAddress } from '../state/address.ts';
 import type { BlotterView, ColumnName } from '../state/orders/blotter-view.ts';
-import { directionOf, type OrderRow, priceText } from '../state/orders/order-row.ts';
+import { directionOf, type OrderRow, priceText, priceTitle, workingText } from '../state/orders/order-row.ts';
 
 interface Column {
   readonly label: string;
@@ -25,7 +25,12 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
     fields: [],
     cell: ({ order }, nowMs) => timeText(order.updatedAt, nowMs),
   },
-  account: { label: 'Account', width: 'minmax(5.5rem, 0.7fr)', fields: [], cell: ({ accountId }) => accountId },
+  account: {
+    label: 'Account',
+    width: 'minmax(5.5rem, 0.7fr)',
+    fields: [],
+    cell: ({ accountId }) => <span title={accountId}>{accountId}</span>,
+  },
   instrument: {
     label: 'Instrument',
     width: 'minmax(9rem, 1.6fr)',
@@ -60,21 +65,21 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
     width: 'minmax(4.6rem, 0.6fr)',
     number: true,
     fields: ['quantity'],
-    cell: ({ order }) => order.quantity,
+    cell: ({ order }) => <span title={order.quantity}>{order.quantity}</span>,
   },
   price: {
     label: 'Price',
-    width: 'minmax(7.2rem, 0.8fr)',
+    width: 'minmax(9rem, 0.8fr)',
     number: true,
     fields: ['price', 'stopPrice'],
-    cell: ({ order }) => <span title={order.orderType.replaceAll('_', ' ')}>{priceText(order)}</span>,
+    cell: ({ order }) => <span title={priceTitle(order)}>{priceText(order)}</span>,
   },
   working: {
     label: 'Working',
     width: 'minmax(7.8rem, 0.9fr)',
     number: true,
     fields: ['working'],
-    cell: ({ order }) => workingText(order),
+    cell: ({ order }) => workingCell(order),
   },
   fill: {
     label: 'Filled',
@@ -136,11 +141,13 @@ export function tracksOf(columns: readonly ColumnName[], widths: BlotterView['wi
 }
 
 /** Quantity at price as the venue works on them; quiet if they are the submitted terms. */
-function workingText({ working, quantity, price }: OrderRow['order']): VNode {
-  const same = working.quantity === quantity && working.price === price;
-  const text = working.price === undefined ? working.quantity : `${working.quantity} @ ${working.price}`;
+function workingCell(order: OrderRow['order']): VNode {
+  const { text, same } = workingText(order);
   return (
-    <span class={same ? 'soft' : 'differs'} title={same ? 'as submitted' : 'differs from the submitted terms'}>
+    <span
+      class={same ? 'soft' : 'differs'}
+      title={`${text}, ${same ? 'as submitted' : 'differs from the submitted terms'}`}
+    >
       {text}
     </span>
   );

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultView, hidingFilters, viewOf } from '../../../src/console/state/orders/blotter-view.ts';
 import { csvOf } from '../../../src/console/state/orders/order-csv.ts';
-import { priceText, rowOfUpdate } from '../../../src/console/state/orders/order-row.ts';
+import { priceText, priceTitle, rowOfUpdate, workingText } from '../../../src/console/state/orders/order-row.ts';
 import { zoneText } from '../../../src/console/state/text/zone-text.ts';
 import { updateOf } from '../../support/rest/console-rig.ts';
 
@@ -16,6 +16,18 @@ describe('the price of an order in the table', () => {
       { orderType: 'market' },
     ].map(priceText);
     expect(texts).toEqual(['191.5', 'stop 190', '189.5 stop 190', 'market']);
+  });
+
+  it('is whole in its title, with the type, whatever the column cuts', () => {
+    const long = `204.${'0'.repeat(39)}1`;
+    expect(priceTitle({ orderType: 'stop_limit', price: long, stopPrice: '205' })).toBe(`stop limit ${long} stop 205`);
+    expect(priceTitle({ orderType: 'market' })).toBe('market');
+    const { order } = rowOfUpdate(
+      updateOf({ quantity: '9', price: '1', working: { quantity: '8', price: long } }),
+      1,
+      0,
+    );
+    expect(workingText(order)).toEqual({ text: `8 @ ${long}`, same: false });
   });
 
   it('has the trigger in the file too, and the average of the fills in a column of its own', () => {

@@ -89,6 +89,20 @@ export function priceText({
   return words.length === 0 ? orderType.replaceAll('_', ' ') : words.join(' ');
 }
 
+/** With the order's type, and whole where a column cuts the text. */
+export function priceTitle(order: Pick<NormalisedOrder, 'price' | 'stopPrice' | 'orderType'>): string {
+  return [...new Set([order.orderType.replaceAll('_', ' '), priceText(order)])].join(' ');
+}
+
+/** `same`: as submitted. */
+export function workingText({ working, quantity, price }: Pick<NormalisedOrder, 'working' | 'quantity' | 'price'>): {
+  readonly text: string;
+  readonly same: boolean;
+} {
+  const text = working.price === undefined ? working.quantity : `${working.quantity} @ ${working.price}`;
+  return { text, same: working.quantity === quantity && working.price === price };
+}
+
 /** Whether it may still change without a correction. */
 export function isOpen({ status }: NormalisedOrder): boolean {
   return !isTerminal(status);
