@@ -15,6 +15,7 @@ import { findPoolFault } from '../../store/session/session-fault.ts';
 import { clockReading } from '../../venue/platform/clock-reading.ts';
 import { databaseFix, databaseTrouble } from '../with-database.ts';
 import { checkCollation } from './check-collation.ts';
+import { checkConnections } from './check-connections.ts';
 import { clockFinding } from './check-platform.ts';
 import { checkVacuum } from './check-vacuum.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -47,6 +48,7 @@ export async function checkDatabase(config: Config, log: Logger, clock?: Clock):
       rights(facts),
       durability(facts),
       ...upkeep(facts),
+      ...(await checkConnections(pool, config)),
       ...(facts.major < oldestMajor ? [] : await checkCollation(pool)),
       await schema(pool),
     ];
