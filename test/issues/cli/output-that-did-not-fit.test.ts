@@ -39,7 +39,7 @@ describe('a disk that is full', () => {
     });
     onTestFinished(() => void service.kill('SIGKILL'));
     let said = '';
-    service.stderr.on('data', (bytes) => (said += bytes));
+    service.stderr?.on('data', (bytes) => (said += bytes));
     const alive = async () => expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
     await eventually(alive, { deadlineMs: 40_000 });
     expect(service.exitCode).toBe(null);
