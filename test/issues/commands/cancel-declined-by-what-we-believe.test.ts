@@ -34,16 +34,7 @@ it.each([equity, prediction])(
 
 it('a cancel of an order whose end the platform took back without a word to us cancels it', async () => {
   const world = await CommandWorld.start();
-  const { order } = await world.working(equity);
-  expireOrder(world.exchange, order);
-  await world.until(() => world.stored(order).status === 'expired');
-  const { stream } = world.simulated.platform;
-  const emit = stream.emit.bind(stream);
-  stream.emit = () => undefined;
-  world.exchange.change(order, 'taken_back', (it) => {
-    it.state = 'new';
-  });
-  stream.emit = emit;
+  const order = await world.endedAndTakenBack(equity);
   expect(world.stored(order).status).toBe('expired');
   const { commandId } = await world.send({
     kind: 'cancel',

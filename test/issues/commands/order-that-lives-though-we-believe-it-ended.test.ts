@@ -1,7 +1,6 @@
 // What a user saw: A cancel-all answered that nothing was open, and left an order that worked at the venue.
 
 import { expect, it } from 'vitest';
-import { expireOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import type { CancelAllResult } from '../../../src/service/commands/commands.ts';
 import { CommandRig, word, workingOrder } from '../../support/commands/command-rig.ts';
 import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
@@ -25,16 +24,7 @@ async function answered(world: CommandWorld, asked: Promise<CancelAllResult>) {
  */
 it.each([equity, prediction])('a cancel-all cancels an order of $stream that we believe ended', async (request) => {
   const world = await CommandWorld.start();
-  const { order } = await world.working(request);
-  expireOrder(world.exchange, order);
-  await world.until(() => world.stored(order).status === 'expired');
-  const { stream } = world.simulated.platform;
-  const emit = stream.emit.bind(stream);
-  stream.emit = () => undefined;
-  world.exchange.change(order, 'taken_back', (it) => {
-    it.state = 'new';
-  });
-  stream.emit = emit;
+  const order = await world.endedAndTakenBack(request);
   const { orders } = await answered(world, world.service.commands.cancelAll(all, { ...word, idempotencyKey: 'all' }));
   expect(orders.map(({ orderId }) => orderId)).toEqual([order.terms.orderId]);
   await world.until(() => order.state === 'canceled');

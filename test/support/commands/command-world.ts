@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Command, CommandRequest } from '../../../src/domain/command.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
+import { expireOrder, takeEndBack } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { type CommandOptions, commandDefaults } from '../../../src/service/commands/command-options.ts';
 import type { Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
 import type { SimulatedService } from '../../simulation/simulated-service.ts';
@@ -208,6 +209,19 @@ export class CommandWorld {
   /** Every write that left, by whichever process. */
   get writes(): readonly LedgerWrite[] {
     return this.simulated.platform.ledger.writes;
+  }
+
+  /** An order whose end we know, and the platform has taken back without a word to us. */
+  async endedAndTakenBack(request: CommandRequest): Promise<ExchangeOrder> {
+    const { order } = await this.working(request);
+    expireOrder(this.exchange, order);
+    await this.until(() => this.stored(order).status === 'expired');
+    const { stream } = this.simulated.platform;
+    const emit = stream.emit.bind(stream);
+    stream.emit = () => undefined;
+    takeEndBack(this.exchange, order);
+    stream.emit = emit;
+    return order;
   }
 
   /** The order as the database has it. */
