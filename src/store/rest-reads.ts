@@ -15,23 +15,7 @@ import { countOrdersByStatus } from './orders/count-orders.ts';
 import { findOrders } from './orders/find-orders.ts';
 import { listNewestOrders } from './orders/list-newest-orders.ts';
 import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './orders/list-orders.ts';
-import type {
-  AccountRow,
-  AccountScope,
-  CommandFilter,
-  EventHorizon,
-  EventPage,
-  EventPosition,
-  ExposureRow,
-  OrderCounts,
-  OrderFilter,
-  OrderReads,
-  OrderSort,
-  Page,
-  StoredOrder,
-  StoredUpdate,
-  StreamedUpdate,
-} from './orders/order-reads.ts';
+import type { AccountRow, AccountScope, CommandFilter, OrderReads, Page, StoredOrder } from './orders/order-reads.ts';
 import { readEventHorizon, readEvents } from './orders/read-events.ts';
 import { readHistory, readNewestSeq, readStream } from './orders/read-stream.ts';
 import { TurnBatch, type TurnBatchOptions } from './orders/turn-batch.ts';
@@ -44,110 +28,48 @@ const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 
  * in one turn of the event loop are one query, and so are equal pages. `pool`: made by
  * `createReadPool`, only for REST.
  */
-export class PostgresOrderReads implements OrderReads {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
-  private readonly single: TurnBatch<OrderQuery, StoredOrder | undefined>;
-  private readonly pages: TurnBatch<OrderPageQuery, PromiseSettledResult<Page<StoredOrder>>>;
-
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
-    const { clock } = deps;
-    this.deps = deps;
-    this.single = new TurnBatch(
-      { clock, answer: (queries) => this.read((pool) => loadOrders(pool, queries)) },
-      batching,
-    );
-    this.pages = new TurnBatch({ clock, answer: (queries) => this.readPages(queries) }, batching);
-  }
-
-  async listOrders(
-    scope: AccountScope,
-    filter: OrderFilter,
-    after: readonly string[] | undefined,
-    limit: number,
-    sort: OrderSort = 'orderId',
-  ): Promise<Page<StoredOrder>> {
-    const result = await this.pages.ask({ scope, filter, after, limit, sort });
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  }
-
-  countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts> {
-    return this.read((pool) => countOrdersByStatus(pool, scope, filter));
-  }
-
-  async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
-    // Postgres' text has no NUL, so such an order can't be known. It would fail all orders asked
-    // for with it.
-    return orderId.includes('\0') ? undefined : this.single.ask({ scope, stream, orderId });
-  }
-
-  history(
-    scope: AccountScope,
-    stream: Stream,
-    orderId: string,
-    afterRevision: number,
-    limit: number,
-  ): Promise<readonly StoredUpdate[] | undefined> {
-    return this.read((pool) => readHistory(pool, scope, { stream, orderId }, afterRevision, limit));
-  }
-
-  listCommands(
-    scope: AccountScope,
-    filter: CommandFilter,
-    after: readonly string[] | undefined,
-    limit: number,
-  ): Promise<Page<Command>> {
-    return this.read((pool) => listCommands(pool, scope, filter, after, limit));
-  }
-
-  findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
-    return this.read((pool) => findCommand(pool, scope, commandId));
-  }
-
-  accounts(scope: AccountScope): Promise<readonly AccountRow[]> {
-    return this.read((pool) => readAccounts(pool, scope));
-  }
-
-  exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]> {
-    return this.read((pool) => readExposure(pool, scope, accountId));
-  }
-
-  updatesAfter(
-    scope: AccountScope,
-    afterSeq: bigint,
-    limit: number,
-  ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }> {
-    return retryTransaction(this.deps, () => readStream(this.deps, scope, afterSeq, limit));
-  }
-
-  eventHorizon(): Promise<EventHorizon> {
-    return this.read(readEventHorizon);
-  }
-
-  eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
-    return this.read((pool) => readEvents(pool, after, horizon, limit));
-  }
-
-  newestSeq(): Promise<bigint> {
-    return retryTransaction(this.deps, () => readNewestSeq(this.deps));
-  }
-
+export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): OrderReads {
+  const { clock, pool } = deps;
+  const read = <T>(work: () => Promise<T>): Promise<T> => retryTransaction(deps, work);
   /** Reads each different page once. A failing page fails only the callers that asked for it. */
-  private readPages(queries: readonly OrderPageQuery[]): Promise<PromiseSettledResult<Page<StoredOrder>>[]> {
+  const readPages = (queries: readonly OrderPageQuery[]) => {
     const reads = new Map<string, Promise<Page<StoredOrder>>>();
     return Promise.allSettled(
       queries.map((query) => {
         const name = JSON.stringify(query);
-        const read = reads.get(name) ?? this.read((pool) => readPage(pool, query));
-        reads.set(name, read);
-        return read;
+        const page = reads.get(name) ?? read(() => readPage(pool, query));
+        reads.set(name, page);
+        return page;
       }),
     );
-  }
-
-  private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-    return retryTransaction(this.deps, () => work(this.deps.pool));
-  }
+  };
+  const pages = new TurnBatch({ clock, answer: readPages }, batching);
+  const single = new TurnBatch(
+    { clock, answer: (queries: readonly OrderQuery[]) => read(() => loadOrders(pool, queries)) },
+    batching,
+  );
+  return {
+    async listOrders(scope, filter, after, limit, sort = 'orderId') {
+      const result = await pages.ask({ scope, filter, after, limit, sort });
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    },
+    countOrders: (scope, filter) => read(() => countOrdersByStatus(pool, scope, filter)),
+    // Postgres' text has no NUL, so such an order can't be known. It would fail all orders asked
+    // for with it.
+    getOrder: async (scope, stream, orderId) =>
+      orderId.includes('\0') ? undefined : single.ask({ scope, stream, orderId }),
+    history: (scope, stream, orderId, afterRevision, limit) =>
+      read(() => readHistory(pool, scope, { stream, orderId }, afterRevision, limit)),
+    listCommands: (scope, filter, after, limit) => read(() => listCommands(pool, scope, filter, after, limit)),
+    findCommand: (scope, commandId) => read(() => findCommand(pool, scope, commandId)),
+    accounts: (scope) => read(() => readAccounts(pool, scope)),
+    exposure: (scope, accountId) => read(() => readExposure(pool, scope, accountId)),
+    updatesAfter: (scope, afterSeq, limit) => read(() => readStream(deps, scope, afterSeq, limit)),
+    eventHorizon: () => read(() => readEventHorizon(pool)),
+    eventsAfter: (after, horizon, limit) => read(() => readEvents(pool, after, horizon, limit)),
+    newestSeq: () => read(() => readNewestSeq(deps)),
+  };
 }
 
 /**

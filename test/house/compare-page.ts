@@ -35,7 +35,7 @@ const notInRuns: Readonly<Record<string, string>> = {
 /** Values, time and waits: every room uses them, so a step need not name them. */
 const ground = /^(?:runtime\/|domain\/(?:command|decimal|instant|order|partition|symbol)\.ts$)/;
 
-export interface Differences {
+interface Differences {
   /** Files that ran and that the section does not name: a fault of the page. */
   readonly unnamed: readonly string[];
   /** Files that it names, and that did not run without a reason. */

@@ -32,7 +32,7 @@ import { Window } from '../../src/service/sources/window.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import type { FoundLoss } from '../../src/store/fleet/lane-store.ts';
-import { PlatformReads } from '../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../src/venue/platform/platform-reads.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { NewestRows } from './database-rows.ts';
@@ -376,7 +376,7 @@ export class SimulatedService {
     const { host, random, log, platform, tokens, database } = deps;
     const { clock } = host;
     const http = this.coverage.http(platform.http.client(host));
-    const reads = new PlatformReads(
+    const reads = platformReads(
       { http, clock, random, tokens, metrics: this.metrics.platform },
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );

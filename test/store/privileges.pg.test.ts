@@ -34,7 +34,7 @@ import {
   ordersOfJobs,
 } from '../../src/store/quarantine/quarantine-job-rows.ts';
 import { answerRepair, openRepairs } from '../../src/store/repair-requests.ts';
-import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
+import { postgresOrderReads } from '../../src/store/rest-reads.ts';
 import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
@@ -226,7 +226,7 @@ describe('the service as a mere member of tidemark_app', () => {
     await outbox.markPublished((await outbox.readUnpublished(10, [0])).map(({ id }) => id));
     expect(await maintainCommands(pool, { retentionMs: -1_000 })).toEqual({ forgotten: 2, freedKeys: 0 });
 
-    const reads = new PostgresOrderReads(deps);
+    const reads = postgresOrderReads(deps);
     const all = { kind: 'all' } as const;
     expect((await reads.findCommand(all, command.commandId))?.command).toEqual(command);
     expect((await reads.listCommands(all, {}, undefined, 10)).items).toEqual([command]);

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AccountScope, OrderFilter } from '../../src/store/orders/order-reads.ts';
-import type { PostgresOrderReads } from '../../src/store/rest-reads.ts';
+import type { AccountScope, OrderFilter, OrderReads } from '../../src/store/orders/order-reads.ts';
 import { all, only, readRig } from '../support/orders/read-rig.ts';
 import { type StoredOrderSpec, storedOrder } from '../support/orders/stored-orders.ts';
 import { rowsRead } from './rows-read.ts';
@@ -49,11 +48,7 @@ describe('a single order', () => {
  * Whatever is asked for: nothing of an account that the scope does
  * not name, and all of those that it does.
  */
-async function expectOnlyOf(
-  reads: PostgresOrderReads,
-  scope: AccountScope,
-  order: StoredOrderSpec | undefined,
-): Promise<void> {
+async function expectOnlyOf(reads: OrderReads, scope: AccountScope, order: StoredOrderSpec | undefined): Promise<void> {
   const { stream = 'prediction', orderId = '', accountId = '' } = order ?? {};
   const mine = (account: string) => scope.kind === 'all' || scope.accountIds.includes(account);
   expect((await reads.getOrder(scope, stream, orderId)) !== undefined).toBe(mine(accountId));

@@ -4,7 +4,7 @@ import { Proxies } from '../../runtime/proxies.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
 import type { CredentialOptions } from '../../venue/platform/acquire-token.ts';
-import { PlatformReads } from '../../venue/platform/platform-reads.ts';
+import { platformReads } from '../../venue/platform/platform-reads.ts';
 import type { TokenSource } from '../../venue/platform/token-source.ts';
 import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
@@ -42,7 +42,7 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
   const signedIn = (name: string, grant: CredentialOptions['grant']) => {
     const options = { name, holder, baseUrl, credential: client, grant };
     const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
-    return { tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
+    return { tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };
   };
   return { http, proxies, signedIn };
 }

@@ -20,7 +20,7 @@ import { PostgresUpdateLog } from '../../store/orders/update-log.ts';
 import { PostgresPrincipalStore } from '../../store/principals.ts';
 import { PublishedTopics } from '../../store/published-topics.ts';
 import { PostgresQuarantine } from '../../store/quarantine/postgres-quarantine.ts';
-import { PostgresOrderReads } from '../../store/rest-reads.ts';
+import { postgresOrderReads } from '../../store/rest-reads.ts';
 import { createPool, createReadPool } from '../../store/session/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
 
@@ -121,8 +121,8 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     accounts: new PostgresAccountRegistry(shared),
     journal: createPostgresJournal({ ...acknowledging, pool: commandPool, groups }),
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool, groups }),
-    reads: new PostgresOrderReads({ ...deps, pool: readPool }),
-    commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
+    reads: postgresOrderReads({ ...deps, pool: readPool }),
+    commandReads: postgresOrderReads({ ...deps, pool: commandReadPool }),
     quarantine: new PostgresQuarantine({ ...shared, readPool }),
     repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
     principals: new PostgresPrincipalStore({ ...shared, noticeLost }),

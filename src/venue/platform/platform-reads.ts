@@ -9,7 +9,6 @@ import type {
   OrderReads,
   Page,
   PlatformAccount,
-  ReadBudget,
 } from './order-reads.ts';
 import type { PlatformError } from './platform-error.ts';
 import { type ReadDeps, readPlatform } from './read-platform.ts';
@@ -36,41 +35,15 @@ interface PlatformAddresses {
  * `OrderReads` over HTTP: prediction orders from staging, everything else from production
  * (specification, "Versioning").
  */
-export class PlatformReads implements OrderReads {
-  private readonly deps: ReadDeps;
-  private readonly options: PlatformAddresses;
-
-  constructor(deps: ReadDeps, options: PlatformAddresses) {
-    this.deps = deps;
-    this.options = options;
-  }
-
-  listOrders(
-    request: ListRequest,
-    onPage: (page: Page) => Promise<void>,
-    signal: AbortSignal,
-    budget?: ReadBudget,
-  ): Promise<ListResult> {
-    return listOrders({ ...this.deps, budget }, this.baseOf(request.stream), request, onPage, signal);
-  }
-
-  getOrder(
-    stream: Stream,
-    accountId: string,
-    orderId: string,
-    signal: AbortSignal,
-    budget?: ReadBudget,
-  ): Promise<GetResult> {
-    return getOrder({ ...this.deps, budget }, this.baseOf(stream), stream, accountId, orderId, signal);
-  }
-
-  listAccounts(signal: AbortSignal): Promise<AccountsResult> {
-    return listAccounts(this.deps, this.options.platformUrl, signal);
-  }
-
-  private baseOf(stream: Stream): string {
-    return stream === 'prediction' ? this.options.stagingUrl : this.options.platformUrl;
-  }
+export function platformReads(deps: ReadDeps, { platformUrl, stagingUrl }: PlatformAddresses): OrderReads {
+  const baseOf = (stream: Stream) => (stream === 'prediction' ? stagingUrl : platformUrl);
+  return {
+    listOrders: (request, onPage, signal, budget) =>
+      listOrders({ ...deps, budget }, baseOf(request.stream), request, onPage, signal),
+    getOrder: (stream, accountId, orderId, signal, budget) =>
+      getOrder({ ...deps, budget }, baseOf(stream), stream, accountId, orderId, signal),
+    listAccounts: (signal) => listAccounts(deps, platformUrl, signal),
+  };
 }
 
 const notAnId = {

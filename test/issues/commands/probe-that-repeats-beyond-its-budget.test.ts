@@ -9,7 +9,7 @@ import { ProbeBudget } from '../../../src/service/commands/probe-budget.ts';
 import type { AccountLook, FollowedAccounts } from '../../../src/service/sources/account-access.ts';
 import type { HttpOutcome } from '../../../src/venue/platform/http.ts';
 import type { ReadBudget } from '../../../src/venue/platform/order-reads.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const failed: HttpOutcome = { kind: 'answered', status: 503, headers: {}, text: '{}' };
@@ -20,7 +20,7 @@ function rigOf(answer: (url: string) => HttpOutcome) {
   const clock = new VirtualClock();
   const asked: number[] = [];
   const token = { ok: true, token: { secret: new Secret('t'), generation: 1 } } as never;
-  const platform = new PlatformReads(
+  const platform = platformReads(
     {
       clock,
       random: seededRandom(1),
@@ -90,7 +90,8 @@ describe('the budget of probes', () => {
 
   it('counts every page of a list, and lets the list come to its end', async () => {
     let page = 0;
-    const text = () => JSON.stringify({ orders: [{ any: 1 }], ...(page++ % 12 < 11 && { nextCursor: `c-${page}` }) });
+    const text = () =>
+      JSON.stringify({ orders: [{ any: page }], ...(page++ % 12 < 11 && { nextCursor: `c-${page}` }) });
     const { clock, asked, reads } = rigOf(() => ({ ...failed, status: 200, text: text() }));
     for (let i = 0; i < 5; i += 1) {
       const read = reads.read('account', 'a');

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CursorCircle } from '../../../src/venue/platform/cursor-circle.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { accountRow } from '../../support/platform/platform-rows.ts';
 import { json, scriptedServer } from '../../support/servers/http-server.ts';
@@ -19,7 +19,7 @@ async function listed(page: (at: number) => object) {
     json(response, 200, page(asked));
   });
   onTestFinished(() => server.close());
-  const client = new PlatformReads(platformDeps(server.url), { platformUrl: server.url, stagingUrl: server.url });
+  const client = platformReads(platformDeps(server.url), { platformUrl: server.url, stagingUrl: server.url });
   const result = await client.listOrders(list, async () => undefined, new AbortController().signal);
   return { result, asked };
 }

@@ -22,7 +22,7 @@ import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { SocketEnd } from '../../../src/service/sources/socket.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { enrolled, limitOrder, orderClient } from '../../support/commands/order-entry.ts';
@@ -216,7 +216,7 @@ describe('the platform behind a proxy, as the service follows it', () => {
           metrics: metrics.source,
           log: silentLog,
         },
-        reads: new PlatformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' }),
+        reads: platformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' }),
         openSocket: wsSocketFactory(systemClock, wsSocketDefaults, proxies),
         tokens: deps.tokens,
         auditGate: new Window(1),

@@ -10,7 +10,7 @@ import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { enrolled, limitOrder, orderClient, predictionOrder } from '../../support/commands/order-entry.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
@@ -33,7 +33,7 @@ async function tradingClient() {
     {
       clock: systemClock,
       random: seededRandom(5),
-      reads: new PlatformReads(deps, { platformUrl: platform, stagingUrl: staging }),
+      reads: platformReads(deps, { platformUrl: platform, stagingUrl: staging }),
       registry: sink,
       sink,
       metrics: metrics.source,

@@ -13,7 +13,7 @@ import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { StreamTimings } from '../../../src/service/sources/stream-timings.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
@@ -44,7 +44,7 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
       grant: 'client_credentials',
     },
   );
-  const reads = new PlatformReads(
+  const reads = platformReads(
     { http, clock, random, tokens, metrics: metrics.platform },
     { platformUrl: description.platform, stagingUrl: description.staging },
   );

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { AccountScope, OrderFilter, OrderSort } from '../../../src/store/orders/order-reads.ts';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
-import { PostgresOrderReads } from '../../../src/store/rest-reads.ts';
+import { postgresOrderReads } from '../../../src/store/rest-reads.ts';
 import { createReadPool } from '../../../src/store/session/pool.ts';
 import { journalRig } from '../commands/journal-rig.ts';
 import { testLog } from '../runs/test-log.ts';
@@ -40,7 +40,7 @@ export async function readRig(options: StoreRigOptions = {}) {
       },
     },
   });
-  const reads = new PostgresOrderReads({ pool: counting, clock: systemClock, random: systemRandom });
+  const reads = postgresOrderReads({ pool: counting, clock: systemClock, random: systemRandom });
   let number = 0;
   const commit = async (over: Partial<Batch>) => {
     number += 1;

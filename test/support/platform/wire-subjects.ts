@@ -17,7 +17,7 @@ import {
   searchSymbols,
 } from '../../../src/venue/platform/market-data.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import type { Fetched, ReadDeps } from '../../../src/venue/platform/read-platform.ts';
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
 import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
@@ -71,7 +71,7 @@ async function page(stream: Stream, text: string): Promise<Outcome> {
       return asked.length === 1 ? http.request(request) : answering(lastPage[stream]).request(request);
     },
   };
-  const reads = new PlatformReads({ ...readDeps(text), http: counted }, { platformUrl: base, stagingUrl: base });
+  const reads = platformReads({ ...readDeps(text), http: counted }, { platformUrl: base, stagingUrl: base });
   const list = { stream, accountId: 'acct-1', state: 'all' } as const;
   const budget = { spend: () => undefined, mayRepeat: () => false };
   const result = await reads.listOrders(list, async (each) => void rows.push(...each.rows), signal, budget);
@@ -85,7 +85,7 @@ const lastPage: Readonly<Record<Stream, string>> = {
 };
 
 async function accounts(text: string): Promise<Outcome> {
-  const reads = new PlatformReads(readDeps(text), { platformUrl: base, stagingUrl: base });
+  const reads = platformReads(readDeps(text), { platformUrl: base, stagingUrl: base });
   const result = await reads.listAccounts(signal);
   if (!result.complete) return { word: `the list is not read (${result.error.code})` };
   return { word: `${result.accounts.length} listed`, facts: result.accounts };

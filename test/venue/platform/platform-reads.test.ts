@@ -5,7 +5,7 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { Page } from '../../../src/venue/platform/order-reads.ts';
-import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
@@ -46,7 +46,7 @@ async function reads(answer: Answer) {
     },
   );
   closers.push(server.close, () => http.close());
-  const client = new PlatformReads(
+  const client = platformReads(
     { http, clock: hastyClock, random, tokens: tokenSource, metrics },
     { platformUrl: server.url, stagingUrl: `${server.url}/staging` },
   );
