@@ -49,7 +49,7 @@ export class MigrationError extends Error {
 
 export const defaultPartitionRows = 5_000_000;
 
-/** For a statement that reads no rows. It waits for a lock of others for 5 s, wherever it stands. */
+/** For a statement that reads no rows. It waits 5 s for a lock of others, wherever it stands. */
 const briefMs = 300_000;
 
 /**

@@ -12,7 +12,7 @@ const limits = `select current_setting('statement_timeout') as statement, curren
   current_setting('client_connection_check_interval') as client`;
 const ofCopies = { statement: '12h', lock: '5s', client: '5s' };
 
-/** A build whose next migration notes the limits under which it runs, in a statement and in a check. */
+/** A build whose next migration notes its limits, in a statement and in a check. */
 const copying = (statements: readonly string[]) => ({
   tag: '9000_copying',
   when: 9_000_000_000_000,
