@@ -99,8 +99,8 @@ export class ConnectionPlaces {
     // Only a last guard, for sockets that were ended and are not closed yet.
     server.maxConnections = this.options.max * 2;
     server.on('connection', (socket: Socket) => this.take(socket));
-    // In place of the server's own listeners: they would make an answer for each request of a socket
-    // that was ended.
+    // In place of the server's own listeners, which would make an answer for each request of a
+    // socket that was ended.
     const listeners = server.listeners('request');
     server.removeAllListeners('request');
     server.on('request', (request, response) => {

@@ -215,9 +215,7 @@ export class Forwarding {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,
       });
-      // Without the request's id it is no answer from Tidemark: it is a proxy's, or another
-      // program's at the old address.
-      if (outcome.kind === 'answered' && outcome.headers['x-request-id'] === request.id) return outcome;
+      if (outcome.kind === 'answered' && isOurs(outcome, request.id)) return outcome;
       const code = outcome.kind === 'failed' ? outcome.code : `HTTP ${outcome.status}`;
       this.deps.log.warn(
         { ...to, code, requestId: request.id },
@@ -290,6 +288,15 @@ export class Forwarding {
       'tidemark-forwarded': this.options.instance,
     };
   }
+}
+
+/**
+ * Without the request's id it is no answer from Tidemark: it is a proxy's, or another program's at
+ * the old address. Some of these repeat the id; ours is JSON, and never a redirect.
+ */
+function isOurs({ status, headers, text }: InstanceAnswer, requestId: string): boolean {
+  const isJson = typeof jsonOrUndefined(text) === 'object';
+  return headers['x-request-id'] === requestId && isJson && (status < 300 || status >= 400);
 }
 
 const problem = z.object({ code: z.string() });
