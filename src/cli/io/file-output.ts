@@ -7,7 +7,7 @@ type WriteBytes = (bytes: Uint8Array) => number;
  * stdout where it is a file. Node's own stream leaves out the rest of a text without a word if the
  * disk gets full within it, and ends for good at its first error.
  *
- * `onFault` is told of a text that can't be written, and of the next ones only after one was. If it
+ * `onFault` hears of a text that can't be written, and of the next ones only after one was. If it
  * returns, the text is left out and the next one is tried again: a full disk must not end a service
  * that only logs.
  */
