@@ -229,7 +229,7 @@ export class AccountReader {
 
   /**
    * From when a list has to begin where the platform's clock was set back: the mark was made by the
-   * same clock, and the changes since stand before it. Known by the newest event, and in an audit by
+   * same clock, and the changes since stand before it. Seen by the newest event, and in an audit by
    * rows that were met with an earlier instant than ours.
    */
   private setBackMs(kind: ReadKind, mark: string, overlapMs: number): number {
