@@ -53,9 +53,9 @@ const rows = [...provenBatches(30), ...provenBatches(3, { generation: 2 })].flat
   all.filter(({ topic }) => topic === 'updates').map((row) => ({ ...row, payload: withManyDigits(row.payload) })),
 );
 
-/** A cut at 10, 18 or 38 digits has to show: a decimal of ours has up to 40 on each side. */
+/** A cut at 10, 18 or 38 places has to show: a decimal of ours has up to 40. */
 function withManyDigits(payload: string): string {
-  return payload.replace(/"cumQty":"(\d+)"/, `"cumQty":"1${'0'.repeat(30)}$1.${'0'.repeat(39)}1"`);
+  return payload.replace(/"cumQty":"(\d+)"/, `"cumQty":"$1.${'0'.repeat(39)}1"`);
 }
 // Newest first, then all of it again in order, and at last once more with the oldest as the last:
 // to keep what came last is wrong.
