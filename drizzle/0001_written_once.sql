@@ -826,6 +826,7 @@ DECLARE
   v_id uuid := p ->> 'commandId';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt text := p ->> 'attemptId';
+  v_sending timestamptz := public.ms_to_time((p ->> 'sendingAtMs')::double precision);
   v_prior public.commands;
   v_breach json;
   v_change bigint;
@@ -880,15 +881,22 @@ BEGIN
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
       public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING;
+    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING
+    RETURNING * INTO v;
     EXIT WHEN FOUND;
   END LOOP;
 
   IF v_attempt IS NOT NULL THEN
-    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at) VALUES (v_attempt, v_id, 1, 'prepared', p_epoch, v_at);
+    -- Behind all locks that may be waited for, as in `mark_sending`.
+    IF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
+      v_sending := NULL;
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
+    VALUES (v_attempt, v_id, 1, CASE WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END, p_epoch, v_at, v_sending);
   END IF;
-  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note', 'code', CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'prepared' END,
-    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', (p ->> 'atMs')::double precision)));
+  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note',
+    'code', CASE WHEN v_attempt IS NULL THEN 'refused' WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END,
+    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', coalesce(public.time_to_ms(v_sending), (p ->> 'atMs')::double precision))));
   RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
 END
 $$;
@@ -899,6 +907,10 @@ DECLARE
   v_cause text;
   v_why text;
 BEGIN
+  IF c.kind = 'cancel' THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
   SELECT cause, reason INTO v_cause, v_why FROM public.halts
   WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
   IF FOUND THEN
@@ -917,6 +929,37 @@ BEGIN
     RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
   END IF;
   RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_command_id uuid;
+  v public.commands;
+  v_objection json;
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN 'false';
+  END IF;
+  -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
+  SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'false';
+  END IF;
+  v_objection := public.sending_objection(v);
+  IF v_objection IS NOT NULL THEN
+    RETURN v_objection;
+  END IF;
+  UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
+  WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
+  IF NOT FOUND THEN
+    RETURN 'false';
+  END IF;
+  PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
+    'attemptId', p_attempt_id, 'atMs', p_at_ms)));
+  RETURN 'true';
 END
 $$;
 
@@ -1066,6 +1109,38 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 CREATE OR REPLACE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION public.commands_guard();
+
+CREATE OR REPLACE FUNCTION public.attempts_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.answered_at IS NOT NULL OR (NEW.state = 'sending') <> (NEW.sending_at IS NOT NULL) OR
+      NOT (NEW.state = 'prepared' OR NEW.state = 'sending' AND NEW.number = 1) THEN
+      RAISE EXCEPTION 'attempt % begins prepared, or the first one as sending', NEW.attempt_id USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
+      RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.attempt_id, OLD.command_id, OLD.number, OLD.epoch, OLD.prepared_at) IS DISTINCT FROM
+     (NEW.attempt_id, NEW.command_id, NEW.number, NEW.epoch, NEW.prepared_at) THEN
+    RAISE EXCEPTION 'what attempt % is never changes', OLD.attempt_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NOT NEW.state = ANY (CASE OLD.state
+    WHEN 'prepared' THEN '{sending,not_sent}'::text[]
+    WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
+    WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
+    ELSE ARRAY[OLD.state]
+  END) THEN
+    RAISE EXCEPTION 'attempt % may not go from % to %', OLD.attempt_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
+  END IF;
+  IF (NEW.sending_at IS DISTINCT FROM OLD.sending_at) <> (NEW.state = 'sending') THEN
+    RAISE EXCEPTION 'attempt % says when it was sent once, with the step to sending', OLD.attempt_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
 
 CREATE OR REPLACE TRIGGER attempts_guard BEFORE INSERT OR UPDATE ON public.attempts FOR EACH ROW EXECUTE FUNCTION public.attempts_guard();
 

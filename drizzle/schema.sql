@@ -691,8 +691,9 @@ CREATE OR REPLACE FUNCTION public.attempts_guard()
 AS $function$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    IF NEW.state <> 'prepared' OR NEW.sending_at IS NOT NULL OR NEW.answered_at IS NOT NULL THEN
-      RAISE EXCEPTION 'attempt % begins prepared', NEW.attempt_id USING ERRCODE = 'TM010';
+    IF NEW.answered_at IS NOT NULL OR (NEW.state = 'sending') <> (NEW.sending_at IS NOT NULL) OR
+      NOT (NEW.state = 'prepared' OR NEW.state = 'sending' AND NEW.number = 1) THEN
+      RAISE EXCEPTION 'attempt % begins prepared, or the first one as sending', NEW.attempt_id USING ERRCODE = 'TM010';
     END IF;
     IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
       RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';
@@ -1427,13 +1428,9 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'false';
   END IF;
-  IF v.kind <> 'cancel' THEN
-    -- Behind the locks of rows: a row that is held for long holds up no halt.
-    PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
-    v_objection := public.sending_objection(v);
-    IF v_objection IS NOT NULL THEN
-      RETURN v_objection;
-    END IF;
+  v_objection := public.sending_objection(v);
+  IF v_objection IS NOT NULL THEN
+    RETURN v_objection;
   END IF;
   UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
   WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
@@ -1630,6 +1627,7 @@ DECLARE
   v_id uuid := p ->> 'commandId';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt text := p ->> 'attemptId';
+  v_sending timestamptz := public.ms_to_time((p ->> 'sendingAtMs')::double precision);
   v_prior public.commands;
   v_breach json;
   v_change bigint;
@@ -1684,15 +1682,22 @@ BEGIN
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
       public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING;
+    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING
+    RETURNING * INTO v;
     EXIT WHEN FOUND;
   END LOOP;
 
   IF v_attempt IS NOT NULL THEN
-    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at) VALUES (v_attempt, v_id, 1, 'prepared', p_epoch, v_at);
+    -- Behind all locks that may be waited for, as in `mark_sending`.
+    IF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
+      v_sending := NULL;
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
+    VALUES (v_attempt, v_id, 1, CASE WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END, p_epoch, v_at, v_sending);
   END IF;
-  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note', 'code', CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'prepared' END,
-    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', (p ->> 'atMs')::double precision)));
+  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note',
+    'code', CASE WHEN v_attempt IS NULL THEN 'refused' WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END,
+    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', coalesce(public.time_to_ms(v_sending), (p ->> 'atMs')::double precision))));
   RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
 END
 $function$
@@ -1936,6 +1941,10 @@ DECLARE
   v_cause text;
   v_why text;
 BEGIN
+  IF c.kind = 'cancel' THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
   SELECT cause, reason INTO v_cause, v_why FROM public.halts
   WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
   IF FOUND THEN

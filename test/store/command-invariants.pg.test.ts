@@ -34,10 +34,17 @@ describe('the database, asked by its owner in plain SQL,', () => {
     );
   });
 
-  it('numbers attempts without a hole, and lets none begin but prepared', async () => {
+  it('numbers attempts without a hole, and lets none begin but prepared, or the first as sending', async () => {
     await using rig = await journalRig();
-    const { commandId } = await sending(rig.journal);
+    const { attemptId: _none, ...without } = newPlace({ refusal: { code: 'NO', message: 'no' } });
+    await rig.journal.open(without, fence);
     const insert = `insert into attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at) values ($1, $2, $3, $4, 1, now(), $5)`;
+    const first = (state: string, at: Date | null) =>
+      refused(rig, forbidden, insert, [attemptId(), without.commandId, 1, state, at]);
+    await first('sending', null);
+    await first('prepared', new Date(atMs));
+    for (const state of ['unknown', 'accepted', 'not_sent']) await first(state, null);
+    const { commandId } = await sending(rig.journal);
     await refused(rig, forbidden, insert, [attemptId(), commandId, 3, 'prepared', null]);
     await refused(rig, forbidden, insert, [attemptId(), commandId, 1, 'prepared', null]);
     await refused(rig, forbidden, insert, [attemptId(), commandId, 2, 'sending', new Date(atMs)]);

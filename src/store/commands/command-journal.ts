@@ -19,6 +19,11 @@ export interface NewCommand extends JudgedCommand {
    * the command is journaled as `refused`.
    */
   readonly attemptId?: string;
+  /**
+   * Attempt 1 begins SENDING at this time, in the same commit, unless something committed earlier
+   * forbids it to be sent: then it begins PREPARED, and `markSending` says why.
+   */
+  readonly sendingAtMs?: number;
   readonly refusal?: Reason;
   /**
    * The number of the database token it was asked for with. Once that token has ended, only a
@@ -132,7 +137,9 @@ export interface RivalCancel {
  */
 export interface CommandJournal extends CancelAllJournal, StopsJournal {
   /**
-   * One transaction: the command, attempt 1, the first event. For a place or replace it also checks
+   * One transaction: the command, attempt 1, the first event. With `sendingAtMs` an answer of this
+   * very call that shows attempt 1 as `sending` permits its one write, as `markSending` does; a
+   * rejection permits nothing. For a place or replace it also checks
    * the limits, with everything open, unresolved or journaled in the account by then. Commands
    * opened at once are each counted against the others.
    */
@@ -143,11 +150,11 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
    */
   preview(command: JudgedCommand): Promise<JournalPreview>;
   /**
-   * PREPARED → SENDING, committed. Only `true` permits the one write. `false`: there is another
-   * holder, or the attempt is not prepared any more. A reason: something committed earlier forbids
-   * it, and nothing was written. That is a halt (`PLACING_HALTED`), the token's end (`TOKEN_ENDED`)
-   * or a change to its limits (`LIMITS_CHANGED`). A cancel always passes. Rejects when the commit's
-   * outcome is not known: nothing may be written then.
+   * PREPARED → SENDING, committed, where `open` did not do it. Only `true` permits the one write.
+   * `false`: there is another holder, or the attempt is not prepared any more. A reason: something
+   * committed earlier forbids it, and nothing was written. That is a halt (`PLACING_HALTED`), the
+   * token's end (`TOKEN_ENDED`) or a change to its limits (`LIMITS_CHANGED`). A cancel always
+   * passes. Rejects when the commit's outcome is not known: nothing may be written then.
    */
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason>;
   step(step: CommandStep, fence: Fence): Promise<StepResult>;

@@ -107,7 +107,10 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
   }
 
   return {
-    open: write(openCommand, fenced(), sawCommand),
+    open: write(openCommand, fenced(), sawCommand, (result) => {
+      const first = result.kind === 'opened' ? result.command.attempts[0] : undefined;
+      if (first?.state === 'sending') witness?.sawSending(first.attemptId);
+    }),
     preview: read(readPreview),
     markSending: write(markSending, (marked, [attemptId]) => {
       if (marked === true) witness?.sawSending(attemptId);

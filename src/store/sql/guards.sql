@@ -67,13 +67,14 @@ $$;
 
 CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION public.commands_guard();
 
--- Prepared → sending once and never back; a final state is final; a further attempt comes only after one that placed nothing.
+-- It begins prepared, or the first one as sending; prepared → sending once and never back; a final state is final; a further attempt comes only after one that placed nothing.
 CREATE FUNCTION public.attempts_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    IF NEW.state <> 'prepared' OR NEW.sending_at IS NOT NULL OR NEW.answered_at IS NOT NULL THEN
-      RAISE EXCEPTION 'attempt % begins prepared', NEW.attempt_id USING ERRCODE = 'TM010';
+    IF NEW.answered_at IS NOT NULL OR (NEW.state = 'sending') <> (NEW.sending_at IS NOT NULL) OR
+      NOT (NEW.state = 'prepared' OR NEW.state = 'sending' AND NEW.number = 1) THEN
+      RAISE EXCEPTION 'attempt % begins prepared, or the first one as sending', NEW.attempt_id USING ERRCODE = 'TM010';
     END IF;
     IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
       RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';

@@ -249,7 +249,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   SELECT (w::jsonb - 'broken')::json FROM public.weigh_limits(p, false) AS w LIMIT 1
 $$;
 
--- A transaction that forbids something (a halt, new limits, the end of a token) calls this. It waits for the marks that are under way, and the later ones wait for
+-- A transaction that forbids something (a halt, new limits, the end of a token) calls this. It waits for the openings as sending and the marks that are under way, and the later ones wait for
 -- the commit and then see it. So nothing is marked as being sent after what forbids it was committed.
 CREATE FUNCTION public.close_sending() RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$

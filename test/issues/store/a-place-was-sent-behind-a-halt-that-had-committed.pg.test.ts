@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
+import type { OpenResult } from '../../../src/store/commands/command-journal.ts';
 import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
 import { atMs, fence, halt, newCancel, newPlace } from '../../support/commands/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../../support/commands/journal-rig.ts';
@@ -21,15 +22,16 @@ function waiting(rig: JournalRig): Promise<void> {
   });
 }
 
+const measure = {
+  symbols: ['AAPL'],
+  underlyings: ['AAPL'],
+  instrument: 'equity',
+  quantity: '1',
+  exposure: '10',
+  valuedByQuote: false,
+} as const;
+
 async function opened(rig: JournalRig, over = {}): Promise<string> {
-  const measure = {
-    symbols: ['AAPL'],
-    underlyings: ['AAPL'],
-    instrument: 'equity',
-    quantity: '1',
-    exposure: '10',
-    valuedByQuote: false,
-  } as const;
   const asked = newPlace({ measure, ...over });
   expect(await rig.journal.open(asked, fence)).toMatchObject({ kind: 'opened' });
   return asked.attemptId ?? '';
@@ -95,6 +97,67 @@ describe('a place that is journaled already', () => {
     await rig.journal.open(cancel, fence);
     await rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
     expect(await rig.journal.markSending(cancel.attemptId ?? '', atMs, fence)).toBe(true);
+  });
+});
+
+describe('a place that is opened as being sent', () => {
+  const asked = (over = {}) => newPlace({ measure, sendingAtMs: atMs, ...over });
+  const firstOf = (result: OpenResult) => (result.kind === 'opened' ? result.command.attempts[0]?.state : result.kind);
+
+  it('waits for a halt that is being written, and is opened as prepared behind it', async () => {
+    await using rig = await journalRig();
+    const other = await rig.rival();
+    await other.query('begin');
+    await other.query("select raise_halt(null, null, 'h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
+    const opening = rig.journal.open(asked(), fence);
+    await waiting(rig);
+    await other.query('commit');
+    expect(firstOf(await opening)).toBe('prepared');
+  });
+
+  it('keeps a halt, new limits and the end of its token waiting until it is committed', async () => {
+    await using rig = await journalRig();
+    await rig.rows(
+      "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{orders:write}')",
+    );
+    const tokens = new PostgresPrincipalStore({ pool: rig.pool, clock: systemClock, random: systemRandom });
+    const stops: (() => Promise<unknown>)[] = [
+      () => rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-9' } }), undefined),
+      () => rig.journal.changeLimits({ ...tightened, before: {}, bounds: { ordersPerMinute: 1_000 } }),
+      () => tokens.end('desk', 1, 0),
+    ];
+    for (const stop of stops) {
+      const other = await rig.rival();
+      await other.query('begin');
+      const { rows } = await other.query('select open_command(0, 1, $1) as opened', [asked({ tokenNumber: 1 })]);
+      expect(rows[0]?.opened.command.attempts[0].state).toBe('sending');
+      const order: string[] = [];
+      const stopping = stop().then(() => order.push('stopped'));
+      await waiting(rig);
+      order.push('opened');
+      await other.query('commit');
+      await stopping;
+      expect(order).toEqual(['opened', 'stopped']);
+    }
+    expect(firstOf(await rig.journal.open(asked({ tokenNumber: 1 }), fence)), 'its token has ended').toBe('prepared');
+  });
+
+  it('holds up no halt while it waits for another command of its key', async () => {
+    await using rig = await journalRig();
+    const other = await rig.rival();
+    await other.query('begin');
+    const first = newPlace();
+    await other.query('select open_command(0, 1, $1)', [first]);
+    const opening = rig.journal.open(asked({ idempotencyKey: first.idempotencyKey }), fence);
+    await eventually(async () => {
+      const rows = await rig.rows(
+        "select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'",
+      );
+      if (rows.length === 0) throw new Error('nobody waits for the key');
+    });
+    expect(await rig.journal.raiseHalt(halt(), undefined)).toMatchObject({ cause: 'operator' });
+    await other.query('commit');
+    expect(await opening).toMatchObject({ kind: 'replayed' });
   });
 });
 

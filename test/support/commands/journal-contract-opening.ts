@@ -43,6 +43,42 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.events()).toEqual([{ commandId: asked.commandId, version: 1, state: 'open' }]);
     });
 
+    it('as sending journals it with its one attempt sending, in the same step', async () => {
+      await using rig = await make();
+      const asked = newPlace({ sendingAtMs: atMs + 7 });
+      const { attemptId: first = '', commandId } = asked;
+      const attempt = { attemptId: first, number: 1, state: 'sending', epoch: 1n, preparedAtMs: atMs };
+      const opened = await rig.journal.open(asked, fence);
+      expect(opened).toMatchObject({ kind: 'opened', command: { state: 'open', version: 1, createdAtMs: atMs } });
+      const command = await rig.journal.find(commandId);
+      expect(command?.attempts).toEqual([{ ...attempt, sendingAtMs: atMs + 7 }]);
+      expect(opened).toEqual({ kind: 'opened', command });
+      expect(await rig.journal.evidenceOf(commandId)).toMatchObject([
+        { number: 1, kind: 'note', code: 'sending', attemptId: first, atMs: atMs + 7 },
+      ]);
+      expect(await rig.events()).toEqual([{ commandId, version: 1, state: 'open' }]);
+      expect(await rig.journal.markSending(first, atMs + 9, fence), 'it was permitted once').toBe(false);
+    });
+
+    it('as sending fifty times at once with one key lets one be sent', async () => {
+      await using rig = await make();
+      const idempotencyKey = randomUUID();
+      const asked = Array.from({ length: 50 }, () => newPlace({ idempotencyKey, sendingAtMs: atMs }));
+      const results = await Promise.all(asked.map((each) => rig.journal.open(each, fence)));
+      expect(results.map(({ kind }) => kind).sort()).toEqual(['opened', ...Array(49).fill('replayed')]);
+      const attempts = await rig.journal.findByAttempts(asked.map(({ attemptId: id = '' }) => id));
+      expect(attempts.size).toBe(1);
+    });
+
+    it('as sending under another epoch is fenced, and a takeover finds what was opened so unknown', async () => {
+      await using rig = await make();
+      const asked = newPlace({ sendingAtMs: atMs });
+      expect(await rig.journal.open(asked, { ...fence, epoch: 2n })).toEqual({ kind: 'fenced' });
+      await rig.journal.open(asked, fence);
+      const [taken] = await rig.journal.takeOver({ ...fence, epoch: 2n }, atMs + 50, 0);
+      expect(taken).toMatchObject({ state: 'unknown', version: 2, attempts: [{ state: 'unknown' }] });
+    });
+
     it('keeps every digit of a baseline', async () => {
       await using rig = await make();
       const asked = newReplace('p-1');

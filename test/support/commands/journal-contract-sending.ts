@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
 import {
   atMs,
   attemptId,
@@ -7,6 +8,7 @@ import {
   type JournalUnderTest,
   newCancel,
   newPlace,
+  newReplace,
   unknown,
 } from './journal-fixtures.ts';
 
@@ -26,6 +28,29 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
       });
       expect((await rig.journal.evidenceOf(asked.commandId)).map(({ code }) => code)).toEqual(['prepared', 'sending']);
       expect(await rig.events()).toHaveLength(1);
+    });
+
+    it('by the opening is left out while its account or the service is halted, but for a cancel', async () => {
+      await using rig = await make();
+      const stateOf = async (asked: NewCommand) => {
+        const result = await rig.journal.open({ ...asked, sendingAtMs: atMs }, fence);
+        return result.kind === 'opened' ? result.command.attempts[0]?.state : result.kind;
+      };
+      const word = { by: 'ann', reason: 'looked', atMs: atMs + 9 };
+      await rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-2' } }), fence);
+      expect(await stateOf(newPlace()), 'another account is halted').toBe('sending');
+      for (const scope of [{ kind: 'account', accountId: 'acct-1' }, { kind: 'service' }] as const) {
+        await rig.journal.raiseHalt(halt({ scope }), fence);
+        const held = newPlace();
+        expect(await stateOf(held)).toBe('prepared');
+        expect((await rig.journal.evidenceOf(held.commandId)).map(({ code }) => code)).toEqual(['prepared']);
+        const why = await rig.journal.markSending(held.attemptId ?? '', atMs + 5, fence);
+        expect(why).toMatchObject({ code: 'PLACING_HALTED' });
+        expect(await stateOf(newReplace('p-1'))).toBe('prepared');
+        expect(await stateOf(newCancel('p-1'))).toBe('sending');
+        await rig.journal.clearHalts(scope, word, fence);
+        expect(await stateOf(newPlace()), 'resumed').toBe('sending');
+      }
     });
 
     it('is refused with the reason while its account or the service is halted, but for a cancel', async () => {

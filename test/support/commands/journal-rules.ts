@@ -71,7 +71,10 @@ function transitionsOfAttempt(state: AttemptState): AttemptTransition[] {
 /** Where a command may go, by the table of domain/command-machine.ts. */
 export const commandMoves = new Map(commandStates.map((state) => [state, endsOf(state, transitionsOf(state))]));
 
-/** Where an attempt may go, by the table beside it. `sending` is entered by `markSending` alone. */
+/**
+ * Where an attempt may go, by the table beside it. `sending` is entered by `open` and
+ * `markSending`.
+ */
 export const attemptMoves = new Map(attemptStates.map((state) => [state, endsOf(state, transitionsOfAttempt(state))]));
 
 /** Throws where the rules of the journal are broken. */

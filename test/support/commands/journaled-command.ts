@@ -3,7 +3,7 @@ import type { CommandStep, NewCommand } from '../../../src/store/commands/comman
 import type { Fence } from '../../../src/store/commands/term.ts';
 
 /** The command as `open` writes it. */
-export function opened(asked: NewCommand, fence: Fence): Command {
+export function opened(asked: NewCommand, fence: Fence, sendingAtMs?: number): Command {
   const { attemptId, refusal, atMs, callerRef, supersedes, baseline, request } = asked;
   const orderId = asked.orderId ?? (request.kind === 'place' ? undefined : request.orderId);
   return {
@@ -28,7 +28,12 @@ export function opened(asked: NewCommand, fence: Fence): Command {
     attempts:
       attemptId === undefined
         ? []
-        : [{ attemptId, number: 1, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }],
+        : [
+            {
+              ...{ attemptId, number: 1, state: sendingAtMs === undefined ? 'prepared' : 'sending' },
+              ...{ epoch: fence.epoch, preparedAtMs: atMs, ...(sendingAtMs !== undefined && { sendingAtMs }) },
+            },
+          ],
   };
 }
 

@@ -139,7 +139,7 @@ export class MemoryJournal implements CommandJournal {
       const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
       const attempt = command?.attempts.find((each) => each.attemptId === attemptId);
       if (!this.holds(fence) || command?.state !== 'open' || attempt === undefined) return false;
-      const objection = command.request.kind === 'cancel' ? undefined : this.sendingObjection(command);
+      const objection = this.sendingObjection(command);
       if (objection !== undefined) return objection;
       if (attempt.state !== 'prepared' || attempt.epoch !== fence.epoch) return false;
       const sending: Attempt = { ...attempt, state: 'sending', sendingAtMs: atMs };
@@ -523,8 +523,14 @@ export class MemoryJournal implements CommandJournal {
     return found;
   }
 
+  /** Nothing that was committed before its opening forbids its first attempt. */
+  private mayBeginSending(command: Command): boolean {
+    return this.sendingObjection(command) === undefined;
+  }
+
   /** As `sending_objection` does. */
-  private sendingObjection({ commandId, principal, request: { accountId } }: Command): Reason | undefined {
+  private sendingObjection({ commandId, principal, request: { accountId, kind } }: Command): Reason | undefined {
+    if (kind === 'cancel') return undefined;
     const halt = this.halts.find(
       (each) => isActive(each) && (each.scope.kind === 'service' || each.scope.accountId === accountId),
     );
@@ -609,14 +615,15 @@ export class MemoryJournal implements CommandJournal {
     must(!this.commands.has(asked.commandId), '23505', `${asked.commandId} is there already`);
     const { attemptId, refusal, atMs } = asked;
     if (attemptId !== undefined) this.mustBeNew(attemptId);
-    const command = opened(asked, fence);
-    this.byKey.set(key, command.commandId);
+    const prepared = opened(asked, fence);
+    this.byKey.set(key, prepared.commandId);
     this.limitsHeld.value(asked);
-    if (asked.tokenNumber !== undefined) this.tokensOfCommands.set(command.commandId, asked.tokenNumber);
-    if (attemptId !== undefined) this.byAttempt.set(attemptId, command.commandId);
-    this.commit(command, [
-      { ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } },
-    ]);
+    if (asked.tokenNumber !== undefined) this.tokensOfCommands.set(prepared.commandId, asked.tokenNumber);
+    if (attemptId !== undefined) this.byAttempt.set(attemptId, prepared.commandId);
+    const sendingAtMs = this.mayBeginSending(prepared) ? asked.sendingAtMs : undefined;
+    const command = opened(asked, fence, sendingAtMs);
+    const code = refusal !== undefined ? 'refused' : sendingAtMs === undefined ? 'prepared' : 'sending';
+    this.commit(command, [{ ...note(code, attemptId, sendingAtMs ?? atMs), detail: { ...refusal } }]);
     return { kind: 'opened', command };
   }
 
