@@ -33,6 +33,12 @@ export interface CommandOptions {
   /** Reads spent on finding out the outcome of commands. */
   readonly probes: BucketOptions;
   readonly probeDeadlineMs: number;
+  /**
+   * How long a new command waits for its connection: with it, the command is journaled as being
+   * sent. After this time it is journaled as prepared, so that its caller and its key do not wait
+   * longer.
+   */
+  readonly connectWithinMs: number;
   /** The write must begin within this time after the commit that permits it. */
   readonly writeWithinMs: number;
   /** A lane that was not renewed for so long has no live process. */
@@ -98,6 +104,7 @@ export const commandDefaults: Omit<CommandOptions, 'enabled' | 'accounts'> = {
   haltAt: { account: 3, service: 10 },
   probes: { perSecond: 5, burst: 20 },
   probeDeadlineMs: 30_000,
+  connectWithinMs: 200,
   writeWithinMs: 1_000,
   leaseExpireMs: 6_000,
   haltAnswerMs: 3_000,

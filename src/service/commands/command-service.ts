@@ -151,7 +151,8 @@ export class CommandService implements Commands, Service {
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
     const unseen = new UnseenOrders(deps, options);
-    const sweepSoon = (shard: number) => this.terms.get(shard)?.reconciler.sweep.sweepSoon();
+    const sweepSoon = (shard: number, neverWritten?: string) =>
+      this.terms.get(shard)?.reconciler.sweep.sweepSoon(neverWritten);
     const trip = (accountId: string, term: Term) => this.trip(accountId, term);
     const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweepSoon, trip, onStep }, options);
     this.submitter = traces?.aroundSubmit(submitter) ?? submitter;

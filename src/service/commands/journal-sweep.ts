@@ -27,6 +27,7 @@ interface JournalSweepDeps {
  * database's deadlines are shorter.
  */
 const sweepForMs = 60_000;
+const maxNeverWritten = 10_000;
 /**
  * Commands in one read, and reads in one sweep: a few sweeps pass through a hundred thousand
  * commands.
@@ -41,15 +42,23 @@ const pagesAtOnce = 20;
  * It goes round: without room, the command followed longest makes some, so none waits forever
  * behind commands without news.
  *
- * An open command in no hands here was never sent (its attempt is PREPARED), or its sender may not
- * send any more: it is given up, as in a takeover.
+ * An open command in no hands here was never sent (its attempt is PREPARED, or its opening as
+ * SENDING had no answer here), or its sender may not send any more: it is given up, as in a
+ * takeover.
  */
 export class JournalSweep {
   private timer: Timer | undefined;
   /** The command at which the round through the journal has arrived. */
   private after: Command | undefined;
   private gaveTurn = false;
+  /** Monotonic. */
+  private roundBeganMs = 0;
   private sweepUntilMs = Number.NEGATIVE_INFINITY;
+  /**
+   * Commands whose opening here had no answer, until when they may still commit: their attempt was
+   * not written, also where it is SENDING. Kept until a whole round behind that time was read.
+   */
+  private readonly neverWritten = new Map<string, number>();
   private readonly deps: JournalSweepDeps;
   private readonly term: Term;
   private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
@@ -69,9 +78,18 @@ export class JournalSweep {
     this.timer?.cancel();
   }
 
-  /** A command may be in the journal although its opening failed. */
-  sweepSoon(): void {
+  /**
+   * A command may be in the journal although its opening failed. `neverWritten`: it was opened by
+   * this process, which writes none of its attempts.
+   */
+  sweepSoon(neverWritten?: string): void {
     this.sweepUntilMs = this.deps.clock.monotonicMs() + sweepForMs;
+    if (neverWritten !== undefined) {
+      // Without its entry a command counts as one that may have been written.
+      const [oldest] = this.neverWritten.keys();
+      if (oldest !== undefined && this.neverWritten.size >= maxNeverWritten) this.neverWritten.delete(oldest);
+      this.neverWritten.set(neverWritten, this.sweepUntilMs);
+    }
     this.arm();
   }
 
@@ -82,13 +100,15 @@ export class JournalSweep {
       void this.sweep().then(() => {
         if (over.aborted) return;
         this.timer = undefined;
-        if (!this.deps.book.complete || this.deps.clock.monotonicMs() < this.sweepUntilMs) this.arm();
+        const isDue = this.neverWritten.size > 0 || this.deps.clock.monotonicMs() < this.sweepUntilMs;
+        if (!this.deps.book.complete || isDue) this.arm();
       });
     });
   }
 
   private async sweep(): Promise<void> {
     const { over, fence } = this.term;
+    if (this.after === undefined) this.roundBeganMs = this.deps.clock.monotonicMs();
     for (let pages = 0; pages < pagesAtOnce; pages += 1) {
       let commands: Command[];
       try {
@@ -110,6 +130,8 @@ export class JournalSweep {
         this.deps.book.overflow(this.gaveTurn);
         this.after = undefined;
         this.gaveTurn = false;
+        for (const [commandId, untilMs] of this.neverWritten)
+          if (untilMs < this.roundBeganMs) this.neverWritten.delete(commandId);
         return;
       }
     }
@@ -133,7 +155,7 @@ export class JournalSweep {
     const { steps, clock, log } = this.deps;
     const attempt = command.attempts.at(-1);
     if (attempt === undefined) return;
-    const abandoned = attempt.state === 'prepared';
+    const abandoned = attempt.state === 'prepared' || this.neverWritten.has(command.commandId);
     const reason = { code: 'ABANDONED', message: 'no process had this attempt in hand any more' };
     const result = abandoned
       ? ({ kind: 'not_sent', reason, mayRepeat: false } as const)
@@ -144,6 +166,7 @@ export class JournalSweep {
       await steps.commit(command, decideAnswer(answer), this.term);
     } catch (err) {
       log.warn({ err, commandId: command.commandId }, 'a command that was left open could not be given up');
+      this.sweepSoon(this.neverWritten.has(command.commandId) ? command.commandId : undefined);
     }
   }
 }

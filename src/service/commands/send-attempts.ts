@@ -9,6 +9,7 @@ import { notSent, type WriteResult } from '../../venue/platform/write-result.ts'
 import type { CommandOptions } from './command-options.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
 import { type Halts, haltedBecause } from './halts.ts';
+import type { Opening } from './opening.ts';
 import type { OrderEntry } from './order-entry.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { SendingTerm } from './sending-term.ts';
@@ -37,11 +38,8 @@ export interface Pacing {
 export interface Sending {
   readonly request: CommandRequest;
   readonly attemptId: string;
-  /**
-   * Resolves once the command is committed and watched; undefined: it was not,
-   * and nothing may be written. Never rejects.
-   */
-  readonly opened: Promise<Watched | undefined>;
+  /** Asked by the first attempt: the command is journaled when its connection is there. */
+  readonly opening: Opening;
   readonly under: SendingTerm;
   /** Monotonic; after it no attempt is begun or written. */
   readonly deadlineMs: number;
@@ -56,11 +54,11 @@ export interface Sending {
 /**
  * Sends one command's attempts, one after the other, each at most once, and records their outcomes.
  *
- * Invariant: an attempt is written only after PREPARED → SENDING is committed for it
- * (`WritePermit`). Another one is prepared only in the step which records the attempt before as not
- * sent (or refused for an old token, once). There is no other loop around the socket. Further
- * attempts take from the account's budget, and wait for as long as the platform asks. For each
- * order, at most one cancel is in flight at a time.
+ * Invariant: an attempt is written only after SENDING is committed for it (`WritePermit`): of the
+ * first one by the opening, where its connection was there in time. Another one is prepared only in
+ * the step which records the attempt before as not sent (or refused for an old token, once). There
+ * is no other loop around the socket. Further attempts take from the account's budget, and wait for
+ * as long as the platform asks. For each order, at most one cancel is in flight at a time.
  */
 export class SendAttempts {
   /** Each order's last cancel in flight or waiting. */
@@ -83,7 +81,8 @@ export class SendAttempts {
     for (;;) {
       const { result, abandoned } = await this.writeInTurn(sending, attemptId);
       sending.pacing?.firstOver();
-      const watched = await sending.opened;
+      // An attempt that ended without asking was not sent, and the journal must say so.
+      const watched = (await sending.opening.ask('prepared'))?.watched;
       if (watched === undefined) return;
       watched.sentAtMs = clock.monotonicMs();
       const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
@@ -152,6 +151,7 @@ export class SendAttempts {
     void last.then(() => this.cancels.get(key) === last && this.cancels.delete(key));
     try {
       if (before === undefined) return await this.write(sending, attemptId);
+      void sending.opening.ask('prepared');
       const waited = new AbortController();
       const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, under.term.over, under.giveUp);
       const inTime = await Promise.race([before.then(() => true), over.then(() => false)]);

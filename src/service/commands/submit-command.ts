@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { attemptPrefix, type Command } from '../../domain/command.ts';
-import { canonicalRequest } from '../../domain/command-checks.ts';
+import { canonicalRequest, canonicalTerms } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -21,6 +21,7 @@ import {
   storeUnavailable,
   untradedObjection,
 } from './check-submission.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
@@ -35,6 +36,7 @@ import {
   readQuotes,
 } from './judge-submission.ts';
 import type { UnseenOrders } from './look-at-order.ts';
+import { type OpenedAs, Opening } from './opening.ts';
 import type { Quotes } from './order-entry.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
@@ -58,8 +60,11 @@ interface SubmitDeps {
   readonly log: Logger;
   /** A command was opened, and its event is in the outbox. */
   readonly onStep: () => void;
-  /** A command of the shard may be in the journal with no process to send it. */
-  readonly sweepSoon: (shard: number) => void;
+  /**
+   * A command of the shard may be in the journal with no process to send it. `neverWritten`: this
+   * process opened it, and has written none of its attempts.
+   */
+  readonly sweepSoon: (shard: number, neverWritten?: string) => void;
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string, term: Term) => void;
 }
@@ -81,9 +86,10 @@ const confirmDelaysMs = [0, 100, 400] as const;
  * Takes a command from the caller's request to its answer (docs/settling.md, "Outcome of a write").
  *
  * Invariant: declined means this call has sent nothing and will send nothing; a known key is
- * answered even if a new command would be declined. In one account, checking and opening places and
- * replaces never interleave, nor do its cancels. An opened command is answered with a committed
- * state.
+ * answered even if a new command would be declined. Of equal places, of one order's replaces and of
+ * its cancels, the next one is checked once the one before is opened. The connection to the
+ * platform is made in between, so other commands of the account do not wait for it; they are
+ * written to the journal one after the other. An opened command is answered with a committed state.
  */
 export class SubmitCommand {
   private readonly turns: AccountTurns;
@@ -93,6 +99,8 @@ export class SubmitCommand {
    * than REST has connections, and a cancel-all sends many at once.
    */
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
+  /** One account must not take all sessions of the journal. Cancels wait for cancels alone. */
+  private readonly openings = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand, with their shards. */
   private readonly inFlight = new Map<Promise<void>, number>();
   private readonly deps: SubmitDeps;
@@ -160,12 +168,14 @@ export class SubmitCommand {
     const { request } = submission;
     const { term, book } = under;
     const calledAtMs = this.deps.clock.monotonicMs();
-    const turn = (request.kind === 'cancel' ? this.turnsOfCancels : this.turns).take(request.accountId);
+    const turns = request.kind === 'cancel' ? this.turnsOfCancels : this.turns;
+    const turn = turns.take(request.accountId, heldAgainst(request));
     if (turn === undefined) return this.recall(submission, tooManyWait);
     using _turn = await turn;
     const early = under.stopped();
     if (early !== undefined) return await this.recall(submission, early);
     if (term.over.aborted) return await this.recall(submission, anotherLeads);
+    if (isFollowed(submission, book)) return await this.recall(submission, storeUnavailable);
     try {
       const checked = await checkSubmission({ ...this.deps, book }, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
@@ -222,16 +232,51 @@ export class SubmitCommand {
 
   private async journalIt(
     submission: Submission,
-    { orderId, baseline, order }: Passed,
+    passed: Passed,
     under: SendingTerm,
     { calledAtMs, pacing }: { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
   ): Promise<Opened> {
-    const { clock, random, sender } = this.deps;
+    const { clock, sender } = this.deps;
     const { term, book } = under;
-    const { tokenNumber, idempotencyKey, request } = submission;
+    const { request } = submission;
+    const { attemptId, ...command } = this.newCommand(submission, passed);
+    const { commandId } = command;
+    book.opening.add(commandId);
+    const opening = new Opening();
+    let tell: () => void = () => {};
+    const answered = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const deadlineMs = calledAtMs + this.options.deadlineMs;
+    const sending = sender
+      .run({ request, attemptId, opening, under, deadlineMs, pacing, onAnswered: tell })
+      .finally(() => this.inFlight.delete(sending));
+    this.inFlight.set(sending, term.fence.shard);
+    const late = clock.after(this.options.connectWithinMs, () => void opening.ask('prepared'));
+    const as = await opening.wanted;
+    late.cancel();
+    using _turn = await this.openings.take(request.accountId, request.kind === 'cancel' ? 'cancel' : '');
+    const { result, askedAtMs } = await this.write({ ...command, attemptId }, as, term);
+    book.opening.delete(commandId);
+    if (result.kind !== 'opened') {
+      opening.settle(undefined);
+      return this.notOpened(result, submission);
+    }
+    const watched = book.watch(result.command, calledAtMs);
+    book.retain(watched);
+    const isSending = result.command.attempts[0]?.state === 'sending';
+    opening.settle({ watched, sending: isSending ? { attemptId, askedAtMs } : undefined });
+    return this.isOpened(watched, answered, term);
+  }
+
+  private newCommand(
+    submission: Submission,
+    { orderId, baseline, order }: Passed,
+  ): NewCommand & { readonly attemptId: string } {
+    const { clock, random } = this.deps;
+    const { tokenNumber, idempotencyKey } = submission;
     const atMs = clock.nowMs();
-    const attemptId = `${attemptPrefix}${timeOrderedUuid(random, atMs)}`;
-    const command: NewCommand = {
+    return {
       ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order }),
       commandId: timeOrderedUuid(random, atMs),
       ...(tokenNumber !== undefined && { tokenNumber }),
@@ -240,30 +285,8 @@ export class SubmitCommand {
       ...(orderId !== undefined && { orderId }),
       ...(baseline !== undefined && { baseline }),
       deadlineAtMs: atMs + this.options.deadlineMs,
-      attemptId,
+      attemptId: `${attemptPrefix}${timeOrderedUuid(random, atMs)}`,
     };
-    const { commandId } = command;
-    book.opening.add(commandId);
-    // The socket is connected while the journal writes; the write to it waits for `opened`.
-    const opening = this.write(command, term);
-    const opened = opening.then((result) => {
-      if (result.kind !== 'opened') return undefined;
-      const entry = book.watch(result.command, calledAtMs);
-      book.retain(entry);
-      return entry;
-    });
-    let tell: () => void = () => {};
-    const answered = new Promise<void>((resolve) => {
-      tell = resolve;
-    });
-    const deadlineMs = calledAtMs + this.options.deadlineMs;
-    const sending = sender
-      .run({ request, attemptId, opened, under, deadlineMs, pacing, onAnswered: tell })
-      .finally(() => this.inFlight.delete(sending));
-    this.inFlight.set(sending, term.fence.shard);
-    const [result, watched] = await Promise.all([opening, opened]);
-    book.opening.delete(commandId);
-    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered, term);
   }
 
   private isOpened(watched: Watched, answered: Promise<void>, term: Term): Opened {
@@ -307,19 +330,21 @@ export class SubmitCommand {
    * A quote is read only once a limit has asked for one: most commands have no such limit, and only
    * the journal knows its limits. Never rejects.
    */
-  private async write(command: NewCommand, term: Term, isMeasured = false): Promise<OpenResult | Declined> {
-    const { journal, quotes } = this.deps;
+  private async write(command: NewCommand, as: OpenedAs, term: Term, isMeasured = false): Promise<Written> {
+    const { journal, quotes, clock } = this.deps;
+    if (term.over.aborted) return { result: anotherLeads };
+    const askedAtMs = clock.monotonicMs();
     let result: OpenResult;
     try {
-      result = await journal.open(command, term.fence);
+      result = await journal.open({ ...command, ...(as === 'sending' && { sendingAtMs: clock.nowMs() }) }, term.fence);
     } catch (err) {
-      return this.lookForLost(command, term, err);
+      return { result: await this.lookForLost(command, term, err) };
     }
-    if (isMeasured || result.kind !== 'limited' || result.breach.needsQuote !== true) return result;
+    if (isMeasured || result.kind !== 'limited' || result.breach.needsQuote !== true) return { result, askedAtMs };
     const { request } = command;
     const found = allQuotes(await readQuotes(quotes, request));
     const measure = found && measureOf(request, undefined, found);
-    return measure === undefined ? result : this.write({ ...command, measure }, term, true);
+    return measure === undefined ? { result } : this.write({ ...command, measure }, as, term, true);
   }
 
   /**
@@ -335,12 +360,30 @@ export class SubmitCommand {
       if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
     }
     // It may still commit: then it is found, open and with no process to send it, and given up.
-    sweepSoon(term.fence.shard);
+    sweepSoon(term.fence.shard, commandId);
     return storeUnavailable;
   }
 }
 
 const tooManyWait = declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000);
+
+/** Its key has a command that is not over: no connection is made for it. */
+function isFollowed({ principal, idempotencyKey, request }: Submission, book: CommandBook): boolean {
+  for (const { command } of book.ofAccount(request.accountId))
+    if (command.principal === principal && command.idempotencyKey === idempotencyKey) return true;
+  return false;
+}
+
+/** `askedAtMs`: monotonic, when the journal was asked for this very answer. */
+interface Written {
+  readonly result: OpenResult | Declined;
+  readonly askedAtMs?: number;
+}
+
+/** The commands of its account that its checks hold it against say the same of themselves. */
+function heldAgainst(request: Submission['request']): string {
+  return request.kind === 'place' ? canonicalTerms(request) : `${request.stream}:${request.orderId}`;
+}
 
 type Passed = Extract<CheckResult, { kind: 'passed' }>;
 

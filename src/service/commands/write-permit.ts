@@ -4,8 +4,8 @@ import type { Lease } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import { type Halts, haltedBecause } from './halts.ts';
+import type { Opening } from './opening.ts';
 import type { SendingTerm } from './sending-term.ts';
-import type { Watched } from './watched.ts';
 
 interface WritePermitDeps {
   readonly journal: Pick<CommandJournal, 'markSending'>;
@@ -17,23 +17,27 @@ interface WritePermitDeps {
 interface PermitScope {
   readonly attemptId: string;
   readonly request: CommandRequest;
-  readonly opened: Promise<Watched | undefined>;
+  readonly opening: Opening;
   readonly under: SendingTerm;
   /** Monotonic. */
   readonly deadlineMs: number;
 }
 
 /**
- * The one permission to write one attempt: PREPARED → SENDING is committed under the term's fence,
- * and the write must follow at once.
+ * The one permission to write one attempt: SENDING is committed for it under the term's fence, and
+ * the write must follow at once. The first attempt asks when its connection is there, and its
+ * command is then opened as SENDING, in one commit. PREPARED → SENDING (`markSending`) is for the
+ * others: an attempt after the first, a command that was opened before its connection was there, or
+ * one that a stop kept from SENDING, which `markSending` names.
  *
  * States: not asked → granted → still granted when the write asks, or refused with its reason.
- * Asked a second time, it is refused. Invariant: `granted` is true only after `markSending` has
- * answered true, less than `writeWithinMs` after it was asked, with a lease still able to act. A
- * commit without a known outcome grants nothing. `markSending` refuses what an earlier committed
- * halt (or another stop) forbids, and the write follows within `writeWithinMs`: so long after a
- * halt's commit, no process writes anything but cancels. A process with the halt in memory writes
- * nothing from then on: `askAgain` looks there synchronously with the write.
+ * Asked a second time, it is refused. Invariant: `granted` is true only after the journal itself
+ * has answered that the attempt is SENDING, less than `writeWithinMs` after it was asked, with a
+ * lease still able to act. A commit without a known outcome grants nothing, also where the command
+ * is found by a look-up. No attempt becomes SENDING that an earlier committed halt (or another
+ * stop) forbids, and the write follows within `writeWithinMs`: so long after a halt's commit, no
+ * process writes anything but cancels. A process with the halt in memory writes nothing from then
+ * on: `askAgain` looks there synchronously with the write.
  */
 export class WritePermit {
   granted = false;
@@ -42,7 +46,7 @@ export class WritePermit {
   mayAskAgain = false;
   private asked = false;
   private askedAgain = false;
-  /** Monotonic: when `markSending` was asked. */
+  /** Monotonic: when the commit that permits it was asked for. */
   private askedAtMs = Number.NEGATIVE_INFINITY;
   private readonly deps: WritePermitDeps;
   private readonly options: Pick<CommandOptions, 'writeWithinMs'>;
@@ -58,31 +62,43 @@ export class WritePermit {
   async ask(): Promise<boolean> {
     if (this.asked) return this.refuse('ASKED_TWICE', 'an attempt is written once');
     this.asked = true;
-    const watched = await this.scope.opened;
-    if (watched === undefined) return this.refuse('NOT_JOURNALED', 'the command could not be journaled');
     const early = this.objection();
     if (early !== undefined) return this.refuse(...early);
-    const { journal, clock } = this.deps;
-    const { attemptId, under } = this.scope;
-    const askedAtMs = clock.monotonicMs();
-    const atMs = clock.nowMs();
-    let claimed: boolean | Reason;
-    try {
-      claimed = await journal.markSending(attemptId, atMs, under.term.fence);
-    } catch {
-      // It may have committed, or may still do so: that permits nothing.
-      return this.refuse('STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent', true);
-    }
-    if (claimed === false) return this.refuse('LANE_LOST', 'another process holds the shard');
-    if (claimed !== true) return this.refuse(claimed.code, claimed.message);
-    under.book.adopt(sendingSince(watched.command, attemptId, atMs));
+    const { attemptId, opening } = this.scope;
+    const opened = await opening.ask('sending');
+    if (opened === undefined) return this.refuse('NOT_JOURNALED', 'the command could not be journaled');
+    const { watched, sending } = opened;
+    if (sending?.attemptId !== attemptId) {
+      if (!(await this.mark(watched.command))) return false;
+    } else if (sending.askedAtMs === undefined) return this.refuse(...noAnswer, true);
     // Measured from before the commit: a process that was frozen meanwhile must see it.
-    this.askedAtMs = askedAtMs;
+    else this.askedAtMs = sending.askedAtMs;
     if (this.isTooLate)
       return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
     const late = this.objection();
     if (late !== undefined) return this.refuse(...late);
     this.granted = true;
+    return true;
+  }
+
+  /** PREPARED → SENDING. */
+  private async mark(command: Command): Promise<boolean> {
+    const early = this.objection();
+    if (early !== undefined) return this.refuse(...early);
+    const { journal, clock } = this.deps;
+    const { attemptId, under } = this.scope;
+    this.askedAtMs = clock.monotonicMs();
+    const atMs = clock.nowMs();
+    let marked: boolean | Reason;
+    try {
+      marked = await journal.markSending(attemptId, atMs, under.term.fence);
+    } catch {
+      // It may have committed, or may still do so: that permits nothing.
+      return this.refuse(...noAnswer, true);
+    }
+    if (marked === false) return this.refuse('LANE_LOST', 'another process holds the shard');
+    if (marked !== true) return this.refuse(marked.code, marked.message);
+    under.book.adopt(sendingSince(command, attemptId, atMs));
     return true;
   }
 
@@ -120,6 +136,8 @@ export class WritePermit {
     return false;
   }
 }
+
+const noAnswer = ['STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent'] as const;
 
 /**
  * The command with its attempt sending, as `markSending` left it in the journal. This is not a

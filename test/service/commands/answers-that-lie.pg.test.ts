@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import { type Plant, runUnderFaults } from '../../support/commands/commands-under-faults.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 
@@ -10,23 +12,38 @@ const lies: Readonly<Record<string, { readonly plant: Plant; readonly caught: Re
   'a place is answered with 202 though its commit failed': {
     plant: (journal) => ({
       ...journal,
-      open: (command, fence) =>
-        journal.open(command, fence).catch(async () => {
-          const pretended = new MemoryJournal();
-          await pretended.takeOver(fence, command.atMs, 0);
-          return pretended.open(command, fence);
-        }),
+      open: (command, fence) => journal.open(command, fence).catch(() => pretended(prepared(command), fence)),
     }),
     caught: /was journaled|names one command/,
+  },
+  'a write leaves though the commit of its opening failed': {
+    plant: (journal) => ({
+      ...journal,
+      open: (command, fence) => journal.open(command, fence).catch(() => pretended(command, fence)),
+    }),
+    caught: /was written, and is not in the journal|was journaled|names one command/,
   },
   'a write leaves though the commit of its mark failed': {
     plant: (journal) => ({
       ...journal,
+      open: (command, fence) => journal.open(prepared(command), fence),
       markSending: (attemptId, atMs, fence) => journal.markSending(attemptId, atMs, fence).catch(() => true),
     }),
     caught: /was taken|was sent|was not sent|under way|was written/,
   },
 };
+
+/** The same command, not opened as being sent. */
+function prepared({ sendingAtMs: _none, ...command }: NewCommand): NewCommand {
+  return command;
+}
+
+/** As if the journal had opened it. */
+async function pretended(command: NewCommand, fence: Fence): Promise<OpenResult> {
+  const journal = new MemoryJournal();
+  await journal.takeOver(fence, command.atMs, 0);
+  return journal.open(command, fence);
+}
 
 /** The first of them shows it, as a rule. */
 const mostSeeds = 25;

@@ -89,6 +89,12 @@ describe('observed → outcome', () => {
   });
 });
 
+/** How attempt 1 becomes SENDING: by its command's opening, or by a mark where it connects late. */
+const ways = [
+  { operation: 'open', connectMs: 1 },
+  { operation: 'markSending', connectMs: 300 },
+] as const;
+
 describe('the one write', () => {
   it('happens after the attempt is committed as SENDING, under the epoch of the term', async () => {
     const rig = await CommandRig.leading();
@@ -101,11 +107,12 @@ describe('the one write', () => {
     expect(atWrite).toMatchObject({ state: 'sending', epoch: 1n });
   });
 
-  it('is not made when the journal does not say whether it may, even if that had committed', async () => {
-    const rig = await CommandRig.leading({ deadlineMs: 100 });
+  it.each(ways)('is not made when the answer to $operation is lost, even if it has committed', async (way) => {
+    const rig = await CommandRig.leading({ deadlineMs: way.connectMs + 100 });
+    rig.entry.scripts.push({ connect: { ms: way.connectMs }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
       const answer = transact();
-      if (operation === 'markSending') throw new Error('the answer was lost');
+      if (operation === way.operation) throw new Error('the answer was lost');
       return answer;
     };
     const command = await rig.send(placeEquity);
@@ -113,22 +120,24 @@ describe('the one write', () => {
     expect(command).toMatchObject({ state: 'not_sent', reason: { code: 'STORE_UNAVAILABLE' } });
   });
 
-  it('is not made a second or more after it was permitted', async () => {
+  it.each(ways)('is not made a second or more after $operation was asked', async (way) => {
     const rig = await CommandRig.leading({ deadlineMs: 900 });
+    rig.entry.scripts.push({ connect: { ms: way.connectMs }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
       const answer = transact();
-      if (operation === 'markSending') await rig.clock.sleep(1_000);
+      if (operation === way.operation) await rig.clock.sleep(1_000);
       return answer;
     };
     expect(await rig.send(placeEquity)).toMatchObject({ state: 'not_sent', reason: { code: 'TOO_SLOW' } });
     expect(rig.entry.sent).toEqual([]);
   });
 
-  it('is not made when the lease has grown old while it was permitted', async () => {
+  it.each(ways)('is not made when the lease has grown old during $operation', async (way) => {
     const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ connect: { ms: way.connectMs }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
       const answer = transact();
-      if (operation === 'markSending') rig.lease.lose();
+      if (operation === way.operation) rig.lease.lose();
       return answer;
     };
     expect(await rig.send(placeEquity)).toMatchObject({ state: 'not_sent', reason: { code: 'LANE_LOST' } });
@@ -138,6 +147,7 @@ describe('the one write', () => {
   it('is not made by a holder whose lane was taken over between preparing and sending', async () => {
     const rig = await CommandRig.leading();
     const next = new CommandRig({}, rig);
+    rig.entry.scripts.push({ connect: { ms: 300 }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
       if (operation === 'markSending') await next.commands.begin({ shard: 0, epoch: 2n });
       return transact();
@@ -155,15 +165,27 @@ describe('the one write', () => {
     expect(rig.entry.sent).toEqual([]);
   });
 
-  it('waits for a connection that is made while the journal writes', async () => {
+  it('is not made by a holder whose lane was taken over before the command was opened', async () => {
     const rig = await CommandRig.leading();
+    const next = new CommandRig({}, rig);
+    rig.journal.hook = async (operation, transact) => {
+      if (operation === 'open') await next.commands.begin({ shard: 0, epoch: 2n });
+      return transact();
+    };
+    expect(await rig.declined(placeEquity)).toBe('NOT_LEADER');
+    expect(rig.entry.sent).toEqual([]);
+    expect(rig.journal.commands.size).toBe(0);
+  });
+
+  it('waits for a late connection no longer than the journal and its mark need', async () => {
+    const rig = await CommandRig.leading({ connectWithinMs: 20 });
     rig.journal.hook = async (operation, transact) => {
       if (operation === 'open') await rig.clock.sleep(50);
       return transact();
     };
-    rig.entry.scripts.push({ connect: { ms: 50 }, result: accepted });
+    rig.entry.scripts.push({ connect: { ms: 70 }, result: accepted });
     await rig.send(placeEquity);
-    expect(rig.entry.sent[0]?.atMs).toBe(50);
+    expect(rig.entry.sent[0]?.atMs).toBe(70);
   });
 });
 
@@ -392,8 +414,9 @@ describe('an opening whose answer was lost', () => {
       if (operation === 'open' && lost++ === 0) throw new Error('the answer was lost');
       return answer;
     };
-    expect((await rig.send(placeEquity)).state).toBe('accepted');
-    expect(rig.entry.sent).toHaveLength(1);
+    const { state, attempts } = await rig.send(placeEquity);
+    expect([state, attempts.map((attempt) => attempt.state)]).toEqual(['accepted', ['not_sent', 'accepted']]);
+    expect(rig.entry.sent.map(({ attemptId }) => attemptId)).toEqual([attempts[1]?.attemptId]);
     expect(rig.journal.commands.size).toBe(1);
   });
 });

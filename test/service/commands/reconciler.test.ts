@@ -505,7 +505,7 @@ describe('a takeover', () => {
     rig.entry.scripts.push({ result: accepted, answerMs: 60_000 }, { connect: { ms: 60_000 }, result: accepted });
     void rig.commands.submit(rig.submission(placeEquity));
     void rig.commands.submit(rig.submission(placePrediction));
-    await rig.clock.advance(100);
+    await rig.clock.advance(300);
     const next = await CommandRig.leading({}, rig);
     expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(['unknown', 'not_sent']);
     await rig.clock.advance(10 * minute);

@@ -1,10 +1,17 @@
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Declined } from '../../../src/service/commands/check-submission.ts';
 import { HaltAgreement } from '../../../src/service/commands/halt-agreement.ts';
 import { Halts } from '../../../src/service/commands/halts.ts';
+import type { OpenedAs } from '../../../src/service/commands/opening.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../../src/service/commands/send-attempts.ts';
+import { SubmitCommand } from '../../../src/service/commands/submit-command.ts';
 import { WritePermit } from '../../../src/service/commands/write-permit.ts';
+import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Term } from '../../../src/store/commands/term.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import { opened } from '../../support/commands/journaled-command.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { instead, replaced } from './replaced.ts';
@@ -42,6 +49,24 @@ function sendingWithoutHalts() {
   );
 }
 
+/** An opening's lost answer is taken for one that says: it is being sent. */
+function openingWithoutAnswer() {
+  const { write } = SubmitCommand.prototype as unknown as Opens;
+  return replaced(
+    SubmitCommand,
+    'write' as keyof SubmitCommand,
+    async function (this: SubmitCommand, command: NewCommand, as: OpenedAs, term: Term) {
+      const written = await write.call(this, command, as, term);
+      if (written.result.kind !== 'declined' || written.result.code !== 'STORE_UNAVAILABLE') return written;
+      const { clock } = (this as unknown as { readonly deps: { readonly clock: Clock } }).deps;
+      const pretended = opened(command, term.fence, clock.nowMs());
+      return { result: { kind: 'opened', command: pretended }, askedAtMs: clock.monotonicMs() };
+    },
+  );
+}
+
+const openingWithoutHalts = replaced(MemoryJournal, 'mayBeginSending' as keyof MemoryJournal, () => true);
+
 const markingWithoutHalts = replaced(MemoryJournal, 'sendingObjection' as keyof MemoryJournal, () => undefined);
 
 /** The second look of a permit as it was: nothing but the objections is asked again. */
@@ -60,6 +85,11 @@ function together(...plants: readonly (() => () => void)[]): () => () => void {
       for (const back of ways) back();
     };
   };
+}
+
+/** The private part of `SubmitCommand`. */
+interface Opens {
+  write(command: NewCommand, as: OpenedAs, term: Term): Promise<{ readonly result: OpenResult | Declined }>;
 }
 
 interface Held {
@@ -136,6 +166,21 @@ export const sends: readonly PlantedBug[] = [
     name: 'what is journaled already is sent although its account was halted',
     shows: /behind the acknowledged halt/,
     plant: together(sendingWithoutHalts(), markingWithoutHalts),
+  },
+  {
+    name: 'a command is written although the answer to its opening was lost',
+    shows: /writes .* which is not journaled|becomes not_sent: it was sent/,
+    plant: openingWithoutAnswer(),
+  },
+  {
+    name: 'a halt is answered before all processes hold it, and an opening as sending does not look at it',
+    seeds: 'leaking',
+    shows: /behind the acknowledged halt/,
+    plant: together(
+      openingWithoutHalts,
+      askingWithoutTime(),
+      replaced(HaltAgreement, 'awaitHeld', async () => []),
+    ),
   },
   {
     name: 'a halt is answered before all processes hold it, and the mark of a write does not look at the halts',

@@ -71,13 +71,17 @@ describe('after a halt was acknowledged', () => {
     expect(await rig.during(canceling)).toMatchObject({ command: { state: 'accepted' } });
   });
 
-  it('no write leaves whose permit was already given, nor one whose claim commits behind it', async () => {
+  it.each([
+    { way: 'open', connectMs: 1 },
+    { way: 'markSending', connectMs: 300 },
+  ] as const)('no write leaves whose permit was given or whose claim commits behind it ($way)', async (of) => {
     const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ connect: { ms: of.connectMs }, result: unknown });
     const committing = Promise.withResolvers<void>();
     const committed = Promise.withResolvers<void>();
     rig.journal.hook = async (operation, transact) => {
       const result = transact();
-      if (operation === 'markSending') {
+      if (operation === of.way) {
         committing.resolve();
         await committed.promise;
       }
@@ -85,7 +89,7 @@ describe('after a halt was acknowledged', () => {
     };
     const placing = rig.commands.submit(rig.submission(placePrediction));
     await rig.clock.advanceUntil(() => rig.journal.commands.size > 0, 1_000);
-    await rig.clock.advance(5);
+    await rig.clock.advance(of.connectMs + 5);
     await committing.promise;
     await rig.during(rig.commands.operator.halt(account, kill));
     committed.resolve();

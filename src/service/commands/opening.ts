@@ -1,0 +1,53 @@
+import type { Watched } from './watched.ts';
+
+/** The state in which attempt 1 enters the journal. */
+export type OpenedAs = 'sending' | 'prepared';
+
+/** Attempt 1 of a command that was opened as SENDING. */
+interface OpenedSending {
+  readonly attemptId: string;
+  /**
+   * Monotonic: when the journal was asked to open it. Undefined: its answer was lost, and the
+   * command was found by a look-up. That permits no write.
+   */
+  readonly askedAtMs: number | undefined;
+}
+
+/**
+ * A command that is in the journal, and watched. `sending` undefined: it was opened as PREPARED.
+ */
+export interface OpenedCommand {
+  readonly watched: Watched;
+  readonly sending: OpenedSending | undefined;
+}
+
+/**
+ * Where a command's submission, which writes the command to the journal, meets its first attempt,
+ * which knows when the connection is there.
+ *
+ * States: connecting → asked for, as `sending` or as `prepared` → over, with or without a command.
+ * Invariant: the first that asks decides how it is opened. The journal is written once, after that.
+ */
+export class Opening {
+  private readonly want = Promise.withResolvers<OpenedAs>();
+  private readonly outcome = Promise.withResolvers<OpenedCommand | undefined>();
+
+  /** Resolves once it is asked for. */
+  get wanted(): Promise<OpenedAs> {
+    return this.want.promise;
+  }
+
+  /**
+   * Asks for the opening, and waits for its outcome; undefined: the command was not journaled, and
+   * nothing may be written. It may be open in another state than `as`. Never rejects.
+   */
+  ask(as: OpenedAs): Promise<OpenedCommand | undefined> {
+    this.want.resolve(as);
+    return this.outcome.promise;
+  }
+
+  /** The journal has answered, or is not asked any more. */
+  settle(opened: OpenedCommand | undefined): void {
+    this.outcome.resolve(opened);
+  }
+}
