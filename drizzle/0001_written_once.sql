@@ -809,6 +809,13 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.try_sending() RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN pg_try_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.may_supersede(p json, v_prior public.commands) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -887,8 +894,9 @@ BEGIN
   END LOOP;
 
   IF v_attempt IS NOT NULL THEN
-    -- Behind all locks that may be waited for, as in `mark_sending`.
-    IF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
+    IF v_sending IS NOT NULL AND v.kind <> 'cancel' AND NOT public.try_sending() THEN
+      v_sending := NULL;
+    ELSIF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
       v_sending := NULL;
     END IF;
     INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
@@ -1056,6 +1064,9 @@ BEGIN
     code := NULL;
     message := NULL;
     BEGIN
+      IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
+        RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
+      END IF;
       result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
     EXCEPTION WHEN OTHERS THEN
       code := SQLSTATE;
@@ -1214,7 +1225,7 @@ GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, 
   public.move_order_states, public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
-  public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
+  public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.try_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss, public.add_audit_lines, public.write_one, public.write_group,
   public.take_over_commands TO tidemark_app;
 

@@ -1688,8 +1688,9 @@ BEGIN
   END LOOP;
 
   IF v_attempt IS NOT NULL THEN
-    -- Behind all locks that may be waited for, as in `mark_sending`.
-    IF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
+    IF v_sending IS NOT NULL AND v.kind <> 'cancel' AND NOT public.try_sending() THEN
+      v_sending := NULL;
+    ELSIF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
       v_sending := NULL;
     END IF;
     INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
@@ -2148,6 +2149,17 @@ CREATE OR REPLACE FUNCTION public.time_to_ms(p_at timestamp with time zone)
 AS $function$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $function$
 grant execute to tidemark_app, tidemark_reader
 
+CREATE OR REPLACE FUNCTION public.try_sending()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN pg_try_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+END
+$function$
+grant execute to tidemark_app
+
 CREATE OR REPLACE FUNCTION public.underlying_symbol(p_symbol text)
  RETURNS text
  LANGUAGE sql
@@ -2373,6 +2385,9 @@ BEGIN
     code := NULL;
     message := NULL;
     BEGIN
+      IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
+        RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
+      END IF;
       result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
     EXCEPTION WHEN OTHERS THEN
       code := SQLSTATE;

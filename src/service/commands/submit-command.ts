@@ -99,7 +99,10 @@ export class SubmitCommand {
    * than REST has connections, and a cancel-all sends many at once.
    */
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
-  /** One account must not take all sessions of the journal. Cancels wait for cancels alone. */
+  /**
+   * The burst of one account must not fill the groups of writes that all share. Cancels wait for
+   * cancels alone.
+   */
   private readonly openings = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand, with their shards. */
   private readonly inFlight = new Map<Promise<void>, number>();

@@ -139,6 +139,19 @@ CREATE TABLE public.command_fence (
 -- ----- The journal of commands -----
 -- These functions run as their caller, who may write the tables. Triggers and constraints refuse all that no caller may do, so they refuse it to the owner and to people
 -- as well.
+--
+-- The order of locks. Each write takes them so, and has them to the end of its transaction:
+--   1. the fence of its shard, shared; a takeover has it alone
+--   2. the row of the command that it supersedes, and a reference that may be used once
+--   3. its account, where a limit counts what is at work
+--   4. its key, and the row of its command
+--   5. `sending`: shared by what is sent, alone by what forbids to send (`close_sending`: a halt, new limits, the end of a token)
+-- What forbids takes `sending` last as well, behind a fence, the row of its limits or of its token, so that a row which is held for long holds up no halt.
+-- A group (`write_group`) has locks of its earlier writes where a later one begins. So nothing waits for `sending` while others may wait for it: those who have `sending`
+-- may want its account, and a halt between the two would close a circle. An opening tries it (`try_sending`), and so does a group before a mark. Only a mark that is
+-- alone in its transaction waits, with its fence and its row.
+-- Two groups of one process lock no account, command or attempt both (store/commands/group-commit.ts). What else may meet (two processes at one key; a takeover, or a step of
+-- the same command, beside a mark that waits for a halt) is ended by a group's lock timeout of 100 ms, and the write asked for again alone.
 
 -- These two are of a volatility that lets the planner put their text in their place. Everything longer is plpgsql, which keeps its plans: a function in SQL is
 -- planned again by each statement that calls it.

@@ -249,11 +249,20 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   SELECT (w::jsonb - 'broken')::json FROM public.weigh_limits(p, false) AS w LIMIT 1
 $$;
 
--- A transaction that forbids something (a halt, new limits, the end of a token) calls this. It waits for the openings as sending and the marks that are under way, and the later ones wait for
--- the commit and then see it. So nothing is marked as being sent after what forbids it was committed.
+-- A transaction that forbids something (a halt, new limits, the end of a token) calls this. It waits for the openings as sending and the marks that are under way. Later openings begin PREPARED,
+-- and the later marks wait for the commit and then see it. So nothing is marked as being sent after what forbids it was committed.
 CREATE FUNCTION public.close_sending() RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_advisory_xact_lock(hashtext('tidemark sending'), 0)
+$$;
+
+-- The shared side of it, to the end of the transaction. False: something that forbids is being written, or waits until it can be. A transaction that has a lock for which
+-- others may wait asks in this way (see "The order of locks").
+CREATE FUNCTION public.try_sending() RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN pg_try_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+END
 $$;
 
 -- Sets the bounds of one scope, with its line of the audit trail, unless they have changed since the change was decided. `p` is a LimitsChange

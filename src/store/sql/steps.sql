@@ -67,7 +67,7 @@ $$;
 
 -- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/commands/command-journal.ts) with place terms' symbol and side.
 -- If many come with one key at once, one inserts, and the others wait at the unique index and find it. With `sendingAtMs` attempt 1 begins SENDING, unless
--- something forbids it to be sent: then it begins PREPARED, and `mark_sending` says why.
+-- something forbids it to be sent, or is about to: then it begins PREPARED, and `mark_sending` says whether it may be sent.
 CREATE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -136,8 +136,9 @@ BEGIN
   END LOOP;
 
   IF v_attempt IS NOT NULL THEN
-    -- Behind all locks that may be waited for, as in `mark_sending`.
-    IF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
+    IF v_sending IS NOT NULL AND v.kind <> 'cancel' AND NOT public.try_sending() THEN
+      v_sending := NULL;
+    ELSIF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
       v_sending := NULL;
     END IF;
     INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
@@ -151,8 +152,7 @@ END
 $$;
 
 -- Why this command may not be sent any more, as it is now: a Reason. Null: it may. Takes the shared lock of `close_sending` first, to the end of the transaction, so
--- that each of these statements, with a snapshot of its own, sees whatever was committed before. Its callers wait for no other lock from then on: a row that is held for
--- long holds up no halt. Nothing forbids a cancel.
+-- that each of these statements, with a snapshot of its own, sees whatever was committed before. Nothing forbids a cancel.
 CREATE FUNCTION public.sending_objection(c public.commands) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -377,7 +377,8 @@ $$;
 -- Writes of the journal, one after the other: each sees what those before it wrote, and all are durable by one commit. A row for each, in order: what it answered, or
 -- the SQLSTATE and the text of what it raised. That undoes this write and no other.
 -- Writes without a row were not begun: after 100 ms the rest is left for the next group. A lock that another session holds is waited for as long, so that one write
--- which waits, or is slow, holds up the others for a bounded time (docs/decisions/073-writes-of-commands-share-a-commit.md).
+-- which waits, or is slow, holds up the others for a bounded time (docs/decisions/073-writes-of-commands-share-a-commit.md). A mark for which a stop would have to be
+-- waited for is refused as by that timeout, at once: its caller asks for it alone.
 CREATE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text) RETURNS SETOF record
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -393,6 +394,9 @@ BEGIN
     code := NULL;
     message := NULL;
     BEGIN
+      IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
+        RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
+      END IF;
       result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
     EXCEPTION WHEN OTHERS THEN
       code := SQLSTATE;

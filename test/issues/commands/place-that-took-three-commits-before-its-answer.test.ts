@@ -84,6 +84,17 @@ describe('a command is journaled as prepared first', () => {
     expect(commits).toEqual(['open', 'markSending', 'step']);
   });
 
+  it('where something that forbids is being written, and is sent if that is not about it', async () => {
+    const rig = await CommandRig.leading();
+    const commits = commitsOf(rig);
+    // As Postgres opens it beside a halt of another account that is not committed.
+    Object.assign(rig.journal, { mayBeginSending: () => false });
+    const command = await rig.send(placeEquity);
+    expect(command.state).toBe('accepted');
+    expect(rig.codes(command.commandId)).toEqual(['prepared', 'sending', 'accepted']);
+    expect(commits).toEqual(['open', 'markSending', 'step']);
+  });
+
   it('where no connection is made at all', async () => {
     const rig = await CommandRig.leading();
     const result = { kind: 'not_sent', reason: { code: 'NO_CREDENTIAL', message: 'none' }, mayRepeat: false } as const;

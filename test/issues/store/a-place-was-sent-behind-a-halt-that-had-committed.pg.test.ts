@@ -104,15 +104,31 @@ describe('a place that is opened as being sent', () => {
   const asked = (over = {}) => newPlace({ measure, sendingAtMs: atMs, ...over });
   const firstOf = (result: OpenResult) => (result.kind === 'opened' ? result.command.attempts[0]?.state : result.kind);
 
-  it('waits for a halt that is being written, and is opened as prepared behind it', async () => {
+  it('is opened as prepared beside a halt that is being written, and is not marked behind it', async () => {
     await using rig = await journalRig();
     const other = await rig.rival();
     await other.query('begin');
     await other.query("select raise_halt(null, null, 'h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
-    const opening = rig.journal.open(asked(), fence);
+    const place = asked();
+    expect(firstOf(await rig.journal.open(place, fence))).toBe('prepared');
+    const marking = rig.journal.markSending(place.attemptId ?? '', atMs, fence);
     await waiting(rig);
     await other.query('commit');
-    expect(firstOf(await opening)).toBe('prepared');
+    expect(await marking).toMatchObject({ code: 'PLACING_HALTED' });
+  });
+
+  it('is marked behind a halt of another account that was being written', async () => {
+    await using rig = await journalRig();
+    const other = await rig.rival();
+    await other.query('begin');
+    await other.query("select raise_halt(null, null, 'h-1', 'acct-9', 'operator', 'kill switch', 'ann', $1)", [atMs]);
+    const place = asked();
+    expect(firstOf(await rig.journal.open(place, fence))).toBe('prepared');
+    expect(firstOf(await rig.journal.open(newCancel('p-1', { sendingAtMs: atMs }), fence)), 'a cancel').toBe('sending');
+    const marking = rig.journal.markSending(place.attemptId ?? '', atMs, fence);
+    await waiting(rig);
+    await other.query('commit');
+    expect(await marking).toBe(true);
   });
 
   it('keeps a halt, new limits and the end of its token waiting until it is committed', async () => {
