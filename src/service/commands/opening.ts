@@ -16,7 +16,7 @@ interface OpenedSending {
 /**
  * A command that is in the journal, and watched. `sending` undefined: it was opened as PREPARED.
  */
-export interface OpenedCommand {
+interface OpenedCommand {
   readonly watched: Watched;
   readonly sending: OpenedSending | undefined;
 }
@@ -31,6 +31,8 @@ export interface OpenedCommand {
 export class Opening {
   private readonly want = Promise.withResolvers<OpenedAs>();
   private readonly outcome = Promise.withResolvers<OpenedCommand | undefined>();
+  /** For when the journal has answered, or is not asked any more. */
+  readonly settle: (opened: OpenedCommand | undefined) => void = this.outcome.resolve;
 
   /** Resolves once it is asked for. */
   get wanted(): Promise<OpenedAs> {
@@ -44,10 +46,5 @@ export class Opening {
   ask(as: OpenedAs): Promise<OpenedCommand | undefined> {
     this.want.resolve(as);
     return this.outcome.promise;
-  }
-
-  /** The journal has answered, or is not asked any more. */
-  settle(opened: OpenedCommand | undefined): void {
-    this.outcome.resolve(opened);
   }
 }

@@ -169,7 +169,7 @@ describe('a place that is opened as being sent', () => {
       const rows = await rig.rows(
         "select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'",
       );
-      if (rows.length === 0) throw new Error('nobody waits for the key');
+      if (rows.length === 0) throw new Error('no session waits for the key');
     });
     expect(await rig.journal.raiseHalt(halt(), undefined)).toMatchObject({ cause: 'operator' });
     await other.query('commit');

@@ -35,7 +35,10 @@ function waiting(rig: JournalRig, sessions: number): Promise<void> {
   });
 }
 
-/** One write of a group that goes on. The state of its attempt, what else it answered, or its SQLSTATE. */
+/**
+ * One write of a group that goes on. The state of its attempt, what else it answered, or its
+ * SQLSTATE.
+ */
 async function write(group: Client, name: string, body: object): Promise<unknown> {
   const { rows } = await group.query('select result, code from write_group($1, $2, $3, $4)', [
     ...[[name], [fence.shard], [`${fence.epoch}`], [JSON.stringify(body)]],
