@@ -43,6 +43,7 @@ import { readOpenCommands } from './open-commands.ts';
 import { notLeader, OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
 import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-holders.ts';
+import { PlacesUnderWay } from './places-under-way.ts';
 import { previewPlace } from './preview-place.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
@@ -146,7 +147,7 @@ export class CommandService implements Commands, Service {
     this.record = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termToClear(scope);
     const holdingOf = (shard: number) => this.takeovers.after(shard, async () => this.heldTerm(shard));
-    const parts = { ...deps, books, halts, breaker, record: this.record };
+    const parts = { ...deps, books, halts, breaker, record: this.record, placesUnderWay: new PlacesUnderWay() };
     this.operator = new OperatorService({ ...parts, agreement, termFor, holdingOf }, options);
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);

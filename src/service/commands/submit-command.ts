@@ -38,6 +38,7 @@ import {
 import type { UnseenOrders } from './look-at-order.ts';
 import { type OpenedAs, Opening } from './opening.ts';
 import type { Quotes } from './order-entry.ts';
+import type { PlacesUnderWay } from './places-under-way.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
@@ -53,6 +54,7 @@ interface SubmitDeps {
   readonly budgets: Budgets;
   readonly breaker: RateBreaker;
   readonly sender: SendAttempts;
+  readonly placesUnderWay: PlacesUnderWay;
   readonly unseen: UnseenOrders;
   readonly clock: Clock;
   readonly random: Random;
@@ -172,6 +174,7 @@ export class SubmitCommand {
     const { term, book } = under;
     const calledAtMs = this.deps.clock.monotonicMs();
     const turns = request.kind === 'cancel' ? this.turnsOfCancels : this.turns;
+    using _place = this.deps.placesUnderWay.begin(request);
     const turn = turns.take(request.accountId, heldAgainst(request));
     if (turn === undefined) return this.recall(submission, tooManyWait);
     using _turn = await turn;
@@ -246,13 +249,10 @@ export class SubmitCommand {
     const { commandId } = command;
     book.opening.add(commandId);
     const opening = new Opening();
-    let tell: () => void = () => {};
-    const answered = new Promise<void>((resolve) => {
-      tell = resolve;
-    });
+    const { promise: answered, resolve: onAnswered } = Promise.withResolvers<void>();
     const deadlineMs = calledAtMs + this.options.deadlineMs;
     const sending = sender
-      .run({ request, attemptId, opening, under, deadlineMs, pacing, onAnswered: tell })
+      .run({ request, attemptId, opening, under, deadlineMs, pacing, onAnswered })
       .finally(() => this.inFlight.delete(sending));
     this.inFlight.set(sending, term.fence.shard);
     const late = clock.after(this.options.connectWithinMs, () => void opening.ask('prepared'));

@@ -94,6 +94,41 @@ describe('two groups, and a halt that waits for one of them', () => {
     expect((await aroundHalt(rig)).answered).toEqual(['sending', true, 'sending']);
   });
 
+  it('a bad write of a group gives back no lock of a good one: a halt waits for what the group sends', async () => {
+    await using rig = await countingRig();
+    const group = await rig.rival();
+    await group.query('begin');
+    const good = sendingOf('acct-1');
+    // It takes the lock and fails behind that: its attempt is there already.
+    const bad = { ...sendingOf('acct-1'), attemptId: good.attemptId ?? '' };
+    // One call each: a slow server would leave the rest of a longer group for the next one.
+    const answers = [await open(group, good), await open(group, bad), await open(group, sendingOf('acct-2'))];
+    expect(answers).toEqual(['sending', '23505', 'sending']);
+    const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+    await waiting(rig, 1);
+    expect(await rig.journal.activeHalts()).toEqual([]);
+    await group.query('commit');
+    expect(await halting).toMatchObject({ cause: 'operator' });
+    const late = sendingOf('acct-1');
+    expect(await open(group, late)).toBe('prepared');
+    expect(await rig.journal.markSending(late.attemptId ?? '', atMs, fence)).toMatchObject({ code: 'PLACING_HALTED' });
+  });
+
+  it('a group that is rolled back whole has sent nothing, and a halt is not held up by it', async () => {
+    await using rig = await countingRig();
+    const group = await rig.rival();
+    await group.query('begin');
+    const lost = sendingOf('acct-1');
+    expect(await open(group, lost)).toBe('sending');
+    const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+    await waiting(rig, 1);
+    await group.query('rollback');
+    expect(await halting).toMatchObject({ cause: 'operator' });
+    // The same write asked for alone, as a group's does: the halt is committed by now.
+    const again = await rig.journal.open(lost, fence);
+    expect(again).toMatchObject({ kind: 'opened', command: { attempts: [{ state: 'prepared' }] } });
+  });
+
   it('answer each write as it is stored, in two processes, while limits of others change', async () => {
     await using rig = await countingRig();
     const other = { shard: 1, epoch: 1n };

@@ -4,24 +4,18 @@ import { Backoff } from '../../../runtime/backoff.ts';
 import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
 import type { AuditTrailEntry } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
-import type { FollowedAccounts } from '../../sources/account-access.ts';
-import type { Window } from '../../sources/window.ts';
 import { anotherLeads, type Declined, declined } from '../check-submission.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAllResult, CancelAllScope, OperatorWord } from '../commands.ts';
 import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
-import { listCancelAll } from './list-cancel-all.ts';
+import { type ListDeps, listCancelAll } from './list-cancel-all.ts';
 
-interface CancelAllsDeps extends CancelAllRunDeps {
-  readonly accounts: FollowedAccounts;
-  readonly listWindow: Window;
+interface CancelAllsDeps extends CancelAllRunDeps, Omit<ListDeps, 'journal'> {
   readonly log: Logger;
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: (shard: number) => SendingTerm | Declined;
-  /** Why the account may not be traded on either stream. */
-  readonly objection: (accountId: string) => Declined | undefined;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 

@@ -13,8 +13,9 @@ import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';
 import type { Declined } from '../check-submission.ts';
 import type { CancelAllScope } from '../commands.ts';
+import type { PlacesUnderWay, PlaceUnderWay } from '../places-under-way.ts';
 
-interface ListDeps {
+export interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'namedOrders' | 'unseenPlaces'>;
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
@@ -22,6 +23,8 @@ interface ListDeps {
   readonly listWindow: Window;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
+  /** Places that were asked for, and that the journal may not show yet. */
+  readonly placesUnderWay: PlacesUnderWay;
 }
 
 interface ListLimits {
@@ -37,9 +40,10 @@ const pageSize = 500;
 /**
  * Lists everything a cancel-all has to cover. The platform's open orders are read first: a stream
  * may have lost an order, or we may believe one ended although it lives there. Then come the places
- * without a known order, and the open orders, ours and the platform's. `scope.only` selects among
- * both. For the whole service, accounts closed to trading are listed separately. Rejects when the
- * journal can't be read.
+ * without a known order, and the open orders, ours and the platform's. A place that was asked for
+ * before, and is being connected or journaled, is waited for: no list shows it. `scope.only`
+ * selects among both. For the whole service, accounts closed to trading are listed separately.
+ * Rejects when the journal can't be read.
  */
 export async function listCancelAll(
   deps: ListDeps,
@@ -55,7 +59,10 @@ export async function listCancelAll(
     if (objected === undefined) accountIds.push(accountId);
     else declined.push({ accountId, code: objected.code, message: objected.message });
   }
-  const { unread, shown } = await readAccounts(deps, accountIds, limits);
+  const untilMs = deps.clock.monotonicMs() + limits.cancelAllReadMs;
+  const underWay = deps.placesUnderWay.of(new Set(accountIds));
+  const { unread, shown } = await readAccounts(deps, accountIds, untilMs, limits.over);
+  unread.push(...(await awaitPlaces(deps, underWay, untilMs)));
   // In this order, a place that lands between the two reads is on both lists.
   // The other way round it would be on neither.
   const unseen = await journal.unseenPlaces(accountIds);
@@ -90,9 +97,9 @@ export async function listCancelAll(
 async function readAccounts(
   deps: ListDeps,
   accountIds: readonly string[],
-  { cancelAllReadMs, over }: ListLimits,
+  untilMs: number,
+  over: AbortSignal,
 ): Promise<{ unread: UnreadAccount[]; shown: Map<string, OpenOrder[]> }> {
-  const untilMs = deps.clock.monotonicMs() + cancelAllReadMs;
   const unread: UnreadAccount[] = [];
   const shown = new Map<string, OpenOrder[]>();
   const streams = ['account', 'prediction'] as const;
@@ -106,6 +113,25 @@ async function readAccounts(
   await Promise.all(all.map((each) => deps.listWindow.run(() => read(each))));
   unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
   return { unread, shown };
+}
+
+/**
+ * Waits for places under way, and tells which accounts have one that is not over by `untilMs`: it
+ * may still be sent, and no list shows it. Never rejects.
+ */
+async function awaitPlaces(
+  { clock }: Pick<ListDeps, 'clock'>,
+  places: readonly PlaceUnderWay[],
+  untilMs: number,
+): Promise<UnreadAccount[]> {
+  const left = new Set(places);
+  const waited = new AbortController();
+  const allOver = Promise.all(places.map((place) => place.over.then(() => left.delete(place))));
+  await Promise.race([allOver, clock.sleep(Math.max(1, untilMs - clock.monotonicMs()), waited.signal)]);
+  waited.abort();
+  const message = 'a place that was asked for before is not in the journal yet: it may still be sent';
+  const unread = [...left].map(({ accountId, stream }) => ({ accountId, stream, code: 'NOT_READ' as const, message }));
+  return [...new Map(unread.map((each) => [`${each.stream}:${each.accountId}`, each])).values()];
 }
 
 /** The platform's open orders, and why the account may have unknown ones, if so. */
