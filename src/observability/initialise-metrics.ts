@@ -19,7 +19,7 @@ const sourceStates = [
   'frozen',
 ] as const;
 /** Equal to `endReasons` in service/rest/. This room may not import it; a test compares the two. */
-export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
+export const endReasons = ['peer', 'strangers', 'principal', 'full', 'requests'] as const;
 /**
  * Equal to `absenceCauses` in service/sources/. This room may not import it; a test compares both.
  */

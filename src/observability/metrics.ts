@@ -71,7 +71,7 @@ function processMetrics(registry: Registry) {
     }),
     connectionsEnded: new Counter({
       name: 'tidemark_http_connections_ended_total',
-      help: 'Sockets that were ended because a share of the places was full: of one address (peer), of all strangers, of one principal, or all (full)',
+      help: 'Sockets that were ended because a share of the places was full: of one address (peer), of all strangers, of one principal, or all (full); or because a stranger sent too many requests on one at once (requests)',
       labelNames: ['port', 'reason'] as const,
       registers,
     }),

@@ -37,10 +37,10 @@ interface Place {
 }
 
 /**
- * Why a socket was ended: its peer, all strangers, or its principal have more than their share, or
- * every place is taken.
+ * Why a socket was ended: its peer, all strangers, or its principal have more than their share,
+ * every place is taken, or a stranger asked for too much on it at once.
  */
-export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
+export const endReasons = ['peer', 'strangers', 'principal', 'full', 'requests'] as const;
 type EndReason = (typeof endReasons)[number];
 
 /**
@@ -163,7 +163,7 @@ export class ConnectionPlaces {
     place.busy += 1;
     response.once('close', () => this.answered(place));
     const asksTooMuch = this.options.signIn && place.principal === undefined && place.busy > mostUnanswered;
-    return !(asksTooMuch && this.end(place, 'peer'));
+    return !(asksTooMuch && this.end(place, 'requests'));
   }
 
   private leave(place: Place): void {
@@ -216,9 +216,10 @@ export class ConnectionPlaces {
   /** False: there was none to end. */
   private end(place: Place | undefined, reason: EndReason): boolean {
     if (place === undefined) return false;
+    // While it is counted: the line in the log names its peer, also where it was the only one.
+    this.note(reason);
     this.leave(place);
     place.socket.destroy();
-    this.note(reason);
     return true;
   }
 
@@ -259,7 +260,9 @@ export class ConnectionPlaces {
     const ofPeer = this.strangersOf.get(peer ?? '') ?? 0;
     this.deps.log.warn(
       { port, reason, ended, strangers, signedIn: this.held.size - strangers, max, peer, ofPeer },
-      'connections were ended, because their share of the places is full; peer is the address with the most that did not sign in',
+      reason === 'requests'
+        ? `connections were ended, because more than ${mostUnanswered} requests on each waited for their answers before it signed in; peer is the address with the most`
+        : 'connections were ended, because their share of the places is full; peer is the address with the most that did not sign in',
     );
     this.ended = 0;
     this.quiet = this.deps.clock.after(logEveryMs, () => {

@@ -54,7 +54,9 @@ it('of a stranger are answered up to eight, and then its socket is ended', async
   await eventually(() => expect(all.filter(({ isClosed }) => !isClosed)).toEqual([]));
   const failures = (await metrics.rest.authFailures.get()).values.reduce((sum, { value }) => sum + value, 0);
   expect(failures).toBeLessThanOrEqual(8 + 40 * 8);
-  const ended = (await metrics.process.connectionsEnded.get()).values.find(({ labels }) => labels.reason === 'peer');
+  const ended = (await metrics.process.connectionsEnded.get()).values.find(
+    ({ labels }) => labels.reason === 'requests',
+  );
   expect(ended?.value).toBe(40);
   expect(few.isClosed).toBe(false);
 }, 60_000);
