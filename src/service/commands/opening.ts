@@ -1,3 +1,4 @@
+import type { CommandRequest } from '../../domain/command.ts';
 import type { Watched } from './watched.ts';
 
 /** The state in which attempt 1 enters the journal. */
@@ -27,12 +28,21 @@ interface OpenedCommand {
  *
  * States: connecting → asked for, as `sending` or as `prepared` → over, with or without a command.
  * Invariant: the first that asks decides how it is opened. The journal is written once, after that.
+ *
+ * A replace is asked for as `prepared` from the beginning. What comes of it shows on its order
+ * alone, and other replaces of the order show there too. Its opening may be journaled late, without
+ * an answer, when another replace has been sent: as `sending` it would be settled by what that one
+ * came to (seed 1028 of the simulator).
  */
 export class Opening {
   private readonly want = Promise.withResolvers<OpenedAs>();
   private readonly outcome = Promise.withResolvers<OpenedCommand | undefined>();
   /** For when the journal has answered, or is not asked any more. */
   readonly settle: (opened: OpenedCommand | undefined) => void = this.outcome.resolve;
+
+  constructor({ kind }: Pick<CommandRequest, 'kind'>) {
+    if (kind === 'replace') this.want.resolve('prepared');
+  }
 
   /** Resolves once it is asked for. */
   get wanted(): Promise<OpenedAs> {

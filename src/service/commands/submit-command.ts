@@ -248,7 +248,7 @@ export class SubmitCommand {
     const { attemptId, ...command } = this.newCommand(submission, passed);
     const { commandId } = command;
     book.opening.add(commandId);
-    const opening = new Opening();
+    const opening = new Opening(request);
     const { promise: answered, resolve: onAnswered } = Promise.withResolvers<void>();
     const deadlineMs = calledAtMs + this.options.deadlineMs;
     const sending = sender

@@ -7,6 +7,7 @@ import {
   CommandRig,
   cancelWorking,
   placeEquity,
+  replaceWorking,
   unknown,
   word,
   workingOrder,
@@ -185,6 +186,20 @@ describe('an opening whose answer was lost', () => {
     await rig.clock.advance(minute);
     expect(next.entry.sent).toEqual([]);
     expect(next.probes.asked.length).toBeGreaterThan(0);
+  });
+
+  // What another replace of the order came to would settle it (seed 1028 of the simulator).
+  it('of a replace leaves no doubt: it was not sent', async () => {
+    const rig = await CommandRig.leading();
+    rig.commit(workingOrder);
+    const commit = losing(rig);
+    expect(await rig.declined(replaceWorking)).toBe('STORE_UNAVAILABLE');
+    commit();
+    rig.commands.endAll();
+    const next = await CommandRig.leading({}, rig);
+    expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(['not_sent']);
+    await rig.clock.advance(minute);
+    expect(next.entry.sent).toEqual([]);
   });
 
   it('keeps no token of the budget', async () => {
