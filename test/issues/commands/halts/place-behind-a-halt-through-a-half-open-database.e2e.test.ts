@@ -88,6 +88,7 @@ it.each([
     { deadlineMs: 90_000, everyMs: 200 },
   );
 
+  const nameOfB = (await call(b, 'GET', '/v1/halts')).headers.get('tidemark-instance');
   database.behave({ kind: 'swallow' }, direction);
   const halted = await call(a, 'POST', '/v1/halt', { body: { reason: 'kill switch' } });
   const answeredMs = systemClock.nowMs();
@@ -99,7 +100,8 @@ it.each([
     [Number('TIDEMARK_LEASE_EXPIRE_MS' in leases ? leases.TIDEMARK_LEASE_EXPIRE_MS : 2_000)],
   );
   const unconfirmed: readonly string[] = halted.body.unconfirmed;
-  if ('TIDEMARK_LEASE_EXPIRE_MS' in leases) expect(unconfirmed, JSON.stringify(holders)).toHaveLength(1);
+  // The other process may be named as well, where the machine is slow.
+  if ('TIDEMARK_LEASE_EXPIRE_MS' in leases) expect(unconfirmed, JSON.stringify(holders)).toContain(nameOfB);
 
   // Longer than a write that was marked before could take, and than
   // the lease: then the network is there again.
