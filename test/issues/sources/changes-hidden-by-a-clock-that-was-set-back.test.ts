@@ -3,16 +3,14 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountMemory } from '../../../src/domain/account-memory.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { ReducingSink } from '../../support/orders/reducing-sink.ts';
+import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 
 const hourMs = 3_600_000;
 
 async function live() {
   const rig = connectorsRig();
-  const store = new ReducingSink(rig.clock);
-  rig.sink.offer = (item) => store.offer(item);
-  rig.registry.openOrders = (...asked) => store.openOrders(...asked);
+  const store = storeBehind(rig);
   await rig.begin();
   await rig.until('account', 'live');
   /** A row whose change the platform's clock puts so far from now. */

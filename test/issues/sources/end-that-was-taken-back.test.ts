@@ -2,14 +2,12 @@
 
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { ReducingSink } from '../../support/orders/reducing-sink.ts';
+import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 
 async function live() {
   const rig = connectorsRig();
-  const store = new ReducingSink(rig.clock);
-  rig.sink.offer = (item) => store.offer(item);
-  rig.registry.openOrders = (...asked) => store.openOrders(...asked);
+  const store = storeBehind(rig);
   await rig.begin();
   await rig.until('account', 'live');
   const row = (ordStatus: string, over: Row = {}): Row => ({

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { ReducingSink } from '../../support/orders/reducing-sink.ts';
+import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 
 /**
@@ -11,9 +11,7 @@ import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
  */
 async function filled(count: number) {
   const rig = connectorsRig();
-  const store = new ReducingSink(rig.clock);
-  rig.sink.offer = (item) => store.offer(item);
-  rig.registry.openOrders = (...asked) => store.openOrders(...asked);
+  const store = storeBehind(rig);
   rig.platform.shows = (row, { updatedAfter }) =>
     updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
   const rows = (cumQty: string, ordStatus: string): Row[] =>

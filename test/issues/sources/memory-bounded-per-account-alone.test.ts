@@ -3,7 +3,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { ReducingSink } from '../../support/orders/reducing-sink.ts';
+import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';
 
 /** Room for some 320 orders, of all accounts. */
@@ -92,9 +92,7 @@ it('changes that an audit has found and that wait for the stream share the room,
 it('orders in doubt for which there is no room are met again by later audits until each is right', async () => {
   const rig = await manyAccounts(3);
   const { platform, clock, accounts, budget } = rig;
-  const store = new ReducingSink(clock);
-  rig.sink.offer = (item) => store.offer(item);
-  rig.registry.openOrders = (...asked) => store.openOrders(...asked);
+  const store = storeBehind(rig);
   platform.shows = (row, { updatedAfter }) =>
     updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
   const rows = (accountId: string, cumQty: string, ordStatus: string) =>
@@ -127,9 +125,7 @@ it('orders in doubt for which there is no room are met again by later audits unt
 it('no account is read past its orders in doubt while another one has all of the room', async () => {
   const rig = await manyAccounts(2);
   const { platform, clock } = rig;
-  const store = new ReducingSink(clock);
-  rig.sink.offer = (item) => store.offer(item);
-  rig.registry.openOrders = (...asked) => store.openOrders(...asked);
+  const store = storeBehind(rig);
   platform.shows = (row, { updatedAfter }) =>
     updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
   // One that changes all the time: what each list shows of it is newer than any order in doubt.

@@ -59,3 +59,17 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
   }
 }
+
+interface StoreUsers {
+  readonly clock: Clock;
+  readonly sink: { offer: (item: IngestItem) => void };
+  readonly registry: { openOrders: ReducingSink['openOrders'] };
+}
+
+/** The store behind a rig's connectors: it reduces what they bring, and knows the open orders. */
+export function storeBehind({ clock, sink, registry }: StoreUsers): ReducingSink {
+  const store = new ReducingSink(clock);
+  sink.offer = (item) => store.offer(item);
+  registry.openOrders = (...asked) => store.openOrders(...asked);
+  return store;
+}
