@@ -16,9 +16,8 @@ export function checkedAddress(text: string, example: string): string {
 }
 
 export const restPort = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
-/** Both ports answer HTTP, so the connection does not show that it is the wrong one. */
 export const adminPort = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
-
+/** Both ports answer HTTP, so the connection does not show that it is the wrong one. */
 const restPortFix = `name ${restPort} with --url or ${optionTable.restUrl.env}, not ${adminPort}.`;
 
 export interface RestRequest {
