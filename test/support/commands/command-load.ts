@@ -12,6 +12,13 @@ interface AskedCommand {
   readonly callerRef?: string;
 }
 
+interface Acknowledged {
+  readonly commandId: string;
+  readonly asked: AskedCommand;
+  /** Monotonic: when the first such answer had come. */
+  readonly atMs: number;
+}
+
 interface KnownOrder {
   readonly stream: 'account' | 'prediction';
   readonly orderId: string;
@@ -34,10 +41,11 @@ const lookEveryMs = 400;
  * halted, as the person on call would.
  *
  * Invariant: `acknowledged` holds one entry for each key that was ever answered 200 or 202; what
- * contradicts an earlier answer is in `contradictions`.
+ * contradicts an earlier answer is in `contradictions`. Of requests under way at the same time, one
+ * may be declined before another opens the command, and its answer may come last.
  */
 export class CommandLoad {
-  readonly acknowledged = new Map<string, { readonly commandId: string; readonly asked: AskedCommand }>();
+  readonly acknowledged = new Map<string, Acknowledged>();
   readonly contradictions: string[] = [];
   /** By code: nothing was journaled for these. */
   readonly declined = new Map<string, number>();
@@ -102,14 +110,17 @@ export class CommandLoad {
     const earlier = this.acknowledged.get(key);
     if (earlier !== undefined && earlier.commandId !== body.commandId)
       this.contradictions.push(`${key} was ${earlier.commandId} and then ${body.commandId}`);
-    this.acknowledged.set(key, { commandId: body.commandId, asked });
+    const atMs = earlier?.atMs ?? systemClock.monotonicMs();
+    this.acknowledged.set(key, { commandId: body.commandId, asked, atMs });
     if (asked.kind === 'place' && typeof body.orderId === 'string')
       this.know(asked.stream, body.orderId, asked.accountId);
   }
 
-  private noteDeclined(key: string, { status, body }: RestReply): void {
+  private noteDeclined(key: string, { status, body, askedAtMs }: RestReply): void {
     const code = `${status} ${body?.code}`;
-    if (this.acknowledged.has(key)) this.contradictions.push(`${key} was acknowledged and then declined: ${code}`);
+    const acknowledged = this.acknowledged.get(key);
+    if (acknowledged !== undefined && acknowledged.atMs <= askedAtMs)
+      this.contradictions.push(`${key} was acknowledged and then declined: ${code}, ${body?.detail}`);
     this.declined.set(code, (this.declined.get(code) ?? 0) + 1);
   }
 

@@ -5,6 +5,8 @@ export interface RestReply {
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a stranger's client would
   readonly body: any;
   readonly replayed: boolean;
+  /** Monotonic: when the request that this answers was sent, the last of its tries. */
+  readonly askedAtMs: number;
 }
 
 export interface RestAsk {
@@ -56,6 +58,7 @@ export class RestCaller {
   /** One request to one instance. Rejects when it is not there, or goes away meanwhile. */
   async once({ method, path, body, key, headers }: RestAsk, turn = this.nextTurn()): Promise<RestReply> {
     const base = this.addresses[turn % this.addresses.length];
+    const askedAtMs = systemClock.monotonicMs();
     const response = await fetch(`${base}${path}`, {
       method,
       headers: {
@@ -71,6 +74,7 @@ export class RestCaller {
       status: response.status,
       body: text === '' ? undefined : JSON.parse(text),
       replayed: response.headers.get('idempotent-replayed') === 'true',
+      askedAtMs,
     };
   }
 
