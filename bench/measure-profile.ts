@@ -7,38 +7,43 @@ import { type CpuProfile, shareTime } from './profile-shares.ts';
 import { withService } from './with-service.ts';
 
 const seconds = 20;
+const rates = [5000, 'max'] as const;
 
 /**
- * Where the time of an update goes, at the rate that the service takes by itself. Profiling costs
- * some of it, so the rate is no measure here.
+ * Where the time of an update goes, and how long each part runs at a stretch, at a middle rate and
+ * at the highest. Profiling costs some of it, so the rate is no measure here.
  */
 export async function measureProfile(bench: Bench): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-profile-'));
   bench.cleanup.add(() => rm(folder, { recursive: true, force: true }));
   const nodeArgs = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
-  const { figures, untilMicros } = await withService(bench, { part: 'profile', nodeArgs }, async (watched) => {
-    const found = await loadAt(watched, 'max', seconds);
-    const endMicros = Number(process.hrtime.bigint() / 1000n);
-    await settle(watched);
-    return { figures: found, untilMicros: endMicros };
+  const loads = await withService(bench, { part: 'profile', nodeArgs }, async (watched) => {
+    const found = [];
+    for (const rate of rates) {
+      const figures = await loadAt(watched, rate, seconds);
+      found.push({ rate, figures, untilMicros: Number(process.hrtime.bigint() / 1000n) });
+      await settle(watched);
+    }
+    return found;
   });
-  // `serve` starts itself anew with its own sizes of the heap, and leaves
-  // the profile of its first moments behind.
+  // `serve` starts itself anew, and leaves the profile of its first moments behind.
   const file = (await readdir(folder)).sort().at(-1) ?? '';
   const profile = JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile;
-  // Both processes count from the same boot, so the window can be told by our clock.
-  const shares = shareTime(profile, { fromMicros: untilMicros - figures.seconds * 1e6, untilMicros });
-  shares.delete('idle');
-  const total = [...shares.values()].reduce((sum, micros) => sum + micros, 0);
-  if (total === 0) throw new Error('the profile of the service shows nothing of the time that was measured');
-  const cpuMicrosPerUpdate = figures.processes.find(({ name }) => name === 'service')?.cpuMicrosPerUpdate ?? 0;
-  const all = { name: 'us of the service an update, profiled', value: cpuMicrosPerUpdate };
-  const parts = [...shares]
-    .sort(([, a], [, b]) => b - a)
-    .map(([part, micros]) => ({
-      name: `us an update: ${part}`,
-      value: (micros / total) * cpuMicrosPerUpdate,
-      note: `${((micros / total) * 100).toFixed(1)} %`,
-    }));
-  return [all, ...parts];
+  return loads.flatMap(({ rate, figures, untilMicros }) => {
+    // Both processes count from the same boot.
+    const shares = shareTime(profile, { fromMicros: untilMicros - figures.seconds * 1e6, untilMicros });
+    shares.delete('idle');
+    const parts = [...shares].sort(([, a], [, b]) => b.total - a.total);
+    const all = parts.reduce((sum, [, { total }]) => sum + total, 0);
+    if (all === 0) throw new Error('the profile of the service shows nothing of the time that was measured');
+    const micros = figures.processes.find(({ name }) => name === 'service')?.cpuMicrosPerUpdate ?? 0;
+    return [
+      { name: `us of the service an update at ${rate}, profiled`, value: micros },
+      ...parts.map(([part, { total, longest }]) => ({
+        name: `us an update at ${rate}: ${part}`,
+        value: (total / all) * micros,
+        note: `${((total / all) * 100).toFixed(1)} %, at most ${(longest / 1000).toFixed(1)} ms at a stretch`,
+      })),
+    ];
+  });
 }

@@ -18,6 +18,7 @@ export interface CpuProfile {
 const parts: readonly (readonly [part: string, url: RegExp])[] = [
   ['websocket', /node_modules\/ws\/|service\/sources\/(ws-socket|connection)\.ts/],
   ['parse and decode', /service\/sources\/(decode|describe)[\w-]*\.ts|venue\/platform\/(parse-json|wire\/)/],
+  ['audits', /service\/sources\/(audit|row-reader|account-reader|absent-orders|order-looks|read-progress)\.ts/],
   ['connectors', /src\/service\/sources\//],
   ['encode', /domain\/encode-/],
   ['reduce', /src\/domain\//],
@@ -35,19 +36,25 @@ export interface ProfileWindow {
   readonly untilMicros: number;
 }
 
+const noTime = { total: 0, longest: 0 };
+
 /**
- * Microseconds of each part within the window; what V8 itself names in brackets (idle, garbage
- * collector, program) under that name.
+ * Microseconds of each part within the window, and the longest without another one in between; what
+ * V8 itself names in brackets (idle, garbage collector, program) under that name.
  */
-export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<string, number> {
+export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<string, typeof noTime> {
   const partOfNode = nameNodes(profile);
-  const shares = new Map<string, number>();
+  const shares = new Map<string, typeof noTime>();
   let at = profile.startTime;
+  let stretch = { part: '', micros: 0 };
   for (const [i, id] of profile.samples.entries()) {
-    at += profile.timeDeltas[i] ?? 0;
+    const micros = profile.timeDeltas[i] ?? 0;
+    at += micros;
     if (at < window.fromMicros || at > window.untilMicros) continue;
     const part = partOfNode.get(id) ?? 'other';
-    shares.set(part, (shares.get(part) ?? 0) + (profile.timeDeltas[i] ?? 0));
+    stretch = { part, micros: part === stretch.part ? stretch.micros + micros : micros };
+    const { total, longest } = shares.get(part) ?? noTime;
+    shares.set(part, { total: total + micros, longest: Math.max(longest, stretch.micros) });
   }
   return shares;
 }

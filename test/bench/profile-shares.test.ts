@@ -2,6 +2,8 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type CpuProfile, shareTime } from '../../bench/profile-shares.ts';
 
+const totals = (shares: ReturnType<typeof shareTime>) =>
+  Object.fromEntries([...shares].map(([part, { total }]) => [part, total]));
 const frame = (functionName: string, url = '') => ({ functionName, url });
 const profile: CpuProfile = {
   startTime: 1000,
@@ -18,12 +20,17 @@ const profile: CpuProfile = {
 
 test("time is put down to the nearest code of ours, Node's own functions to whoever called them", () => {
   const shares = shareTime(profile, { fromMicros: 0, untilMicros: 10_000 });
-  expect(Object.fromEntries(shares)).toEqual({ statement: 80, 'garbage collector': 30, other: 40 });
+  expect(totals(shares)).toEqual({ statement: 80, 'garbage collector': 30, other: 40 });
 });
 
 test('only samples within the window count', () => {
   const shares = shareTime(profile, { fromMicros: 1025, untilMicros: 1070 });
-  expect(Object.fromEntries(shares)).toEqual({ statement: 20, 'garbage collector': 30 });
+  expect(totals(shares)).toEqual({ statement: 20, 'garbage collector': 30 });
+});
+
+test('a stretch of a part ends where another one begins', () => {
+  const { statement } = Object.fromEntries(shareTime(profile, { fromMicros: 0, untilMicros: 10_000 }));
+  expect(statement).toEqual({ total: 80, longest: 50 });
 });
 
 test.each([
@@ -33,6 +40,7 @@ test.each([
   ['service/log', 'relay.ts', 'relay'],
   ['service/orders', 'batch-pipeline.ts', 'ingest'],
   ['service/sources', 'decode-frame.ts', 'parse and decode'],
+  ['service/sources', 'audit.ts', 'audits'],
   ['store/orders', 'apply-batch.ts', 'statement'],
 ])('time in src/%s/%s is put down to: %s', (room, file, part) => {
   expect(readdirSync(`src/${room}`)).toContain(file);
@@ -42,5 +50,5 @@ test.each([
     samples: [1],
     timeDeltas: [10],
   };
-  expect([...shareTime(one, { fromMicros: 0, untilMicros: 100 })]).toEqual([[part, 10]]);
+  expect([...shareTime(one, { fromMicros: 0, untilMicros: 100 })]).toEqual([[part, { total: 10, longest: 10 }]]);
 });
