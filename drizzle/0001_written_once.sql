@@ -816,6 +816,35 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.approvals;
+  v_by text := p ->> 'by';
+  v_at timestamptz;
+BEGIN
+  -- One of a principal after the other: two at once would not see each other.
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark approvals'), hashtext(v_by));
+  v_at := clock_timestamp();
+  SELECT * INTO v FROM public.approvals
+  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND action::jsonb = (p -> 'action')::jsonb ORDER BY requested_at LIMIT 1;
+  IF FOUND THEN
+    RETURN NEXT v;
+    RETURN;
+  END IF;
+  IF (SELECT count(*) FROM public.approvals WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by) >= p_most THEN
+    RETURN;
+  END IF;
+  INSERT INTO public.approvals (approval_id, action, account_id, requested_by, reason, request_id, requested_at, expires_at)
+  VALUES ((p ->> 'approvalId')::uuid, p -> 'action', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
+    v_at + (p ->> 'lastsMs')::double precision * interval '1 millisecond')
+  RETURNING * INTO v;
+  INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'action', v.action));
+  RETURN NEXT v;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.may_supersede(p json, v_prior public.commands) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,14 +1,17 @@
 import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import { type Approval, mostWaiting, type OperatorAction } from '../../store/commands/stops-journal.ts';
+import {
+  type Approval,
+  mostWaiting,
+  type NewApproval,
+  type OperatorAction,
+} from '../../store/commands/stops-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 
 interface FourEyesDeps {
   readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'findApproval'>;
-  readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
@@ -51,34 +54,35 @@ export class FourEyes {
   ): Promise<Requested | typeof unreachable | typeof tooMany | undefined> {
     const { fourEyes, approvalMs } = this.options;
     if (!fourEyes) return undefined;
-    const { journal, clock, random, log } = this.deps;
-    const atMs = clock.nowMs();
+    const { journal, random, log } = this.deps;
     const { by, reason, requestId } = word;
-    const approval: Approval = {
-      ...{ approvalId: random.uuid(), action, by, reason, requestId, atMs, expiresAtMs: atMs + approvalMs },
+    const asked: NewApproval = {
+      ...{ approvalId: random.uuid(), action, by, reason, requestId, lastsMs: approvalMs },
       ...(accountId !== undefined && { accountId }),
     };
+    let approval: Approval | undefined;
     try {
-      const waiting = await journal.requestApproval(approval);
-      if (waiting === undefined) return tooMany;
-      if (waiting.approvalId !== approval.approvalId) return { kind: 'requested', approval: waiting };
+      approval = await journal.requestApproval(asked);
     } catch (err) {
       log.warn({ err, action }, 'a request for a second principal could not be written');
       return unreachable;
     }
-    log.warn({ approvalId: approval.approvalId, action, by, reason }, 'a second principal is asked for');
+    if (approval === undefined) return tooMany;
+    const { approvalId } = approval;
+    if (approvalId === asked.approvalId)
+      log.warn({ approvalId, action, by, reason }, 'a second principal is asked for');
     return { kind: 'requested', approval };
   }
 
   /** The requests that wait, oldest first. Never rejects. */
   list(accounts?: readonly string[]): Promise<ApprovalsResult> {
-    return this.read(() => this.deps.journal.approvals(this.deps.clock.nowMs(), accounts));
+    return this.read(() => this.deps.journal.approvals(accounts));
   }
 
   /** The one with this id, or none: it must not depend on how many wait. Never rejects. */
   find(approvalId: string): Promise<ApprovalsResult> {
     return this.read(async () => {
-      const found = await this.deps.journal.findApproval(approvalId, this.deps.clock.nowMs());
+      const found = await this.deps.journal.findApproval(approvalId);
       return found === undefined ? [] : [found];
     });
   }
@@ -101,13 +105,13 @@ export class FourEyes {
     word: OperatorWord,
     run: (action: OperatorAction, word: OperatorWord) => Promise<{ readonly kind: string } | Declined>,
   ): Promise<ApproveResult> {
-    const { journal, clock, log } = this.deps;
+    const { journal, log } = this.deps;
     try {
-      const waiting = await journal.findApproval(approvalId, clock.nowMs());
+      const waiting = await journal.findApproval(approvalId);
       if (waiting === undefined) return noSuchRequest;
       if (waiting.by === word.by) return samePrincipal;
       const { by, reason, requestId } = word;
-      const approval = { approvalId, by, reason, requestId, atMs: clock.nowMs() };
+      const approval = { approvalId, by, reason, requestId };
       const result = await run(waiting.action, { by: waiting.by, reason: waiting.reason, requestId, approval });
       if (isDeclined(result))
         return result.code === noSuchRequest.code ? result : { ...result, message: waits(result) };

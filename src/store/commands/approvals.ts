@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import { type Approval, type Approving, mostWaiting, type OperatorAction } from './stops-journal.ts';
+import { type Approval, type Approving, mostWaiting, type NewApproval, type OperatorAction } from './stops-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
 
@@ -23,15 +23,17 @@ const columns = `approval_id, action, account_id, requested_by, reason, request_
   public.time_to_ms(expires_at) as expires_ms`;
 
 /**
- * SQL over a request: its principal may still ask for it. Tokens of the database can be ended, and
- * then no act is done in their principal's name. Of other principals the database knows nothing.
+ * SQL over a request: it is not approved, not expired, and its principal may still ask for it.
+ * Whether it has expired is the database's word: a process whose clock is off neither approves what
+ * has expired nor refuses what has not. Tokens of the database can be ended, and then no act is
+ * done in their principal's name. Of other principals the database knows nothing.
  */
-const mayStillAsk = `(not exists (select from public.principal_tokens t where t.principal = requested_by)
+const isWaiting = `approved_at is null and expires_at > clock_timestamp() and (not exists (select from public.principal_tokens t where t.principal = requested_by)
   or exists (select from public.principal_tokens t where t.principal = requested_by and (t.expires_at is null or t.expires_at > clock_timestamp())
     and 'ops:write' = any (t.scopes) and (t.accounts is null or account_id = any (t.accounts))))`;
 
 /** Writes the request, with its audit line, unless an equal one waits (`request_approval`). */
-export async function requestApproval(deps: Deps, approval: Approval): Promise<Approval | undefined> {
+export async function requestApproval(deps: Deps, approval: NewApproval): Promise<Approval | undefined> {
   const { by, reason, ...rest } = approval;
   const [row] = await writeOnce<Row>(deps, {
     text: `select ${columns} from public.request_approval($1, $2)`,
@@ -41,20 +43,20 @@ export async function requestApproval(deps: Deps, approval: Approval): Promise<A
 }
 
 /** Requests not approved, not expired, and of principals that may still ask; oldest first. */
-export async function readApprovals(pool: Pool, atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
+export async function readApprovals(pool: Pool, accounts?: readonly string[]): Promise<Approval[]> {
   const { rows } = await pool.query<Row>(
     `select ${columns} from public.approvals
-    where approved_at is null and expires_at > public.ms_to_time($1) and ${mayStillAsk} and ($2::text[] is null or account_id = any($2))
+    where ${isWaiting} and ($1::text[] is null or account_id = any($1))
     order by requested_at, approval_id limit 1000`,
-    [atMs, accounts ?? null],
+    [accounts ?? null],
   );
   return rows.map(toApproval);
 }
 
-export async function findApproval(pool: Pool, approvalId: string, atMs: number): Promise<Approval | undefined> {
+export async function findApproval(pool: Pool, approvalId: string): Promise<Approval | undefined> {
   const { rows } = await pool.query<Row>(
-    `select ${columns} from public.approvals where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($2) and ${mayStillAsk}`,
-    [approvalId, atMs],
+    `select ${columns} from public.approvals where approval_id = $1 and ${isWaiting}`,
+    [approvalId],
   );
   return rows[0] && toApproval(rows[0]);
 }
@@ -84,21 +86,21 @@ export async function doAct<Result>(
     const [row] = await writeOnce<{ result: Result }>(deps, { text: `select ${call} as result`, values: [...values] });
     return (row as { result: Result }).result;
   }
-  const { approvalId, by, reason, requestId, atMs } = approval;
-  const [id, principal, why, request, at] = [1, 2, 3, 4, 5].map((number) => `$${values.length + number}`);
+  const { approvalId, by, reason, requestId } = approval;
+  const [id, principal, why, request] = [1, 2, 3, 4].map((number) => `$${values.length + number}`);
   const [row] = await writeOnce<{ result: Result }>(deps, {
     text: `with waiting as materialized (
-        select approval_id from public.approvals where approval_id = ${id} and approved_at is null
-          and expires_at > public.ms_to_time(${at}) and requested_by <> ${principal} and ${mayStillAsk} for update
-      ), act as materialized (select ${call} as result from waiting), taken as (
-        update public.approvals set approved_by = ${principal}, approved_reason = ${why}, approved_at = public.ms_to_time(${at})
+        select approval_id, least(clock_timestamp(), expires_at - interval '1 us') as at from public.approvals
+        where approval_id = ${id} and requested_by <> ${principal} and ${isWaiting} for update
+      ), act as materialized (select ${call} as result, at from waiting), taken as (
+        update public.approvals set approved_by = ${principal}, approved_reason = ${why}, approved_at = act.at
         from act where approval_id = ${id} and ${isDone} returning approvals.*
       ), line as (
         insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
         select approved_at, approved_by, 'approve', account_id, ${request}, approved_reason,
           json_build_object('approvalId', approval_id, 'action', action, 'requestedBy', requested_by) from taken)
       select result from act`,
-    values: [...values, approvalId, storableColumn(by), storableColumn(reason), requestId, atMs],
+    values: [...values, approvalId, storableColumn(by), storableColumn(reason), requestId],
   });
   return row === undefined ? 'not_waiting' : row.result;
 }

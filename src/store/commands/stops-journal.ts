@@ -73,9 +73,13 @@ export interface Approval {
   readonly by: string;
   readonly reason: string;
   readonly requestId: string;
+  /** By the journal's own clock, as the next. */
   readonly atMs: number;
   readonly expiresAtMs: number;
 }
+
+/** One that is asked for now. It ends after `lastsMs`. */
+export type NewApproval = Omit<Approval, 'atMs' | 'expiresAtMs'> & { readonly lastsMs: number };
 
 /**
  * A second principal's word. The transaction that does the act spends the approval; where nothing
@@ -86,7 +90,6 @@ export interface Approving {
   readonly by: string;
   readonly reason: string;
   readonly requestId: string;
-  readonly atMs: number;
 }
 
 export interface ClearingWord {
@@ -156,12 +159,12 @@ export interface StopsJournal {
    * principal already waits for the same act, that request is the answer, and nothing is written.
    * Undefined: the principal already has `mostWaiting` waiting requests.
    */
-  requestApproval(approval: Approval): Promise<Approval | undefined>;
+  requestApproval(approval: NewApproval): Promise<Approval | undefined>;
   /**
-   * Requests neither approved nor expired, oldest first, at most 1,000. `accounts`: only those for
-   * these accounts; left out: for every account.
+   * Requests neither approved nor expired by the journal's own clock, oldest first, at most 1,000.
+   * `accounts`: only those for these accounts; left out: for every account.
    */
-  approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]>;
+  approvals(accounts?: readonly string[]): Promise<Approval[]>;
   /** The request with this id, however many wait; undefined: it does not wait. */
-  findApproval(approvalId: string, atMs: number): Promise<Approval | undefined>;
+  findApproval(approvalId: string): Promise<Approval | undefined>;
 }

@@ -1,16 +1,17 @@
 -- ----- What the journal is asked for -----
 
--- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is an Approval (store/commands/command-journal.ts). The answer is the
+-- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is a NewApproval (store/commands/stops-journal.ts). The answer is the
 -- request that waits: another one, where this principal waits for the same act already. No row: `p_most` of this principal wait already.
 CREATE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.approvals;
   v_by text := p ->> 'by';
-  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_at timestamptz;
 BEGIN
   -- One of a principal after the other: two at once would not see each other.
   PERFORM pg_advisory_xact_lock(hashtext('tidemark approvals'), hashtext(v_by));
+  v_at := clock_timestamp();
   SELECT * INTO v FROM public.approvals
   WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND action::jsonb = (p -> 'action')::jsonb ORDER BY requested_at LIMIT 1;
   IF FOUND THEN
@@ -22,7 +23,7 @@ BEGIN
   END IF;
   INSERT INTO public.approvals (approval_id, action, account_id, requested_by, reason, request_id, requested_at, expires_at)
   VALUES ((p ->> 'approvalId')::uuid, p -> 'action', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
-    public.ms_to_time((p ->> 'expiresAtMs')::double precision))
+    v_at + (p ->> 'lastsMs')::double precision * interval '1 millisecond')
   RETURNING * INTO v;
   INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
   VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'action', v.action));

@@ -223,6 +223,8 @@ export const word = { by: 'olga', reason: 'looked it up at the venue', requestId
 interface RigOptions extends Partial<CommandOptions> {
   /** Those that it takes, without `shardOf` all accounts are of the first one. */
   readonly shards?: readonly number[];
+  /** The wall clock of the process, ahead of the journal's. May be changed by its owner. */
+  readonly ahead?: { ms: number };
   readonly shardOf?: (accountId: string) => number;
   /** How much of all shards that is. */
   readonly part?: () => number;
@@ -251,7 +253,7 @@ export class CommandRig {
 
   /** `beside`: shares clock, journal and orders with another process. */
   constructor(options: RigOptions = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
-    const { shards = [0], shardOf = () => shards[0] ?? 0, part, tracing, noticeLost, ...over } = options;
+    const { shards = [0], ahead, shardOf = () => shards[0] ?? 0, part, tracing, noticeLost, ...over } = options;
     this.seed = seed;
     this.shards = shards;
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
@@ -262,7 +264,8 @@ export class CommandRig {
     this.probes = new RigProbes(this.clock);
     this.quotes = new RigQuotes(this.clock);
     this.lease = new Lease(this.clock, 1e12);
-    const { clock, journal, entry, probes, quotes, lease } = this;
+    const { journal, entry, probes, quotes, lease } = this;
+    const clock = ahead === undefined ? this.clock : aheadOf(this.clock, ahead);
     this.commands = new CommandService(
       {
         clock,
@@ -277,7 +280,7 @@ export class CommandRig {
         random: seededRandom(seed),
         metrics: this.metrics.commands,
         log: silentLog,
-        tracing: tracing?.(clock),
+        tracing: tracing?.(this.clock),
       },
       { ...commandDefaults, enabled: true, accounts: [], ...over },
     );
@@ -430,4 +433,14 @@ export class CommandRig {
       bytes: payload.length,
     };
   }
+}
+
+function aheadOf(clock: VirtualClock, ahead: { readonly ms: number }): Clock {
+  return {
+    nowMs: () => clock.nowMs() + ahead.ms,
+    monotonicMs: () => clock.monotonicMs(),
+    after: (...after) => clock.after(...after),
+    sleep: (...sleep) => clock.sleep(...sleep),
+    turn: () => clock.turn(),
+  };
 }

@@ -35,6 +35,7 @@ import {
   type Halt,
   type LimitsChange,
   mostWaiting,
+  type NewApproval,
 } from '../../../src/store/commands/stops-journal.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import { MemoryLimits } from './journal-limits.ts';
@@ -445,10 +446,12 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('clearHalts', () => this.doAct(approval, act, (cleared) => typeof cleared === 'number'));
   }
 
-  requestApproval(approval: Approval): Promise<Approval | undefined> {
+  requestApproval({ lastsMs, ...asked }: NewApproval): Promise<Approval | undefined> {
     return this.hook('requestApproval', () => {
-      const { by: principal, atMs, reason, requestId, accountId, action, approvalId } = approval;
-      const own = this.waitingAt(atMs).filter((each) => each.by === principal);
+      const { by: principal, reason, requestId, accountId, action, approvalId } = asked;
+      const atMs = this.nowMs();
+      const approval = { ...asked, atMs, expiresAtMs: atMs + lastsMs };
+      const own = this.notExpired().filter((each) => each.by === principal);
       const same = own.find((each) => isDeepStrictEqual(each.action, action));
       if (same !== undefined || own.length >= mostWaiting) return same;
       this.waiting.set(approvalId, approval);
@@ -466,24 +469,25 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
+  approvals(accounts?: readonly string[]): Promise<Approval[]> {
     return this.hook('approvals', () =>
-      this.waitingAt(atMs).filter(({ accountId }) => accounts === undefined || accounts.includes(accountId ?? '')),
+      this.notExpired().filter(({ accountId }) => accounts === undefined || accounts.includes(accountId ?? '')),
     );
   }
 
-  findApproval(approvalId: string, atMs: number): Promise<Approval | undefined> {
-    return this.hook('findApproval', () => this.waitingAt(atMs).find((each) => each.approvalId === approvalId));
+  findApproval(approvalId: string): Promise<Approval | undefined> {
+    return this.hook('findApproval', () => this.notExpired().find((each) => each.approvalId === approvalId));
   }
 
-  private waitingAt(atMs: number): Approval[] {
-    return [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > atMs);
+  private notExpired(): Approval[] {
+    return [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > this.nowMs());
   }
 
   /** The act, and the end of its approval if it was done: one transaction. */
   private doAct<T>(approval: Approving | undefined, act: () => T, isDone: (result: T) => boolean): T | 'not_waiting' {
     if (approval === undefined) return act();
-    const { approvalId, by, atMs, reason, requestId } = approval;
+    const { approvalId, by, reason, requestId } = approval;
+    const atMs = this.nowMs();
     const taken = this.waiting.get(approvalId);
     if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return 'not_waiting';
     const result = act();

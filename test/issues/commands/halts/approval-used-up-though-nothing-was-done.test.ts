@@ -126,7 +126,7 @@ describe('an approval is spent only by its act', () => {
 
   it.each(Object.entries(acts))('%s: two approve it at once, and it is done once', async (_name, act) => {
     const { rig, expectSpent } = await asked(act);
-    const [{ approvalId = '' } = {}] = await rig.journal.approvals(rig.clock.nowMs());
+    const [{ approvalId = '' } = {}] = await rig.journal.approvals();
     const words = ['bob', 'carl'].map((by) => ({ ...second, by }));
     const results = await rig.during(Promise.all(words.map((each) => rig.commands.operator.approve(approvalId, each))));
     expect(results.map((each) => (each.kind === 'done' ? each.kind : each.code)).sort()).toEqual([
