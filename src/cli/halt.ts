@@ -43,7 +43,8 @@ export const haltVerb: Verb<typeof halted, ScopeFlags> = {
   route: ['POST /v1/halt', 'POST /v1/accounts/{accountId}/halt'],
   ...ofScope,
   answer: halted,
-  text: ({ unconfirmed = [], halts }) => `${unconfirmedLine(unconfirmed)}${haltTable(halts)}`,
+  text: ({ unconfirmed = [], accountKnown, halts }, { account }) =>
+    `${unconfirmedLine(unconfirmed)}${accountKnown === false ? unknownLine(account) : ''}${haltTable(halts)}`,
 };
 
 export const resumeVerb: Verb<typeof resumeAnswer, ScopeFlags> = {
@@ -74,6 +75,11 @@ export function resumeCommand(io: CliIo): Command {
 function unconfirmedLine(instances: readonly string[]): string {
   if (instances.length === 0) return '';
   return `${printable(`Not confirmed by ${instances.join(', ')}: the database lets no instance send behind a halt, but look at it (tidemark fleet).`)}\n`;
+}
+
+/** A halt of a mistyped account stops nothing, and the right one goes on. */
+function unknownLine(account = ''): string {
+  return `${printable(`No instance has ever followed an account ${account}: is the id right? The halt holds, also for an account that is listed later.`)}\n`;
 }
 
 /** The cleared halts, one line each. */

@@ -35,6 +35,12 @@ export const haltAnswer = z
       .describe(
         'Instances that did not say within 3 s that they hold it. They mark nothing more as being sent either, but may decline late.',
       ),
+    accountKnown: z
+      .boolean()
+      .optional()
+      .describe(
+        'False: no instance has ever followed an account with this id, as far as the database knows. The halt holds all the same; look for a mistyped id. Left out: of the whole service, or where the database did not say within a second',
+      ),
   })
   .meta({
     id: 'Halted',

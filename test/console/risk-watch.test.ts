@@ -68,6 +68,11 @@ describe('halts', () => {
       ['unlisted', ['h-3']],
       ['A-1', []],
     ]);
+    const unknown = (from: typeof accounts | undefined) =>
+      stopsByScope(from, [haltOf('h-2'), haltOf('h-3', 'unlisted')]).filter(({ isUnknown }) => isUnknown);
+    expect(unknown(accounts).map(({ accountId }) => accountId)).toEqual(['unlisted']);
+    // Before the accounts were read, nothing is said about them.
+    expect(unknown(undefined)).toEqual([]);
   });
 });
 

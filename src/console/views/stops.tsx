@@ -19,7 +19,7 @@ interface StopsProps {
 export function Stops({ state, watch, ask }: StopsProps) {
   const halts = usePolled(watch.halts);
   const accounts = usePolled(watch.accounts);
-  const lines = halts.value === undefined ? undefined : stopsByScope(accounts.value?.items ?? [], halts.value.halts);
+  const lines = halts.value === undefined ? undefined : stopsByScope(accounts.value?.items, halts.value.halts);
   return (
     <>
       <h2>Stops</h2>
@@ -39,7 +39,7 @@ export function Stops({ state, watch, ask }: StopsProps) {
 }
 
 function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
-  const { accountId, isSim, halts } = line;
+  const { accountId, isSim, isUnknown, halts } = line;
   const nowMs = state.ports.nowMs();
   const scope = scopeText(accountId);
   return (
@@ -50,6 +50,12 @@ function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
           <>
             {' '}
             <span class="soft">{isSim ? 'simulated' : 'real'}</span>
+          </>
+        )}
+        {isUnknown && (
+          <>
+            {' '}
+            <span class="warn-text">never followed: is the id right?</span>
           </>
         )}
       </th>

@@ -451,6 +451,7 @@ describe('what operators do', () => {
         },
       ],
       ...(what === 'resume' ? { cleared: [] } : { unconfirmed: [] }),
+      ...(what === 'halt' && on.kind === 'account' && { accountKnown: false }),
     });
     expect(rig.commands.words).toEqual([{ what, on, word }]);
   });

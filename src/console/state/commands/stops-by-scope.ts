@@ -6,25 +6,30 @@ export interface ScopeLine {
   /** Undefined: all accounts. */
   readonly accountId: string | undefined;
   readonly isSim: boolean | undefined;
+  /** A halt names the account, and no instance has ever followed it: a mistyped id, perhaps. */
+  readonly isUnknown: boolean;
   readonly halts: readonly HaltDocument[];
 }
 
 /** All accounts first, then the halted ones, then the others, by name. */
 export function stopsByScope(
-  accounts: AccountListDocument['items'],
+  accounts: AccountListDocument['items'] | undefined,
   halts: readonly HaltDocument[],
 ): readonly ScopeLine[] {
-  const simulated = new Map(accounts.map(({ accountId, isSim }) => [accountId, isSim]));
+  const simulated = new Map((accounts ?? []).map(({ accountId, isSim }) => [accountId, isSim]));
   const of = (accountId: string | undefined) =>
     halts.filter(({ scope }) => (scope.kind === 'account' ? scope.accountId : undefined) === accountId);
   const named = new Set([
     ...simulated.keys(),
     ...halts.flatMap(({ scope }) => (scope.kind === 'account' ? [scope.accountId] : [])),
   ]);
-  const lines = [...named]
-    .sort()
-    .map((accountId) => ({ accountId, isSim: simulated.get(accountId), halts: of(accountId) }));
+  const lines = [...named].sort().map((accountId) => ({
+    accountId,
+    isSim: simulated.get(accountId),
+    isUnknown: accounts !== undefined && !simulated.has(accountId),
+    halts: of(accountId),
+  }));
   const halted = lines.filter((line) => line.halts.length > 0);
   const free = lines.filter((line) => line.halts.length === 0);
-  return [{ accountId: undefined, isSim: undefined, halts: of(undefined) }, ...halted, ...free];
+  return [{ accountId: undefined, isSim: undefined, isUnknown: false, halts: of(undefined) }, ...halted, ...free];
 }

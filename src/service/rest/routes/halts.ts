@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
+import { withDeadline } from '../../../runtime/waiting.ts';
 import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import type { HaltResult } from '../../commands/commands.ts';
@@ -78,11 +79,8 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
   };
 }
 
-async function haltOrResume(
-  { commands, forwarding }: RouteParts,
-  call: Call,
-  verb: 'halt' | 'resume',
-): Promise<FastifyReply> {
+async function haltOrResume(parts: RouteParts, call: Call, verb: 'halt' | 'resume'): Promise<FastifyReply> {
+  const { commands, forwarding } = parts;
   const { request, reply, principal, params } = call;
   const scope = scopeOfPath(params);
   const refused = refuseScope({ reply, principal }, scope);
@@ -94,6 +92,7 @@ async function haltOrResume(
   // resume goes to the holder first: there it holds at once.
   const word = operatorWordOf(principal, body.reason, request.id);
   const before = commands.operator.halts.list();
+  const known = verb === 'halt' && accountId !== undefined ? isKnown(parts, accountId) : undefined;
   const act = async (): Promise<HaltResult> => {
     const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
     return goesToHolder ? { kind: 'declined', ...notLeader } : commands.operator[verb](scope, word);
@@ -104,12 +103,31 @@ async function haltOrResume(
   if (result.kind === 'declined') return sendDecline(reply, result);
   const inForce = new Set(result.halts.map(({ haltId }) => haltId));
   const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
+  const accountKnown = await known;
   return sendJson(reply, 200, {
     ...haltBody(result.halts, principal.accounts),
     ...(verb === 'resume'
       ? { cleared: haltBody(cleared, principal.accounts).halts }
-      : { unconfirmed: result.unconfirmed ?? [] }),
+      : { unconfirmed: result.unconfirmed ?? [], ...(accountKnown !== undefined && { accountKnown }) }),
   });
+}
+
+/**
+ * Whether any process ever followed the account: the database has a row of each. One that it lacks
+ * may be listed later, so it is halted like any other, and the answer says so. Undefined: the
+ * database did not say in time. Asked beside the halt, which does not wait for it. Never rejects.
+ */
+function isKnown({ reads, accountStates, clock }: RouteParts, accountId: string): Promise<boolean | undefined> {
+  if (accountStates()?.some((each) => each.accountId === accountId)) return Promise.resolve(true);
+  return withDeadline(
+    clock,
+    1_000,
+    'whether the account is known',
+    reads.accounts({ kind: 'accounts', accountIds: [accountId] }),
+  ).then(
+    (rows) => rows.length > 0,
+    () => undefined,
+  );
 }
 
 /** Halts in force on the service, and on the accounts that the caller may see. */
