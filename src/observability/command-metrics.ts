@@ -1,101 +1,102 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { MetricMaker } from './metric-maker.ts';
+
+/** Equal to `limitNames` in domain/. This room may not import it; a test compares the two. */
+export const limitNames = [
+  'maxQuantity',
+  'maxNotional',
+  'collarPercent',
+  'maxQuoteAgeMs',
+  'allowedSymbols',
+  'forbiddenSymbols',
+  'instruments',
+  'maxOpenOrders',
+  'maxSymbolExposure',
+  'maxAccountExposure',
+  'ordersPerMinute',
+  'duplicateWindowMs',
+] as const;
+const commandKinds = ['place', 'replace', 'cancel'];
+const settledOutcomes = ['refused', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'];
+const commandOutcomes = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'];
+const settlingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
 
 /** `kind` is place, replace or cancel; `outcome` a command's state. */
-export function commandMetrics(registry: Registry) {
-  const registers = [registry];
+export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
   return {
-    commands: new Counter({
-      name: 'tidemark_commands_total',
-      help: 'Commands by the outcome with which they were first answered: accepted, refused, not_sent, unknown, rejected, or settled before their answer',
-      labelNames: ['kind', 'outcome'] as const,
-      registers,
+    commands: counter(
+      'tidemark_commands_total',
+      'Commands by the outcome with which they were first answered: accepted, refused, not_sent, unknown, rejected, or settled before their answer',
+      { kind: commandKinds, outcome: commandOutcomes },
+    ),
+    seconds: histogram(
+      'tidemark_command_seconds',
+      'Time of a command from its submission to its first outcome, the platform included',
+      [0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 5.5, 10.5, 30.5],
+      { kind: commandKinds },
+    ),
+    unresolved: gauge(
+      'tidemark_commands_unresolved',
+      'Commands whose outcome is not known (unknown), or has to be settled by a person (conflict)',
+      { kind: commandKinds },
+    ),
+    oldestUnresolved: gauge(
+      'tidemark_commands_oldest_unresolved_timestamp_seconds',
+      'When the oldest command that is unresolved, or accepted and not seen since, was sent; 0 when there is none',
+    ),
+    awaitingVenue: gauge(
+      'tidemark_commands_awaiting_venue',
+      'Places whose order is there and that its venue has neither taken nor refused yet',
+    ),
+    settlements: counter(
+      'tidemark_command_settlements_total',
+      'Commands settled after an answer that did not, by what settled them: stream, snapshot, reply, probe, correction, log, answer, person',
+      { kind: commandKinds, outcome: settledOutcomes, evidence: settlingEvidence },
+    ),
+    settleSeconds: histogram(
+      'tidemark_command_settle_seconds',
+      'Time from the last possible send of a command to its settlement, or to the order of a place that awaits its venue',
+      [0.05, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5, 120.5, 600.5, 3600.5],
+    ),
+    lateLandings: counter(
+      'tidemark_command_late_landings_total',
+      'Orders that appeared although their command had been settled as never placed, or was presumed absent',
+      { kind: commandKinds },
+    ),
+    probes: counter(
+      'tidemark_command_probes_total',
+      'Reads made to find out what became of commands: complete, failed, skipped (no budget left)',
+      { outcome: ['complete', 'failed', 'skipped'] },
+    ),
+    journalGroups: counter(
+      'tidemark_journal_groups_total',
+      'Statements that wrote commands, evidence, audit lines and marks of published outcomes, each with one commit',
+    ),
+    journalWrites: counter(
+      'tidemark_journal_writes_total',
+      'Writes in these statements: divided by tidemark_journal_groups_total, how many shared a commit',
+    ),
+    limited: counter(
+      'tidemark_command_limit_refusals_total',
+      'Places and replaces that were refused by a limit, by the limit; required: a real account without the limits that it must have',
+      { limit: [...limitNames, 'required'] },
+    ),
+    idempotency: counter('tidemark_idempotency_total', 'Commands by their key: new, replayed, reused (another body)', {
+      result: ['new', 'replayed', 'reused'],
     }),
-    seconds: new Histogram({
-      name: 'tidemark_command_seconds',
-      help: 'Time of a command from its submission to its first outcome, the platform included',
-      labelNames: ['kind'] as const,
-      buckets: [0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 5.5, 10.5, 30.5],
-      registers,
-    }),
-    unresolved: new Gauge({
-      name: 'tidemark_commands_unresolved',
-      help: 'Commands whose outcome is not known (unknown), or has to be settled by a person (conflict)',
-      labelNames: ['kind'] as const,
-      registers,
-    }),
-    oldestUnresolved: new Gauge({
-      name: 'tidemark_commands_oldest_unresolved_timestamp_seconds',
-      help: 'When the oldest command that is unresolved, or accepted and not seen since, was sent; 0 when there is none',
-      registers,
-    }),
-    awaitingVenue: new Gauge({
-      name: 'tidemark_commands_awaiting_venue',
-      help: 'Places whose order is there and that its venue has neither taken nor refused yet',
-      registers,
-    }),
-    settlements: new Counter({
-      name: 'tidemark_command_settlements_total',
-      help: 'Commands settled after an answer that did not, by what settled them: stream, snapshot, reply, probe, correction, log, answer, person',
-      labelNames: ['kind', 'outcome', 'evidence'] as const,
-      registers,
-    }),
-    settleSeconds: new Histogram({
-      name: 'tidemark_command_settle_seconds',
-      help: 'Time from the last possible send of a command to its settlement, or to the order of a place that awaits its venue',
-      buckets: [0.05, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5, 120.5, 600.5, 3600.5],
-      registers,
-    }),
-    lateLandings: new Counter({
-      name: 'tidemark_command_late_landings_total',
-      help: 'Orders that appeared although their command had been settled as never placed, or was presumed absent',
-      labelNames: ['kind'] as const,
-      registers,
-    }),
-    probes: new Counter({
-      name: 'tidemark_command_probes_total',
-      help: 'Reads made to find out what became of commands: complete, failed, skipped (no budget left)',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
-    journalGroups: new Counter({
-      name: 'tidemark_journal_groups_total',
-      help: 'Statements that wrote commands, evidence, audit lines and marks of published outcomes, each with one commit',
-      registers,
-    }),
-    journalWrites: new Counter({
-      name: 'tidemark_journal_writes_total',
-      help: 'Writes in these statements: divided by tidemark_journal_groups_total, how many shared a commit',
-      registers,
-    }),
-    limited: new Counter({
-      name: 'tidemark_command_limit_refusals_total',
-      help: 'Places and replaces that were refused by a limit, by the limit; required: a real account without the limits that it must have',
-      labelNames: ['limit'] as const,
-      registers,
-    }),
-    idempotency: new Counter({
-      name: 'tidemark_idempotency_total',
-      help: 'Commands by their key: new, replayed, reused (another body)',
-      labelNames: ['result'] as const,
-      registers,
-    }),
-    cancelTimers: new Gauge({
-      name: 'tidemark_cancel_timers',
-      help: "Timers of dead man's switches: armed; overdue (run out, and the cancel-all is not written down yet)",
-      labelNames: ['state'] as const,
-      registers,
-    }),
-    cancelAfter: new Counter({
-      name: 'tidemark_cancel_after_total',
-      help: "Dead man's switches that fired: in_hand (each order has its cancel), open (something may be open)",
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
-    placingHalted: new Gauge({
-      name: 'tidemark_placing_halted',
-      help: 'Active halts of placing and replacing, by scope: account, service',
-      labelNames: ['scope'] as const,
-      registers,
-    }),
+    cancelTimers: gauge(
+      'tidemark_cancel_timers',
+      "Timers of dead man's switches: armed; overdue (run out, and the cancel-all is not written down yet)",
+      { state: ['armed', 'overdue'] },
+    ),
+    cancelAfter: counter(
+      'tidemark_cancel_after_total',
+      "Dead man's switches that fired: in_hand (each order has its cancel), open (something may be open)",
+      { outcome: ['in_hand', 'open'] },
+    ),
+    placingHalted: gauge(
+      'tidemark_placing_halted',
+      'Active halts of placing and replacing, by scope: account, service',
+      { scope: ['account', 'service'] },
+    ),
   };
 }

@@ -1,104 +1,121 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { asSeen, type MetricMaker } from './metric-maker.ts';
+
+export const streams = ['account', 'prediction'];
+const sourceStates = [
+  'live',
+  'resyncing',
+  'connecting',
+  'down',
+  'unanswered',
+  'not_enrolled',
+  'login_required',
+  'frozen',
+] as const;
+/**
+ * Equal to `absenceCauses` in service/sources/. This room may not import it; a test compares both.
+ */
+export const absenceCauses = ['store_lost', 'forgotten'] as const;
+const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
+
+/**
+ * Equal to `EndReason` in service/sources/. This room may not import it; a test compares the two.
+ */
+export const reconnectReasons = [
+  'unauthorized',
+  'forbidden',
+  'refused',
+  'closed',
+  'restarting',
+  'slow_consumer',
+  'connect',
+  'timeout',
+  'protocol',
+  'binary',
+  'bad_utf8',
+  'oversize',
+  'ping_flood',
+  'slow_reader',
+  'idle',
+  'ack_timeout',
+  'no_message',
+  'replaced',
+  'stopped',
+  'store_lost',
+] as const;
 
 /** `source` is a stream (`account`, `prediction`): never an account. */
-export function sourceMetrics(registry: Registry) {
-  const registers = [registry];
+export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
   return {
-    state: new Gauge({
-      name: 'tidemark_source_state',
-      help: 'Accounts in each state of a source: live, resyncing, connecting, down, unanswered, not_enrolled, login_required, frozen',
-      labelNames: ['source', 'state'] as const,
-      registers,
+    state: gauge(
+      'tidemark_source_state',
+      'Accounts in each state of a source: live, resyncing, connecting, down, unanswered, not_enrolled, login_required, frozen',
+      { source: streams, state: sourceStates },
+    ),
+    lastFrame: gauge('tidemark_source_last_frame_timestamp_seconds', 'When the last frame of any kind arrived', {
+      source: streams,
     }),
-    lastFrame: new Gauge({
-      name: 'tidemark_source_last_frame_timestamp_seconds',
-      help: 'When the last frame of any kind arrived',
-      labelNames: ['source'] as const,
-      registers,
+    lastEvent: gauge('tidemark_source_last_event_timestamp_seconds', 'When the last order event arrived', {
+      source: streams,
     }),
-    lastEvent: new Gauge({
-      name: 'tidemark_source_last_event_timestamp_seconds',
-      help: 'When the last order event arrived',
-      labelNames: ['source'] as const,
-      registers,
+    frames: counter(
+      'tidemark_source_frames_total',
+      'Frames received, by what they were: event, control, unreadable, foreign',
+      { source: streams, type: frameTypes },
+    ),
+    reconnects: counter('tidemark_source_reconnects_total', 'Connections given up, by reason', {
+      source: streams,
+      reason: reconnectReasons,
     }),
-    frames: new Counter({
-      name: 'tidemark_source_frames_total',
-      help: 'Frames received, by what they were: event, control, unreadable, foreign',
-      labelNames: ['source', 'type'] as const,
-      registers,
-    }),
-    reconnects: new Counter({
-      name: 'tidemark_source_reconnects_total',
-      help: 'Connections given up, by reason',
-      labelNames: ['source', 'reason'] as const,
-      registers,
-    }),
-    gaps: new Counter({
-      name: 'tidemark_source_gaps_total',
-      help: 'Times that continuity was lost',
-      labelNames: ['source'] as const,
-      registers,
-    }),
-    decodeFailures: new Counter({
-      name: 'tidemark_source_decode_failures_total',
-      help: 'Frames and rows that could not be understood, by reason; each is in quarantine',
-      labelNames: ['source', 'reason'] as const,
-      registers,
-    }),
-    resyncSeconds: new Histogram({
-      name: 'tidemark_source_resync_seconds',
-      help: 'Time from subscribe acknowledged to live',
-      labelNames: ['source'] as const,
-      buckets: [0.05, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
-      registers,
-    }),
-    lastCompleteRead: new Gauge({
-      name: 'tidemark_source_last_complete_read_timestamp_seconds',
-      help: 'When the live account that was read whole longest ago was last read whole, by a resync or an audit; 0 when none is live',
-      labelNames: ['source'] as const,
-      registers,
-    }),
-    unfollowed: new Gauge({
-      name: 'tidemark_source_unfollowed',
-      help: 'Account streams that this process ought to follow (by the database, a list of a login, or the settings) and does not, or that no login lists any more',
-      labelNames: ['source'] as const,
-      registers,
-    }),
-    unrecovered: new Gauge({
-      name: 'tidemark_source_unrecovered',
-      help: 'Orders and gaps of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them',
-      labelNames: ['source'] as const,
-      registers,
-    }),
-    inDoubt: new Gauge({
-      name: 'tidemark_source_orders_in_doubt',
-      help: 'Orders that wait to be read from REST: fills may have been taken back, or the order is in conflict with itself',
-      labelNames: ['source'] as const,
-      registers,
-    }),
-    absentOrders: new Gauge({
-      name: 'tidemark_source_absent_orders',
-      help: 'Orders that we hold open and the platform does not know, by why: store_lost, forgotten',
-      labelNames: ['source', 'cause'] as const,
-      registers,
-    }),
-    pausedSeconds: new Counter({
-      name: 'tidemark_source_paused_seconds_total',
-      help: 'Time for which this process read nothing from sockets of the stream, because the queue before the database was full',
-      labelNames: ['source'] as const,
-      registers,
-    }),
-    noteBytes: new Gauge({
-      name: 'tidemark_source_note_bytes',
-      help: 'Bytes that all accounts keep of orders: notes of audits, orders in doubt, absent orders, frames that wait for a lost store; at most TIDEMARK_NOTES_MAX_BYTES',
-      registers,
-    }),
-    silentLosses: new Counter({
-      name: 'tidemark_source_silent_losses_total',
-      help: 'Changes that the audit found and the stream had not delivered 5 s later',
-      labelNames: ['source'] as const,
-      registers,
-    }),
+    gaps: counter('tidemark_source_gaps_total', 'Times that continuity was lost', { source: streams }),
+    decodeFailures: counter(
+      'tidemark_source_decode_failures_total',
+      'Frames and rows that could not be understood, by reason; each is in quarantine',
+      { source: streams, reason: asSeen },
+    ),
+    resyncSeconds: histogram(
+      'tidemark_source_resync_seconds',
+      'Time from subscribe acknowledged to live',
+      [0.05, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
+      { source: streams },
+    ),
+    lastCompleteRead: gauge(
+      'tidemark_source_last_complete_read_timestamp_seconds',
+      'When the live account that was read whole longest ago was last read whole, by a resync or an audit; 0 when none is live',
+      { source: streams },
+    ),
+    unfollowed: gauge(
+      'tidemark_source_unfollowed',
+      'Account streams that this process ought to follow (by the database, a list of a login, or the settings) and does not, or that no login lists any more',
+      { source: streams },
+    ),
+    unrecovered: gauge(
+      'tidemark_source_unrecovered',
+      'Orders and gaps of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them',
+      { source: streams },
+    ),
+    inDoubt: gauge(
+      'tidemark_source_orders_in_doubt',
+      'Orders that wait to be read from REST: fills may have been taken back, or the order is in conflict with itself',
+      { source: streams },
+    ),
+    absentOrders: gauge(
+      'tidemark_source_absent_orders',
+      'Orders that we hold open and the platform does not know, by why: store_lost, forgotten',
+      { source: streams, cause: absenceCauses },
+    ),
+    pausedSeconds: counter(
+      'tidemark_source_paused_seconds_total',
+      'Time for which this process read nothing from sockets of the stream, because the queue before the database was full',
+      { source: streams },
+    ),
+    noteBytes: gauge(
+      'tidemark_source_note_bytes',
+      'Bytes that all accounts keep of orders: notes of audits, orders in doubt, absent orders, frames that wait for a lost store; at most TIDEMARK_NOTES_MAX_BYTES',
+    ),
+    silentLosses: counter(
+      'tidemark_source_silent_losses_total',
+      'Changes that the audit found and the stream had not delivered 5 s later',
+      { source: streams },
+    ),
   };
 }

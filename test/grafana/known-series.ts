@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
 import { recordingRules } from '../../grafana/source/recording-rules.ts';
-import { initialiseMetrics } from '../../src/observability/initialise-metrics.ts';
-import { createMetrics } from '../../src/observability/metrics.ts';
+import { createMetrics, initialiseMetrics } from '../../src/observability/metrics.ts';
 
 interface KnownSeries {
   readonly type: 'counter' | 'gauge' | 'bucket' | 'recorded';

@@ -9,7 +9,6 @@ export const longestView = 100;
  */
 export const reasonsForLength: Readonly<Record<string, string>> = {
   'src/observability/command-metrics.ts commandMetrics': 'a table of metrics, one entry after the other',
-  'src/observability/metrics.ts processMetrics': 'a table of metrics',
   'src/observability/pipeline-metrics.ts ingestMetrics': 'a table of metrics',
   'src/observability/source-metrics.ts sourceMetrics': 'a table of metrics',
   'src/store/commands/postgres-journal.ts createPostgresJournal':

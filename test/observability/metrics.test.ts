@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { limitNames } from '../../src/domain/limits.ts';
-import {
-  absenceCauses,
-  endReasons,
-  initialiseMetrics,
-  laneTakeoverCauses,
-  limitNames as metricLimits,
-  reconnectReasons,
-} from '../../src/observability/initialise-metrics.ts';
-import { createMetrics } from '../../src/observability/metrics.ts';
+import { limitNames as metricLimits } from '../../src/observability/command-metrics.ts';
+import { createMetrics, endReasons, initialiseMetrics } from '../../src/observability/metrics.ts';
+import { laneTakeoverCauses } from '../../src/observability/pipeline-metrics.ts';
+import { absenceCauses, reconnectReasons } from '../../src/observability/source-metrics.ts';
 import { endReasons as reasonsOfEnds } from '../../src/service/rest/connection-places.ts';
 import { absenceCauses as causesOfAbsence } from '../../src/service/sources/absent-orders.ts';
 import type { EndReason } from '../../src/service/sources/socket.ts';

@@ -1,7 +1,6 @@
 import type { ConfigWith, EffectiveValue } from '../../config/config.ts';
-import { initialiseMetrics } from '../../observability/initialise-metrics.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { createMetrics } from '../../observability/metrics.ts';
+import { createMetrics, initialiseMetrics } from '../../observability/metrics.ts';
 import type { OpenedTracing } from '../../observability/open-tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { fetchThrough } from '../../runtime/connector-through.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { authFailureReasons, streamResetReasons } from '../../../src/observability/initialise-metrics.ts';
+import { authFailureReasons, streamResetReasons } from '../../../src/observability/metrics.ts';
 import { authFailures } from '../../../src/service/rest/auth/authenticator.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { resetReasons } from '../../../src/service/rest/stream/stream-event.ts';
