@@ -1,4 +1,4 @@
-import { integer, list, oneOf } from './option.ts';
+import { inGroup, integer, list, oneOf } from './option.ts';
 
 const hour = 3_600_000;
 
@@ -6,10 +6,9 @@ const hour = 3_600_000;
  * Placing, replacing and cancelling: whether it is on, for which accounts, how fast, and when it
  * stops.
  */
-export const commandOptions = {
+export const commandOptions = inGroup('Commands', {
   commands: oneOf({
     env: 'TIDEMARK_COMMANDS',
-    group: 'Commands',
     words: ['off', 'on'],
     fallback: 'off',
     describe:
@@ -17,7 +16,6 @@ export const commandOptions = {
   }),
   commandAccounts: list({
     env: 'TIDEMARK_COMMAND_ACCOUNTS',
-    group: 'Commands',
     pattern: /^[\x21-\x2b\x2d-\x7e]{1,50}$/,
     shape: 'account ids, separated by commas',
     describe:
@@ -25,7 +23,6 @@ export const commandOptions = {
   }),
   commandDeadlineMs: integer({
     env: 'TIDEMARK_COMMAND_DEADLINE_MS',
-    group: 'Commands',
     unit: 'milliseconds',
     min: 1000,
     max: 600_000,
@@ -35,7 +32,6 @@ export const commandOptions = {
   }),
   callerRef: oneOf({
     env: 'TIDEMARK_CALLER_REF',
-    group: 'Commands',
     words: ['any', 'unique'],
     fallback: 'any',
     describe:
@@ -43,7 +39,6 @@ export const commandOptions = {
   }),
   commandNeedsLive: oneOf({
     env: 'TIDEMARK_COMMAND_NEEDS_LIVE',
-    group: 'Commands',
     words: ['off', 'on'],
     fallback: 'on',
     describe:
@@ -51,7 +46,6 @@ export const commandOptions = {
   }),
   commandRate: integer({
     env: 'TIDEMARK_COMMAND_RATE',
-    group: 'Commands',
     min: 1,
     max: 10_000,
     fallback: '20',
@@ -60,7 +54,6 @@ export const commandOptions = {
   }),
   commandBurst: integer({
     env: 'TIDEMARK_COMMAND_BURST',
-    group: 'Commands',
     min: 1,
     max: 100_000,
     fallback: '40',
@@ -68,7 +61,6 @@ export const commandOptions = {
   }),
   cancelRate: integer({
     env: 'TIDEMARK_CANCEL_RATE',
-    group: 'Commands',
     min: 1,
     max: 10_000,
     fallback: '100',
@@ -77,7 +69,6 @@ export const commandOptions = {
   }),
   cancelBurst: integer({
     env: 'TIDEMARK_CANCEL_BURST',
-    group: 'Commands',
     min: 1,
     max: 100_000,
     fallback: '1000',
@@ -85,7 +76,6 @@ export const commandOptions = {
   }),
   breakerCommands: integer({
     env: 'TIDEMARK_BREAKER_COMMANDS',
-    group: 'Commands',
     min: 1,
     max: 1_000_000,
     fallback: '3000',
@@ -94,7 +84,6 @@ export const commandOptions = {
   }),
   breakerWindowMs: integer({
     env: 'TIDEMARK_BREAKER_WINDOW_MS',
-    group: 'Commands',
     unit: 'milliseconds',
     min: 100,
     max: hour,
@@ -103,7 +92,6 @@ export const commandOptions = {
   }),
   haltUnresolvedAccount: integer({
     env: 'TIDEMARK_HALT_UNRESOLVED_ACCOUNT',
-    group: 'Commands',
     min: 1,
     max: 100_000,
     fallback: '3',
@@ -111,7 +99,6 @@ export const commandOptions = {
   }),
   haltUnresolvedService: integer({
     env: 'TIDEMARK_HALT_UNRESOLVED_SERVICE',
-    group: 'Commands',
     min: 1,
     max: 100_000,
     fallback: '10',
@@ -119,7 +106,6 @@ export const commandOptions = {
   }),
   fourEyes: oneOf({
     env: 'TIDEMARK_FOUR_EYES',
-    group: 'Commands',
     words: ['off', 'on'],
     fallback: 'off',
     describe:
@@ -127,7 +113,6 @@ export const commandOptions = {
   }),
   probeRate: integer({
     env: 'TIDEMARK_PROBE_RATE',
-    group: 'Commands',
     min: 1,
     max: 1000,
     fallback: '5',
@@ -136,11 +121,10 @@ export const commandOptions = {
   }),
   probeBurst: integer({
     env: 'TIDEMARK_PROBE_BURST',
-    group: 'Commands',
     min: 1,
     max: 10_000,
     fallback: '20',
     describe:
       'How many of these reads all instances together may make at once after a pause; an instance at least two.',
   }),
-} as const;
+});

@@ -1,6 +1,6 @@
 import { commandOptions } from './command-options.ts';
 import { databaseAddressProblem } from './database-address.ts';
-import { baseUrl, host, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
+import { baseUrl, host, inGroup, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
 import { proxyOptions } from './proxy-options.ts';
 import { restOptions } from './rest-options.ts';
 import { topicOptions } from './topic-options.ts';
@@ -15,374 +15,344 @@ const gibibyte = 1_073_741_824;
  * docs` prints it as docs/configuration.md, and `Config` is inferred from it.
  */
 export const optionTable = {
-  environment: text({
-    env: 'NODE_ENV',
-    group: 'Process',
-    pattern: /^[\w.-]{1,40}$/,
-    shape: 'a word',
-    fallback: 'development',
-    describe:
-      '`production` refuses what is only fit for a test: unencrypted platform addresses that are not on loopback, and TLS without verification.',
-  }),
-  logLevel: oneOf({
-    env: 'TIDEMARK_LOG_LEVEL',
-    group: 'Process',
-    words: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    fallback: 'info',
-    describe:
-      'The least serious log line that is written. `debug` also shows the stack of an error that ends a command.',
-  }),
-  adminPort: integer({
-    env: 'TIDEMARK_ADMIN_PORT',
-    group: 'Process',
-    min: 0,
-    max: 65_535,
-    fallback: '9464',
-    describe: 'Port of `/livez`, `/readyz`, `/status` and `/metrics`. 0 takes any free one, which the log names.',
-  }),
-  adminHost: host({
-    env: 'TIDEMARK_ADMIN_HOST',
-    group: 'Process',
-    fallback: '127.0.0.1',
-    describe:
-      'Address that the admin port listens on. It has no sign-in: open it to the network of the probes and of Prometheus only.',
-  }),
-  adminNames: list({
-    env: 'TIDEMARK_ADMIN_NAMES',
-    group: 'Process',
-    pattern: /^[0-9A-Za-z.:_[\]-]{1,253}$/,
-    shape: 'host names or IP addresses, separated by commas',
-    describe:
-      'Names by which the admin port is asked, besides `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to: the target of Prometheus, without its port. A request for another name is answered 421, since a web page could have made its own name resolve here.',
-  }),
-  drainDeadlineMs: integer({
-    env: 'TIDEMARK_DRAIN_DEADLINE_MS',
-    group: 'Process',
-    unit: 'milliseconds',
-    min: 1000,
-    max: 600_000,
-    fallback: '25000',
-    describe:
-      'Time for the whole drain after SIGTERM; what is left then is given up, which loses nothing. Keep it below the grace period of the orchestrator.',
+  ...inGroup('Process', {
+    environment: text({
+      env: 'NODE_ENV',
+      pattern: /^[\w.-]{1,40}$/,
+      shape: 'a word',
+      fallback: 'development',
+      describe:
+        '`production` refuses what is only fit for a test: unencrypted platform addresses that are not on loopback, and TLS without verification.',
+    }),
+    logLevel: oneOf({
+      env: 'TIDEMARK_LOG_LEVEL',
+      words: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      fallback: 'info',
+      describe:
+        'The least serious log line that is written. `debug` also shows the stack of an error that ends a command.',
+    }),
+    adminPort: integer({
+      env: 'TIDEMARK_ADMIN_PORT',
+      min: 0,
+      max: 65_535,
+      fallback: '9464',
+      describe: 'Port of `/livez`, `/readyz`, `/status` and `/metrics`. 0 takes any free one, which the log names.',
+    }),
+    adminHost: host({
+      env: 'TIDEMARK_ADMIN_HOST',
+      fallback: '127.0.0.1',
+      describe:
+        'Address that the admin port listens on. It has no sign-in: open it to the network of the probes and of Prometheus only.',
+    }),
+    adminNames: list({
+      env: 'TIDEMARK_ADMIN_NAMES',
+      pattern: /^[0-9A-Za-z.:_[\]-]{1,253}$/,
+      shape: 'host names or IP addresses, separated by commas',
+      describe:
+        'Names by which the admin port is asked, besides `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to: the target of Prometheus, without its port. A request for another name is answered 421, since a web page could have made its own name resolve here.',
+    }),
+    drainDeadlineMs: integer({
+      env: 'TIDEMARK_DRAIN_DEADLINE_MS',
+      unit: 'milliseconds',
+      min: 1000,
+      max: 600_000,
+      fallback: '25000',
+      describe:
+        'Time for the whole drain after SIGTERM; what is left then is given up, which loses nothing. Keep it below the grace period of the orchestrator.',
+    }),
   }),
 
-  databaseUrl: secretUrl({
-    env: 'DATABASE_URL',
-    group: 'Postgres',
-    schemes: ['postgres', 'postgresql'],
-    problemOf: databaseAddressProblem,
-    describe:
-      'The database: one address that leads to the primary, also after a failover; a list of hosts is refused. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner. With TLS: `?sslmode=verify-full` at its end, and `&sslrootcert=PATH` where Node does not know the authority.',
-  }),
-  databasePoolSize: integer({
-    env: 'TIDEMARK_DATABASE_POOL_SIZE',
-    group: 'Postgres',
-    unit: 'connections',
-    min: 2,
-    max: 200,
-    fallback: '10',
-    describe:
-      'Connections at most for the reads of REST, and as many for upkeep. The lane (5) and commands (10) have their own beside them.',
-  }),
-  databaseBudgetMb: integer({
-    env: 'TIDEMARK_DATABASE_BUDGET_MB',
-    group: 'Postgres',
-    unit: 'megabytes',
-    min: 0,
-    max: 100_000_000,
-    fallback: '0',
-    describe:
-      'Disk that the database may take, for the alert on free space (docs/sizing.md): a client cannot see the disk of the server. 0 for none. Nothing is ever dropped for it.',
-  }),
-  encryptionKey: secret({
-    env: 'TIDEMARK_ENCRYPTION_KEY',
-    group: 'Postgres',
-    shape: '32 bytes in base64, as `openssl rand -base64 32` makes them',
-    pattern: /^[A-Za-z0-9+/_-]{43}=?$/,
-    describe:
-      'Encrypts platform tokens in the database. Without it they are kept in memory only and fetched again after a restart.',
-  }),
-  retentionDays: integer({
-    env: 'TIDEMARK_RETENTION_DAYS',
-    group: 'Postgres',
-    unit: 'days',
-    min: 1,
-    max: 3650,
-    fallback: '7',
-    describe:
-      'How long accepted updates stay in the log. A partition goes once its newest row is older and Kafka has acknowledged all of it.',
+  ...inGroup('Postgres', {
+    databaseUrl: secretUrl({
+      env: 'DATABASE_URL',
+      schemes: ['postgres', 'postgresql'],
+      problemOf: databaseAddressProblem,
+      describe:
+        'The database: one address that leads to the primary, also after a failover; a list of hosts is refused. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner. With TLS: `?sslmode=verify-full` at its end, and `&sslrootcert=PATH` where Node does not know the authority.',
+    }),
+    databasePoolSize: integer({
+      env: 'TIDEMARK_DATABASE_POOL_SIZE',
+      unit: 'connections',
+      min: 2,
+      max: 200,
+      fallback: '10',
+      describe:
+        'Connections at most for the reads of REST, and as many for upkeep. The lane (5) and commands (10) have their own beside them.',
+    }),
+    databaseBudgetMb: integer({
+      env: 'TIDEMARK_DATABASE_BUDGET_MB',
+      unit: 'megabytes',
+      min: 0,
+      max: 100_000_000,
+      fallback: '0',
+      describe:
+        'Disk that the database may take, for the alert on free space (docs/sizing.md): a client cannot see the disk of the server. 0 for none. Nothing is ever dropped for it.',
+    }),
+    encryptionKey: secret({
+      env: 'TIDEMARK_ENCRYPTION_KEY',
+      shape: '32 bytes in base64, as `openssl rand -base64 32` makes them',
+      pattern: /^[A-Za-z0-9+/_-]{43}=?$/,
+      describe:
+        'Encrypts platform tokens in the database. Without it they are kept in memory only and fetched again after a restart.',
+    }),
+    retentionDays: integer({
+      env: 'TIDEMARK_RETENTION_DAYS',
+      unit: 'days',
+      min: 1,
+      max: 3650,
+      fallback: '7',
+      describe:
+        'How long accepted updates stay in the log. A partition goes once its newest row is older and Kafka has acknowledged all of it.',
+    }),
   }),
 
-  kafkaBrokers: list({
-    env: 'KAFKA_BROKERS',
-    group: 'Kafka',
-    pattern:
-      /^(\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]+):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
-    shape: 'host:port, several separated by commas, an IPv6 address in brackets',
-    describe: 'Where to find the cluster. It may be down at start: the log fills, and is sent when it answers.',
-  }),
-  ...topicOptions,
-  kafkaSsl: oneOf({
-    env: 'KAFKA_SSL',
-    group: 'Kafka',
-    words: ['off', 'on'],
-    fallback: 'off',
-    describe:
-      "TLS to the brokers, verified against the authorities that Node knows (the system's, too, with `NODE_USE_SYSTEM_CA=1`), or `KAFKA_SSL_CA`.",
-  }),
-  kafkaSslCa: secret({
-    ...pem,
-    env: 'KAFKA_SSL_CA',
-    group: 'Kafka',
-    describe: "Authority that signed the brokers' certificates.",
-  }),
-  kafkaSslCert: secret({
-    ...pem,
-    env: 'KAFKA_SSL_CERT',
-    group: 'Kafka',
-    describe: 'Our certificate, where brokers ask for one.',
-  }),
-  kafkaSslKey: secret({ ...pem, env: 'KAFKA_SSL_KEY', group: 'Kafka', describe: 'The key of `KAFKA_SSL_CERT`.' }),
-  kafkaSaslMechanism: oneOf({
-    env: 'KAFKA_SASL_MECHANISM',
-    group: 'Kafka',
-    words: ['plain', 'scram-sha-256', 'scram-sha-512'],
-    describe: 'How to sign in to the brokers; needs `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`.',
-  }),
-  kafkaSaslUsername: text({
-    env: 'KAFKA_SASL_USERNAME',
-    group: 'Kafka',
-    pattern: /^.{1,255}$/,
-    shape: 'a user name',
-    describe: 'User at the brokers.',
-  }),
-  kafkaSaslPassword: secret({
-    env: 'KAFKA_SASL_PASSWORD',
-    group: 'Kafka',
-    shape: 'text',
-    describe: 'Password at the brokers.',
+  ...inGroup('Kafka', {
+    kafkaBrokers: list({
+      env: 'KAFKA_BROKERS',
+      pattern:
+        /^(\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]+):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
+      shape: 'host:port, several separated by commas, an IPv6 address in brackets',
+      describe: 'Where to find the cluster. It may be down at start: the log fills, and is sent when it answers.',
+    }),
+    ...topicOptions,
+    kafkaSsl: oneOf({
+      env: 'KAFKA_SSL',
+      words: ['off', 'on'],
+      fallback: 'off',
+      describe:
+        "TLS to the brokers, verified against the authorities that Node knows (the system's, too, with `NODE_USE_SYSTEM_CA=1`), or `KAFKA_SSL_CA`.",
+    }),
+    kafkaSslCa: secret({
+      ...pem,
+      env: 'KAFKA_SSL_CA',
+      describe: "Authority that signed the brokers' certificates.",
+    }),
+    kafkaSslCert: secret({
+      ...pem,
+      env: 'KAFKA_SSL_CERT',
+      describe: 'Our certificate, where brokers ask for one.',
+    }),
+    kafkaSslKey: secret({ ...pem, env: 'KAFKA_SSL_KEY', describe: 'The key of `KAFKA_SSL_CERT`.' }),
+    kafkaSaslMechanism: oneOf({
+      env: 'KAFKA_SASL_MECHANISM',
+      words: ['plain', 'scram-sha-256', 'scram-sha-512'],
+      describe: 'How to sign in to the brokers; needs `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`.',
+    }),
+    kafkaSaslUsername: text({
+      env: 'KAFKA_SASL_USERNAME',
+      pattern: /^.{1,255}$/,
+      shape: 'a user name',
+      describe: 'User at the brokers.',
+    }),
+    kafkaSaslPassword: secret({
+      env: 'KAFKA_SASL_PASSWORD',
+      shape: 'text',
+      describe: 'Password at the brokers.',
+    }),
   }),
 
-  platformUrl: baseUrl({
-    env: 'PLATFORM_URL',
-    group: 'Platform',
-    schemes: ['https', 'http'],
-    describe: 'Base of the production REST interface; the token endpoint is there too.',
-  }),
-  platformStagingUrl: baseUrl({
-    env: 'PLATFORM_STAGING_URL',
-    group: 'Platform',
-    schemes: ['https', 'http'],
-    describe:
-      'Base of the staging REST interface, which has the prediction orders. Without it only account orders are followed.',
-  }),
-  platformAuthUrl: baseUrl({
-    env: 'PLATFORM_AUTH_URL',
-    group: 'Platform',
-    schemes: ['https', 'http'],
-    describe: 'Base of the sign-in screen, to which `tidemark link` sends users. `doctor` checks that it answers.',
-  }),
-  platformStreamUrl: url({
-    env: 'PLATFORM_STREAM_URL',
-    group: 'Platform',
-    schemes: ['wss', 'ws'],
-    describe: 'Whole address of the order stream in production.',
-  }),
-  platformStagingStreamUrl: url({
-    env: 'PLATFORM_STAGING_STREAM_URL',
-    group: 'Platform',
-    schemes: ['wss', 'ws'],
-    describe: 'Whole address of the stream that carries prediction orders. Without it: the same as in production.',
-  }),
-  platformClientId: text({
-    env: 'PLATFORM_CLIENT_ID',
-    group: 'Platform',
-    pattern: /^[\x21-\x7e]{1,255}$/,
-    shape: 'a client id',
-    describe: "Client id from the platform's client center.",
-  }),
-  platformClientSecret: secret({
-    env: 'PLATFORM_CLIENT_SECRET',
-    group: 'Platform',
-    shape: 'text',
-    describe: "The client's secret. Without it we are a public client, which follows linked logins only.",
-  }),
-  platformCredentials: oneOf({
-    env: 'PLATFORM_CREDENTIALS',
-    group: 'Platform',
-    words: ['both', 'client', 'linked'],
-    fallback: 'both',
-    describe:
-      "Whose accounts are followed: those that the client's own token sees, those of the logins that `tidemark link` has stored, or both. Linked logins need `TIDEMARK_ENCRYPTION_KEY`.",
-  }),
-  platformAccounts: list({
-    env: 'PLATFORM_ACCOUNTS',
-    group: 'Platform',
-    pattern: /^[\x21-\x2b\x2d-\x7e]{1,50}$/,
-    shape: 'account ids, separated by commas',
-    describe: 'Follows only these of the accounts that the platform lists. Without it: all of them.',
+  ...inGroup('Platform', {
+    platformUrl: baseUrl({
+      env: 'PLATFORM_URL',
+      schemes: ['https', 'http'],
+      describe: 'Base of the production REST interface; the token endpoint is there too.',
+    }),
+    platformStagingUrl: baseUrl({
+      env: 'PLATFORM_STAGING_URL',
+      schemes: ['https', 'http'],
+      describe:
+        'Base of the staging REST interface, which has the prediction orders. Without it only account orders are followed.',
+    }),
+    platformAuthUrl: baseUrl({
+      env: 'PLATFORM_AUTH_URL',
+      schemes: ['https', 'http'],
+      describe: 'Base of the sign-in screen, to which `tidemark link` sends users. `doctor` checks that it answers.',
+    }),
+    platformStreamUrl: url({
+      env: 'PLATFORM_STREAM_URL',
+      schemes: ['wss', 'ws'],
+      describe: 'Whole address of the order stream in production.',
+    }),
+    platformStagingStreamUrl: url({
+      env: 'PLATFORM_STAGING_STREAM_URL',
+      schemes: ['wss', 'ws'],
+      describe: 'Whole address of the stream that carries prediction orders. Without it: the same as in production.',
+    }),
+    platformClientId: text({
+      env: 'PLATFORM_CLIENT_ID',
+      pattern: /^[\x21-\x7e]{1,255}$/,
+      shape: 'a client id',
+      describe: "Client id from the platform's client center.",
+    }),
+    platformClientSecret: secret({
+      env: 'PLATFORM_CLIENT_SECRET',
+      shape: 'text',
+      describe: "The client's secret. Without it we are a public client, which follows linked logins only.",
+    }),
+    platformCredentials: oneOf({
+      env: 'PLATFORM_CREDENTIALS',
+      words: ['both', 'client', 'linked'],
+      fallback: 'both',
+      describe:
+        "Whose accounts are followed: those that the client's own token sees, those of the logins that `tidemark link` has stored, or both. Linked logins need `TIDEMARK_ENCRYPTION_KEY`.",
+    }),
+    platformAccounts: list({
+      env: 'PLATFORM_ACCOUNTS',
+      pattern: /^[\x21-\x2b\x2d-\x7e]{1,50}$/,
+      shape: 'account ids, separated by commas',
+      describe: 'Follows only these of the accounts that the platform lists. Without it: all of them.',
+    }),
   }),
   ...proxyOptions,
 
-  weight: integer({
-    env: 'TIDEMARK_WEIGHT',
-    group: 'Lane',
-    min: 0,
-    max: 1000,
-    fallback: '1',
-    describe:
-      'The part of the shards that this process takes, in proportion to the weights of the others. 0: it takes none, and serves reads and forwards commands.',
-  }),
-  leaseRenewMs: integer({
-    env: 'TIDEMARK_LEASE_RENEW_MS',
-    group: 'Lane',
-    unit: 'milliseconds',
-    min: 100,
-    max: 60_000,
-    fallback: '2000',
-    describe: 'How often this process renews its lane.',
-  }),
-  leaseActMs: integer({
-    env: 'TIDEMARK_LEASE_ACT_MS',
-    group: 'Lane',
-    unit: 'milliseconds',
-    min: 100,
-    max: 60_000,
-    fallback: '3000',
-    describe: 'This process stops sending when its last renewal is older than this by its own clock.',
-  }),
-  leaseExpireMs: integer({
-    env: 'TIDEMARK_LEASE_EXPIRE_MS',
-    group: 'Lane',
-    unit: 'milliseconds',
-    min: 200,
-    max: 120_000,
-    fallback: '6000',
-    describe: "Another process takes the lane when its last renewal is older than this by the database's clock.",
-  }),
-  generation: integer({
-    env: 'TIDEMARK_GENERATION',
-    group: 'Lane',
-    min: 1,
-    max: 1_000_000,
-    fallback: '1',
-    describe:
-      'The least generation of what is published; consumers keep the highest generation and revision. It is kept in the database: after a restore `tidemark after-restore` raises it there.',
+  ...inGroup('Lane', {
+    weight: integer({
+      env: 'TIDEMARK_WEIGHT',
+      min: 0,
+      max: 1000,
+      fallback: '1',
+      describe:
+        'The part of the shards that this process takes, in proportion to the weights of the others. 0: it takes none, and serves reads and forwards commands.',
+    }),
+    leaseRenewMs: integer({
+      env: 'TIDEMARK_LEASE_RENEW_MS',
+      unit: 'milliseconds',
+      min: 100,
+      max: 60_000,
+      fallback: '2000',
+      describe: 'How often this process renews its lane.',
+    }),
+    leaseActMs: integer({
+      env: 'TIDEMARK_LEASE_ACT_MS',
+      unit: 'milliseconds',
+      min: 100,
+      max: 60_000,
+      fallback: '3000',
+      describe: 'This process stops sending when its last renewal is older than this by its own clock.',
+    }),
+    leaseExpireMs: integer({
+      env: 'TIDEMARK_LEASE_EXPIRE_MS',
+      unit: 'milliseconds',
+      min: 200,
+      max: 120_000,
+      fallback: '6000',
+      describe: "Another process takes the lane when its last renewal is older than this by the database's clock.",
+    }),
+    generation: integer({
+      env: 'TIDEMARK_GENERATION',
+      min: 1,
+      max: 1_000_000,
+      fallback: '1',
+      describe:
+        'The least generation of what is published; consumers keep the highest generation and revision. It is kept in the database: after a restore `tidemark after-restore` raises it there.',
+    }),
   }),
 
-  queueMaxCount: integer({
-    env: 'TIDEMARK_QUEUE_MAX_COUNT',
-    group: 'Ingest and relay',
-    unit: 'observations',
-    min: 1,
-    max: 1_000_000,
-    fallback: '4000',
-    describe:
-      'Sockets are paused when so many observations wait for the database: a few batches and what fills the next ones. More only wait longer, and in memory.',
-  }),
-  queueMaxBytes: integer({
-    env: 'TIDEMARK_QUEUE_MAX_BYTES',
-    group: 'Ingest and relay',
-    unit: 'bytes',
-    min: 65_536,
-    max: gibibyte,
-    fallback: '33554432',
-    describe: 'Sockets are paused when so many bytes wait for the database.',
-  }),
-  batchMaxCount: integer({
-    env: 'TIDEMARK_BATCH_MAX_COUNT',
-    group: 'Ingest and relay',
-    unit: 'observations',
-    min: 1,
-    max: 500,
-    fallback: '500',
-    describe:
-      'The largest transaction. Batches form by themselves from what is queued; smaller ones cost throughput, not latency.',
-  }),
-  headCacheCount: integer({
-    env: 'TIDEMARK_HEAD_CACHE_COUNT',
-    group: 'Ingest and relay',
-    unit: 'orders',
-    min: 1000,
-    max: 10_000_000,
-    fallback: '50000',
-    describe:
-      'Orders whose newest state is kept in memory, about 2 kB each; any other is read from the database when it changes.',
-  }),
-  stateFlushMs: integer({
-    env: 'TIDEMARK_STATE_FLUSH_MS',
-    group: 'Ingest and relay',
-    unit: 'milliseconds',
-    min: 100,
-    max: 60_000,
-    fallback: '1000',
-    describe: 'How often the compacted topic gets the newest state of the orders that changed.',
+  ...inGroup('Ingest and relay', {
+    queueMaxCount: integer({
+      env: 'TIDEMARK_QUEUE_MAX_COUNT',
+      unit: 'observations',
+      min: 1,
+      max: 1_000_000,
+      fallback: '4000',
+      describe:
+        'Sockets are paused when so many observations wait for the database: a few batches and what fills the next ones. More only wait longer, and in memory.',
+    }),
+    queueMaxBytes: integer({
+      env: 'TIDEMARK_QUEUE_MAX_BYTES',
+      unit: 'bytes',
+      min: 65_536,
+      max: gibibyte,
+      fallback: '33554432',
+      describe: 'Sockets are paused when so many bytes wait for the database.',
+    }),
+    batchMaxCount: integer({
+      env: 'TIDEMARK_BATCH_MAX_COUNT',
+      unit: 'observations',
+      min: 1,
+      max: 500,
+      fallback: '500',
+      describe:
+        'The largest transaction. Batches form by themselves from what is queued; smaller ones cost throughput, not latency.',
+    }),
+    headCacheCount: integer({
+      env: 'TIDEMARK_HEAD_CACHE_COUNT',
+      unit: 'orders',
+      min: 1000,
+      max: 10_000_000,
+      fallback: '50000',
+      describe:
+        'Orders whose newest state is kept in memory, about 2 kB each; any other is read from the database when it changes.',
+    }),
+    stateFlushMs: integer({
+      env: 'TIDEMARK_STATE_FLUSH_MS',
+      unit: 'milliseconds',
+      min: 100,
+      max: 60_000,
+      fallback: '1000',
+      describe: 'How often the compacted topic gets the newest state of the orders that changed.',
+    }),
   }),
 
-  streamPingMs: integer({
-    env: 'TIDEMARK_STREAM_PING_MS',
-    group: 'Streams and audit',
-    unit: 'milliseconds',
-    min: 100,
-    max: hour,
-    fallback: '5000',
-    describe: 'How often we ping a stream. Must be below `TIDEMARK_STREAM_IDLE_MS`.',
-  }),
-  streamIdleMs: integer({
-    env: 'TIDEMARK_STREAM_IDLE_MS',
-    group: 'Streams and audit',
-    unit: 'milliseconds',
-    min: 200,
-    max: hour,
-    fallback: '10000',
-    describe: 'A stream without a byte for this long is dead, and is opened again.',
-  }),
-  streamAckMs: integer({
-    env: 'TIDEMARK_STREAM_ACK_MS',
-    group: 'Streams and audit',
-    unit: 'milliseconds',
-    min: 100,
-    max: hour,
-    fallback: '5000',
-    describe: 'Time for the platform to acknowledge a subscription.',
-  }),
-  auditIntervalMs: integer({
-    env: 'TIDEMARK_AUDIT_INTERVAL_MS',
-    group: 'Streams and audit',
-    unit: 'milliseconds',
-    min: 1000,
-    max: 24 * hour,
-    fallback: '60000',
-    describe: 'How often each account is read and compared, to find what the stream lost silently.',
-  }),
-  snapshotDays: integer({
-    env: 'TIDEMARK_SNAPSHOT_DAYS',
-    group: 'Streams and audit',
-    unit: 'days',
-    min: 0,
-    max: 3650,
-    fallback: '7',
-    describe: 'How far back closed orders are read when an account is seen for the first time.',
-  }),
-  notesMaxBytes: integer({
-    env: 'TIDEMARK_NOTES_MAX_BYTES',
-    group: 'Streams and audit',
-    unit: 'bytes',
-    min: 65_536,
-    max: gibibyte,
-    fallback: '67108864',
-    describe:
-      'What all accounts together may keep of orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes an order. When it is used up audits count as incomplete and are made again.',
-  }),
-  continuityIntervalMs: integer({
-    env: 'TIDEMARK_CONTINUITY_INTERVAL_MS',
-    group: 'Streams and audit',
-    unit: 'milliseconds',
-    min: 1000,
-    max: hour,
-    fallback: '15000',
-    describe:
-      'How often a "complete up to" of the live accounts goes to the continuity topic: one record for all accounts of a stream that are complete up to the same time.',
+  ...inGroup('Streams and audit', {
+    streamPingMs: integer({
+      env: 'TIDEMARK_STREAM_PING_MS',
+      unit: 'milliseconds',
+      min: 100,
+      max: hour,
+      fallback: '5000',
+      describe: 'How often we ping a stream. Must be below `TIDEMARK_STREAM_IDLE_MS`.',
+    }),
+    streamIdleMs: integer({
+      env: 'TIDEMARK_STREAM_IDLE_MS',
+      unit: 'milliseconds',
+      min: 200,
+      max: hour,
+      fallback: '10000',
+      describe: 'A stream without a byte for this long is dead, and is opened again.',
+    }),
+    streamAckMs: integer({
+      env: 'TIDEMARK_STREAM_ACK_MS',
+      unit: 'milliseconds',
+      min: 100,
+      max: hour,
+      fallback: '5000',
+      describe: 'Time for the platform to acknowledge a subscription.',
+    }),
+    auditIntervalMs: integer({
+      env: 'TIDEMARK_AUDIT_INTERVAL_MS',
+      unit: 'milliseconds',
+      min: 1000,
+      max: 24 * hour,
+      fallback: '60000',
+      describe: 'How often each account is read and compared, to find what the stream lost silently.',
+    }),
+    snapshotDays: integer({
+      env: 'TIDEMARK_SNAPSHOT_DAYS',
+      unit: 'days',
+      min: 0,
+      max: 3650,
+      fallback: '7',
+      describe: 'How far back closed orders are read when an account is seen for the first time.',
+    }),
+    notesMaxBytes: integer({
+      env: 'TIDEMARK_NOTES_MAX_BYTES',
+      unit: 'bytes',
+      min: 65_536,
+      max: gibibyte,
+      fallback: '67108864',
+      describe:
+        'What all accounts together may keep of orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes an order. When it is used up audits count as incomplete and are made again.',
+    }),
+    continuityIntervalMs: integer({
+      env: 'TIDEMARK_CONTINUITY_INTERVAL_MS',
+      unit: 'milliseconds',
+      min: 1000,
+      max: hour,
+      fallback: '15000',
+      describe:
+        'How often a "complete up to" of the live accounts goes to the continuity topic: one record for all accounts of a stream that are complete up to the same time.',
+    }),
   }),
   ...restOptions,
   ...commandOptions,

@@ -25,7 +25,6 @@ type OptionGroup = (typeof optionGroups)[number];
 export interface OptionText {
   /** The environment variable. */
   readonly env: string;
-  readonly group: OptionGroup;
   /** For the person who has to choose a value: its effect, and when to change it. */
   readonly describe: string;
   /**
@@ -58,7 +57,21 @@ export interface OptionKind<T> {
   parse(text: string): Parsed<T>;
 }
 
-export type Option<T> = OptionText & OptionKind<T>;
+/** An option of the table, in its group of the documentation. */
+export type Option<T> = OptionText & OptionKind<T> & Group;
+
+interface Group {
+  readonly group: OptionGroup;
+}
+
+/** The options of one group. */
+export function inGroup<Options extends object>(
+  group: OptionGroup,
+  options: Options,
+): { readonly [Name in keyof Options]: Options[Name] & Group } {
+  const named = Object.entries(options).map(([name, option]) => [name, { ...option, group }]);
+  return Object.fromEntries(named);
+}
 
 /**
  * A principal that may use REST with a static token. The configuration has only the token's hash,

@@ -1,30 +1,27 @@
 import { parseProxy } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
-import type { OptionKind, OptionText } from './option.ts';
+import { inGroup, type OptionKind, type OptionText } from './option.ts';
 
 /**
  * The way out, by the names curl and most other programs read. The names in small letters are read
  * too, and win.
  */
-export const proxyOptions = {
+export const proxyOptions = inGroup('Proxy', {
   httpsProxy: proxy({
     env: 'HTTPS_PROXY',
-    group: 'Proxy',
     describe:
       'Leads to `https` and `wss` addresses of the platform, of an issuer and of a collector of traces, by CONNECT (docs/connect.md). `https_proxy` wins over it. It may carry credentials: `http://USER:PASSWORD@HOST:PORT`.',
   }),
   httpProxy: proxy({
     env: 'HTTP_PROXY',
-    group: 'Proxy',
     describe: 'The same for `http` and `ws` addresses, by CONNECT too. `http_proxy` wins over it.',
   }),
   noProxy: bypasses({
     env: 'NO_PROXY',
-    group: 'Proxy',
     describe:
       'What is reached without a proxy: host names (with all names below them), IP addresses, networks (`10.0.0.0/8`), each with or without a port, or `*` for everything. `no_proxy` wins over it.',
   }),
-} as const;
+});
 
 /**
  * An address that may carry credentials. It is printed without them, even without the user, since

@@ -1,144 +1,131 @@
-import { baseUrl, host, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
+import { baseUrl, host, inGroup, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
 
 /**
  * REST: its callers and its address, and the address at which commands on the command line find it.
  */
 export const restOptions = {
-  httpPort: integer({
-    env: 'TIDEMARK_HTTP_PORT',
-    group: 'REST',
-    min: 0,
-    max: 65_535,
-    fallback: '8080',
-    describe: 'Port of REST, the event stream and their documentation. 0 takes any free one, which the log names.',
+  ...inGroup('REST', {
+    httpPort: integer({
+      env: 'TIDEMARK_HTTP_PORT',
+      min: 0,
+      max: 65_535,
+      fallback: '8080',
+      describe: 'Port of REST, the event stream and their documentation. 0 takes any free one, which the log names.',
+    }),
+    httpHost: host({
+      env: 'TIDEMARK_HTTP_HOST',
+      fallback: '127.0.0.1',
+      describe:
+        'Address that REST listens on. Anything but loopback needs `TIDEMARK_AUTH_ISSUER`, `TIDEMARK_AUTH_TOKENS` or `TIDEMARK_AUTH_PRINCIPALS`; on loopback without any of them, everybody on the machine may do everything.',
+    }),
+    advertisedUrl: baseUrl({
+      env: 'TIDEMARK_ADVERTISED_URL',
+      schemes: ['https', 'http'],
+      describe:
+        "Where the other processes of the fleet reach REST of this one: they forward the commands of its accounts there, with the caller's token. Without it: the name of this machine and the port of REST where REST listens on more than loopback, else the loopback address.",
+    }),
+    httpOrigins: list({
+      env: 'TIDEMARK_HTTP_ORIGINS',
+      // As a browser writes them: without a port if it is the scheme's default.
+      pattern:
+        /^(?:https:\/\/(?!.*:443$)|http:\/\/(?!.*:80$))(?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}|\[[0-9a-f:]{2,39}\])(?::[1-9]\d{0,4})?$/,
+      shape:
+        'origins in lower case, without a path and without the default port (https://desk.example.com), separated by commas',
+      describe:
+        'Origins whose web pages may use REST and the event stream from a browser (CORS), with a token of their own. Where there is no sign-in, such a page may do everything: name only pages that you run yourself.',
+    }),
+    authIssuer: url({
+      env: 'TIDEMARK_AUTH_ISSUER',
+      schemes: ['https', 'http'],
+      describe:
+        'Whose JWTs are accepted: their `iss`, to the letter, with the slash at its end where it has one. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
+    }),
+    authAudience: text({
+      env: 'TIDEMARK_AUTH_AUDIENCE',
+      pattern: /^[\x21-\x7e]{1,255}$/,
+      shape: 'one audience',
+      describe: 'What the `aud` of a JWT has to hold.',
+    }),
+    authJwksUrl: url({
+      env: 'TIDEMARK_AUTH_JWKS_URL',
+      schemes: ['https', 'http'],
+      describe: "Where the issuer's public keys are. Asked when a key is not known, at most every 30 s.",
+    }),
+    authAlgorithms: list({
+      env: 'TIDEMARK_AUTH_ALGORITHMS',
+      pattern: /^(RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA|Ed25519)$/,
+      shape: 'algorithms with a public key, separated by commas (RS256, PS256, ES256, EdDSA …)',
+      fallback: 'RS256,PS256,ES256,EdDSA',
+      describe: 'Which signatures of a JWT are accepted. A shared secret or none is never one of them.',
+    }),
+    authTyp: oneOf({
+      env: 'TIDEMARK_AUTH_TYP',
+      words: ['at+jwt', 'jwt'],
+      fallback: 'at+jwt',
+      describe:
+        'The `typ` in the header of a JWT (RFC 9068). `at+jwt`: access tokens that say so, and nothing else. `jwt`: also those of issuers that write `JWT` or nothing, unless `nonce`, `at_hash` or `c_hash` shows an ID token.',
+    }),
+    authTokens: staticTokens({
+      env: 'TIDEMARK_AUTH_TOKENS',
+      describe:
+        'Tokens by their hash, for services without an identity provider and for emergencies. Several of one name are one caller; `name@2027-01-31` ends as that day begins (UTC). Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. Hash one by `printf %s "$TOKEN" | sha256sum`.',
+    }),
+    authPrincipals: oneOf({
+      env: 'TIDEMARK_AUTH_PRINCIPALS',
+      words: ['off', 'on'],
+      fallback: 'off',
+      describe:
+        'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so that one is made or revoked without a restart.',
+    }),
+    console: oneOf({
+      env: 'TIDEMARK_CONSOLE',
+      words: ['off', 'on'],
+      fallback: 'on',
+      describe:
+        'Serves the console, a web page, under `/console` on the port of REST. It holds no data: it asks REST with the token of its reader.',
+    }),
+    consoleDemoUrl: baseUrl({
+      env: 'TIDEMARK_CONSOLE_DEMO_URL',
+      schemes: ['http'],
+      describe:
+        'Set by `tidemark demo` for the service that it starts: the address of the demo\'s own server, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
+    }),
+    consoleClientId: text({
+      env: 'TIDEMARK_CONSOLE_CLIENT_ID',
+      pattern: /^[\x21-\x7e]{1,255}$/,
+      shape: 'a client id',
+      describe:
+        'The console as `TIDEMARK_AUTH_ISSUER` knows it: a client without a secret, with the code flow and PKCE, and with `<address of the console>/signed-in` as its redirect address. With it, readers sign in at the issuer; without it, they type a token in. Needs `TIDEMARK_AUTH_ISSUER`.',
+    }),
+    consoleScope: text({
+      env: 'TIDEMARK_CONSOLE_SCOPE',
+      pattern: /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+      shape: 'words separated by single blanks',
+      fallback: 'openid offline_access orders:read orders:write ops:read ops:write',
+      describe:
+        'What the console asks the issuer for. `openid` brings an ID token, by which it knows that the answer belongs to its own sign-in; `offline_access` a refresh token, by which it renews its token.',
+    }),
+    consoleResource: text({
+      env: 'TIDEMARK_CONSOLE_RESOURCE',
+      pattern: /^[a-z][a-z0-9+.-]*:[\x21\x24-\x7e]{1,250}$/i,
+      shape: 'an absolute URI without a fragment',
+      describe:
+        'The `resource` of RFC 8707, for issuers that need it to make a token for `TIDEMARK_AUTH_AUDIENCE`. That audience itself is sent as `audience` in any case.',
+    }),
   }),
-  httpHost: host({
-    env: 'TIDEMARK_HTTP_HOST',
-    group: 'REST',
-    fallback: '127.0.0.1',
-    describe:
-      'Address that REST listens on. Anything but loopback needs `TIDEMARK_AUTH_ISSUER`, `TIDEMARK_AUTH_TOKENS` or `TIDEMARK_AUTH_PRINCIPALS`; on loopback without any of them, everybody on the machine may do everything.',
-  }),
-  advertisedUrl: baseUrl({
-    env: 'TIDEMARK_ADVERTISED_URL',
-    group: 'REST',
-    schemes: ['https', 'http'],
-    describe:
-      "Where the other processes of the fleet reach REST of this one: they forward the commands of its accounts there, with the caller's token. Without it: the name of this machine and the port of REST where REST listens on more than loopback, else the loopback address.",
-  }),
-  httpOrigins: list({
-    env: 'TIDEMARK_HTTP_ORIGINS',
-    group: 'REST',
-    // As a browser writes them: without a port if it is the scheme's default.
-    pattern:
-      /^(?:https:\/\/(?!.*:443$)|http:\/\/(?!.*:80$))(?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}|\[[0-9a-f:]{2,39}\])(?::[1-9]\d{0,4})?$/,
-    shape:
-      'origins in lower case, without a path and without the default port (https://desk.example.com), separated by commas',
-    describe:
-      'Origins whose web pages may use REST and the event stream from a browser (CORS), with a token of their own. Where there is no sign-in, such a page may do everything: name only pages that you run yourself.',
-  }),
-  authIssuer: url({
-    env: 'TIDEMARK_AUTH_ISSUER',
-    group: 'REST',
-    schemes: ['https', 'http'],
-    describe:
-      'Whose JWTs are accepted: their `iss`, to the letter, with the slash at its end where it has one. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
-  }),
-  authAudience: text({
-    env: 'TIDEMARK_AUTH_AUDIENCE',
-    group: 'REST',
-    pattern: /^[\x21-\x7e]{1,255}$/,
-    shape: 'one audience',
-    describe: 'What the `aud` of a JWT has to hold.',
-  }),
-  authJwksUrl: url({
-    env: 'TIDEMARK_AUTH_JWKS_URL',
-    group: 'REST',
-    schemes: ['https', 'http'],
-    describe: "Where the issuer's public keys are. Asked when a key is not known, at most every 30 s.",
-  }),
-  authAlgorithms: list({
-    env: 'TIDEMARK_AUTH_ALGORITHMS',
-    group: 'REST',
-    pattern: /^(RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA|Ed25519)$/,
-    shape: 'algorithms with a public key, separated by commas (RS256, PS256, ES256, EdDSA …)',
-    fallback: 'RS256,PS256,ES256,EdDSA',
-    describe: 'Which signatures of a JWT are accepted. A shared secret or none is never one of them.',
-  }),
-  authTyp: oneOf({
-    env: 'TIDEMARK_AUTH_TYP',
-    group: 'REST',
-    words: ['at+jwt', 'jwt'],
-    fallback: 'at+jwt',
-    describe:
-      'The `typ` in the header of a JWT (RFC 9068). `at+jwt`: access tokens that say so, and nothing else. `jwt`: also those of issuers that write `JWT` or nothing, unless `nonce`, `at_hash` or `c_hash` shows an ID token.',
-  }),
-  authTokens: staticTokens({
-    env: 'TIDEMARK_AUTH_TOKENS',
-    group: 'REST',
-    describe:
-      'Tokens by their hash, for services without an identity provider and for emergencies. Several of one name are one caller; `name@2027-01-31` ends as that day begins (UTC). Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. Hash one by `printf %s "$TOKEN" | sha256sum`.',
-  }),
-  authPrincipals: oneOf({
-    env: 'TIDEMARK_AUTH_PRINCIPALS',
-    group: 'REST',
-    words: ['off', 'on'],
-    fallback: 'off',
-    describe:
-      'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so that one is made or revoked without a restart.',
-  }),
-  console: oneOf({
-    env: 'TIDEMARK_CONSOLE',
-    group: 'REST',
-    words: ['off', 'on'],
-    fallback: 'on',
-    describe:
-      'Serves the console, a web page, under `/console` on the port of REST. It holds no data: it asks REST with the token of its reader.',
-  }),
-  consoleDemoUrl: baseUrl({
-    env: 'TIDEMARK_CONSOLE_DEMO_URL',
-    group: 'REST',
-    schemes: ['http'],
-    describe:
-      'Set by `tidemark demo` for the service that it starts: the address of the demo\'s own server, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
-  }),
-  consoleClientId: text({
-    env: 'TIDEMARK_CONSOLE_CLIENT_ID',
-    group: 'REST',
-    pattern: /^[\x21-\x7e]{1,255}$/,
-    shape: 'a client id',
-    describe:
-      'The console as `TIDEMARK_AUTH_ISSUER` knows it: a client without a secret, with the code flow and PKCE, and with `<address of the console>/signed-in` as its redirect address. With it, readers sign in at the issuer; without it, they type a token in. Needs `TIDEMARK_AUTH_ISSUER`.',
-  }),
-  consoleScope: text({
-    env: 'TIDEMARK_CONSOLE_SCOPE',
-    group: 'REST',
-    pattern: /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/,
-    shape: 'words separated by single blanks',
-    fallback: 'openid offline_access orders:read orders:write ops:read ops:write',
-    describe:
-      'What the console asks the issuer for. `openid` brings an ID token, by which it knows that the answer belongs to its own sign-in; `offline_access` a refresh token, by which it renews its token.',
-  }),
-  consoleResource: text({
-    env: 'TIDEMARK_CONSOLE_RESOURCE',
-    group: 'REST',
-    pattern: /^[a-z][a-z0-9+.-]*:[\x21\x24-\x7e]{1,250}$/i,
-    shape: 'an absolute URI without a fragment',
-    describe:
-      'The `resource` of RFC 8707, for issuers that need it to make a token for `TIDEMARK_AUTH_AUDIENCE`. That audience itself is sent as `audience` in any case.',
-  }),
-  restUrl: baseUrl({
-    env: 'TIDEMARK_URL',
-    group: 'Command line',
-    schemes: ['https', 'http'],
-    describe:
-      'Where `place`, `command ls` and the others find REST of a running service. Without it: this machine, at `TIDEMARK_HTTP_PORT`.',
-  }),
-  token: secret({
-    env: 'TIDEMARK_TOKEN',
-    group: 'Command line',
-    shape: 'a bearer token, without blanks',
-    pattern: /^[\x21-\x7e]{1,8192}$/,
-    describe: 'The token that they sign in with. On loopback without sign-in none is needed.',
+
+  ...inGroup('Command line', {
+    restUrl: baseUrl({
+      env: 'TIDEMARK_URL',
+      schemes: ['https', 'http'],
+      describe:
+        'Where `place`, `command ls` and the others find REST of a running service. Without it: this machine, at `TIDEMARK_HTTP_PORT`.',
+    }),
+    token: secret({
+      env: 'TIDEMARK_TOKEN',
+      shape: 'a bearer token, without blanks',
+      pattern: /^[\x21-\x7e]{1,8192}$/,
+      describe: 'The token that they sign in with. On loopback without sign-in none is needed.',
+    }),
   }),
 } as const;

@@ -4,7 +4,6 @@ import { integer, text } from './option.ts';
 export const topicOptions = {
   topicPrefix: text({
     env: 'TIDEMARK_TOPIC_PREFIX',
-    group: 'Kafka',
     pattern: /^[A-Za-z0-9._-]{0,100}$/,
     shape: 'up to 100 of A-Z a-z 0-9 . _ -',
     fallback: '',
@@ -12,7 +11,6 @@ export const topicOptions = {
   }),
   topicRetentionDays: integer({
     env: 'TIDEMARK_TOPIC_RETENTION_DAYS',
-    group: 'Kafka',
     unit: 'days',
     min: 1,
     max: 3650,

@@ -1,27 +1,24 @@
-import { baseUrl, integer, oneOf, secret, text } from './option.ts';
+import { baseUrl, inGroup, integer, oneOf, secret, text } from './option.ts';
 
 /**
  * OpenTelemetry, by its own specification's names. Certificates and compression have variables too,
  * but the exporter reads them by itself.
  */
-export const traceOptions = {
+export const traceOptions = inGroup('Traces', {
   otlpEndpoint: baseUrl({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    group: 'Traces',
     schemes: ['https', 'http'],
     describe:
       'Turns traces on: the OTLP/HTTP port of a collector (http://localhost:4318), to which they are sent as JSON, at its path `/v1/traces`. Only `serve` sends traces. A collector that does not answer costs one warning.',
   }),
   otlpHeaders: secret({
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
-    group: 'Traces',
     shape: 'name=value, several separated by commas, values percent-encoded',
     pattern: /^\s*[\w.-]+\s*=(?:[^%,]|%[0-9A-Fa-f]{2})*(?:,\s*[\w.-]+\s*=(?:[^%,]|%[0-9A-Fa-f]{2})*)*$/,
     describe: 'Headers of each request to the collector, for its sign-in (`api-key=…`).',
   }),
   otelServiceName: text({
     env: 'OTEL_SERVICE_NAME',
-    group: 'Traces',
     pattern: /^[\x20-\x7e]{1,100}$/,
     shape: '1 to 100 visible characters',
     fallback: 'tidemark',
@@ -29,7 +26,6 @@ export const traceOptions = {
   }),
   tracesSampler: oneOf({
     env: 'OTEL_TRACES_SAMPLER',
-    group: 'Traces',
     words: [
       'parentbased_always_on',
       'parentbased_traceidratio',
@@ -44,7 +40,6 @@ export const traceOptions = {
   }),
   tracesSamplerArg: text({
     env: 'OTEL_TRACES_SAMPLER_ARG',
-    group: 'Traces',
     pattern: /^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/,
     shape: 'a number from 0 to 1',
     fallback: '1',
@@ -52,7 +47,6 @@ export const traceOptions = {
   }),
   traceUpdatesEvery: integer({
     env: 'TIDEMARK_TRACE_UPDATES_EVERY',
-    group: 'Traces',
     unit: 'updates',
     min: 0,
     max: 1_000_000_000,
@@ -60,4 +54,4 @@ export const traceOptions = {
     describe:
       'One update in so many begins a trace, chosen at random, which the sampler then judges like any other. 0: none but the first 16 updates of an order that a traced command placed, which are in the trace of the command.',
   }),
-} as const;
+});
