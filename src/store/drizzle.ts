@@ -7,7 +7,6 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 
 const load = createRequire(import.meta.url);
 const core = load('drizzle-orm') as typeof import('drizzle-orm');
-const columns = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
 const connection = load('drizzle-orm/node-postgres') as typeof import('drizzle-orm/node-postgres');
 
 export type Database = NodePgDatabase;
@@ -16,21 +15,5 @@ export const { drizzle } = connection;
 
 export const { and, asc, count, desc, eq, gt, isNotNull, isNull, max, or, sql } = core;
 
-export const {
-  bigint,
-  boolean,
-  check,
-  customType,
-  doublePrecision,
-  index,
-  integer,
-  json,
-  jsonb,
-  numeric,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-  uniqueIndex,
-  uuid,
-} = columns;
+/** The columns, keys and indexes of tables. */
+export const pg = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');

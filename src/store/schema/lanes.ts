@@ -1,50 +1,39 @@
-import {
-  bigint,
-  boolean,
-  doublePrecision,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  sql,
-  text,
-  timestamp,
-} from '../drizzle.ts';
+import { pg, sql } from '../drizzle.ts';
 
 /** One row a lane: lock, lease and fence (see `enter_lane`). Times are the database's. */
-export const lanes = pgTable('lanes', {
-  lane: integer().primaryKey(),
+export const lanes = pg.pgTable('lanes', {
+  lane: pg.integer().primaryKey(),
   /** Names one run of one process; null once the lane was given back. */
-  holder: text(),
+  holder: pg.text(),
   /** The fencing number: rises with every change of holder, every reclaim and every release. */
-  epoch: bigint({ mode: 'bigint' }).notNull(),
-  renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
+  epoch: pg.bigint({ mode: 'bigint' }).notNull(),
+  renewedAt: pg.timestamp('renewed_at', { withTimezone: true }).notNull(),
   /**
    * In every payload; it counts before the revision. Raised by `begin_generation`, and never
    * lowered.
    */
-  generation: integer().notNull().default(1),
+  generation: pg.integer().notNull().default(1),
   /** When the present holder took the lane. */
-  heldSince: timestamp('held_since', { withTimezone: true }).notNull().defaultNow(),
+  heldSince: pg.timestamp('held_since', { withTimezone: true }).notNull().defaultNow(),
   /** An operator wants the holder to give its shards to others, as long as it holds the lane. */
-  drained: boolean().notNull().default(false),
+  drained: pg.boolean().notNull().default(false),
   /**
    * The holder says the rest about itself. Here: the address at which its REST answers other
    * processes; null: it takes none of their requests.
    */
-  address: text(),
+  address: pg.text(),
   /** Its part of the shards is in proportion to this; 0: it wants none. */
-  weight: doublePrecision().notNull().default(0),
-  version: text(),
-  draining: boolean().notNull().default(false),
+  weight: pg.doublePrecision().notNull().default(0),
+  version: pg.text(),
+  draining: pg.boolean().notNull().default(false),
   /** A fault it has and others need not have (domain/judge-fitness.ts); null: none. */
-  trouble: text(),
+  trouble: pg.text(),
   /** Because of such a fault it takes no shards. */
-  unfit: boolean().notNull().default(false),
+  unfit: pg.boolean().notNull().default(false),
   /** It holds every active halt up to this number. */
-  haltsHeld: bigint('halts_held', { mode: 'bigint' }).notNull().default(sql`0`),
+  haltsHeld: pg.bigint('halts_held', { mode: 'bigint' }).notNull().default(sql`0`),
   /** Its report about its work (domain/member-report.ts); empty until it has introduced itself. */
-  report: jsonb().notNull().default({}),
+  report: pg.jsonb().notNull().default({}),
 });
 
 /**
@@ -52,16 +41,16 @@ export const lanes = pgTable('lanes', {
  * `tidemark migrate` makes the rows, once. A row may change only under a lock on its lane's row;
  * that is no foreign key (see the baseline).
  */
-export const shards = pgTable('shards', {
-  shard: integer().primaryKey(),
+export const shards = pg.pgTable('shards', {
+  shard: pg.integer().primaryKey(),
   /** Null: it is free. */
-  lane: integer(),
+  lane: pg.integer(),
   /** Fences its commands in the journal: rises with every taking. */
-  epoch: bigint({ mode: 'bigint' }).notNull().default(sql`0`),
+  epoch: pg.bigint({ mode: 'bigint' }).notNull().default(sql`0`),
   /** An operator wants it to stay with its process, whatever the balance. */
-  pinned: boolean().notNull().default(false),
+  pinned: pg.boolean().notNull().default(false),
   /** When it was taken, or freed. */
-  since: timestamp({ withTimezone: true }).notNull().defaultNow(),
+  since: pg.timestamp({ withTimezone: true }).notNull().defaultNow(),
 });
 
 /**
@@ -69,11 +58,11 @@ export const shards = pgTable('shards', {
  * and answers a lost commit. The number is in the key. So a batch finds the row at once beside any
  * number of dead versions, even those an open snapshot keeps.
  */
-export const laneBatches = pgTable(
+export const laneBatches = pg.pgTable(
   'lane_batches',
   {
-    lane: integer().notNull(),
-    batch: bigint({ mode: 'bigint' }).notNull(),
+    lane: pg.integer().notNull(),
+    batch: pg.bigint({ mode: 'bigint' }).notNull(),
   },
-  (t) => [primaryKey({ columns: [t.lane, t.batch] })],
+  (t) => [pg.primaryKey({ columns: [t.lane, t.batch] })],
 );
