@@ -11,20 +11,15 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Clock } from '../runtime/clock.ts';
 import { agentThrough } from '../runtime/connector-through.ts';
 import { Proxies } from '../runtime/proxies.ts';
-import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { withDeadline } from '../runtime/waiting.ts';
-import type { Logger } from './logger.ts';
+import type { Ambient } from './ambient.ts';
 import { Tracing } from './tracing.ts';
 
-interface OpenTracingDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+interface OpenTracingDeps extends Ambient {
   readonly proxies?: Proxies;
 }
 

@@ -1,5 +1,4 @@
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Ambient } from '../observability/ambient.ts';
 import type { AccessTokens } from './auth/access-tokens.ts';
 import type { AuthorizationCodes } from './auth/authorization-codes.ts';
 import type { Directory } from './auth/directory.ts';
@@ -15,9 +14,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
 
 /** The parts that one sandbox's listeners share. */
-export interface SandboxParts {
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface SandboxParts extends Pick<Ambient, 'clock' | 'log'> {
   readonly exchange: Exchange;
   readonly directory: Directory;
   readonly tokens: AccessTokens;

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from '../observability/logger.ts';
+import type { Ambient } from '../observability/ambient.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import type { Random } from '../runtime/random.ts';
@@ -48,11 +48,9 @@ function play(controls: Controls, moment: Moment): void {
   if (moment.burst !== undefined) controls.burst(moment.burst);
 }
 
-interface SandboxDeps {
-  readonly clock: Clock;
+interface SandboxDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** For ids and keys. The market's moves come from the seed alone. */
   readonly random: Random;
-  readonly log: Logger;
 }
 
 /** A platform that runs in this process, on real sockets. */

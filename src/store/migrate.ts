@@ -1,16 +1,13 @@
 import type { Client, ClientBase, QueryConfig } from 'pg';
 import { defaultShardCount } from '../domain/partition.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Ambient } from '../observability/ambient.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
 import { PrimarySession } from './session/primary-session.ts';
 import { findSessionFault } from './session/session-fault.ts';
 
-interface MigrateOptions {
+interface MigrateOptions extends Pick<Ambient, 'clock' | 'log'> {
   /** A superuser, or a login that may create roles and owns the database. */
   readonly url: string;
-  readonly log: Logger;
-  readonly clock: Clock;
   /** Rows in one partition of the log. A later change holds for the partitions made after it. */
   readonly partitionRows?: number;
   /** How many shards a new database gets. Left out: 16, or as many as it has. */

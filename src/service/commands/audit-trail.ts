@@ -1,7 +1,5 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 
 /**
@@ -16,11 +14,8 @@ const gatherMs = 100;
 const againAfter = { firstMs: 250, maxMs: 5_000 };
 const ofCommands: ReadonlySet<string> = new Set(['place', 'replace', 'cancel']);
 
-interface AuditTrailDeps {
+interface AuditTrailDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'addToAuditTrail'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 /**

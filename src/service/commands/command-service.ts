@@ -1,10 +1,8 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease, Witnessed } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
@@ -54,7 +52,7 @@ import { SubmitCommand } from './submit-command.ts';
 import { Takeovers } from './takeovers.ts';
 import { CommandTraces } from './trace-commands.ts';
 
-interface CommandServiceDeps {
+interface CommandServiceDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly accounts: FollowedAccounts;
@@ -67,10 +65,7 @@ interface CommandServiceDeps {
    */
   readonly part?: () => number;
   readonly lease: Lease;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: Metrics['commands'];
-  readonly log: Logger;
   /** See `Halts` and `CommandSteps`. */
   readonly noticeLost?: (stop: Pick<Witnessed, 'haltId' | 'command'>) => Promise<void>;
   /** Steps were just committed, and their events are in the outbox. Never waits, never throws. */

@@ -1,10 +1,8 @@
 import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Witnessed } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -13,14 +11,11 @@ import type { Decide, Decision } from './decide-step.ts';
 import type { HaltWatch } from './halt-watch.ts';
 import { untilAnswered } from './until-answered.ts';
 
-interface CommandStepsDeps {
+interface CommandStepsDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly haltWatch: HaltWatch;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: Metrics['commands'];
-  readonly log: Logger;
   readonly onStep: (made: MadeStep) => void;
   /**
    * Begins a generation if the database lacks this step, after it had acknowledged it. Rejects when

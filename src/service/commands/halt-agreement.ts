@@ -1,21 +1,16 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Halts } from './halts.ts';
 
-interface HaltAgreementDeps {
+interface HaltAgreementDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'holdHalts' | 'withoutHalt'>;
   readonly lease: Pick<Lease, 'lane' | 'epoch'>;
   readonly halts: Pick<Halts, 'list' | 'keepDurable' | 'refresh' | 'lacksOne'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 /**

@@ -1,9 +1,7 @@
 import type { CommandRequest, Reason } from '../../domain/command.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { WitnessedStops } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
@@ -15,11 +13,8 @@ import type { OperatorWord } from './commands.ts';
  */
 type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
 
-interface HaltsDeps {
+interface HaltsDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'activeHalts' | 'raiseHalt' | 'clearHalts'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly metrics: Pick<Metrics['commands'], 'placingHalted'>;
   /**
    * Begins a generation if the database lacks this halt, after it had acknowledged it. Rejects when

@@ -1,9 +1,8 @@
 import { type Command, isFinal } from '../../domain/command.ts';
 import { attemptTransition } from '../../domain/command-machine.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -12,12 +11,10 @@ import type { CommandSteps } from './command-steps.ts';
 import { decideAnswer } from './decide-step.ts';
 import type { OrphanOrders } from './orphan-orders.ts';
 
-interface JournalSweepDeps {
+interface JournalSweepDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'unresolved'>;
   readonly book: CommandBook;
   readonly steps: CommandSteps;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Takes a command that is not watched. */
   readonly adopt: (command: Command) => void;
 }
@@ -171,12 +168,9 @@ export class JournalSweep {
   }
 }
 
-interface LandingSweepDeps {
+interface LandingSweepDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'landings'>;
   readonly orphans: OrphanOrders;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 /** Commands in one query: some 10 ms on the server. */

@@ -1,4 +1,4 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -10,13 +10,11 @@ import type { Submission } from './commands.ts';
 import { TokenBucket } from './rate-budget.ts';
 import type { Watched } from './watched.ts';
 
-interface LookDeps {
+interface LookDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'addEvidence'>;
   readonly accounts: FollowedAccounts;
   readonly reads: AccountReads;
   readonly book: CommandBook;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly settle: (entry: Watched) => Promise<void>;
 }
 

@@ -1,14 +1,11 @@
 import type { Command } from '../../domain/command.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { OpenCommandsResult } from './commands.ts';
 import { isFollowed } from './watched.ts';
 
-interface OpenCommandsDeps {
+interface OpenCommandsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'unresolved'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const pageSize = 1_000;

@@ -9,9 +9,7 @@ import {
   loosens,
   opens,
 } from '../../domain/limits.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
@@ -33,11 +31,9 @@ import type { HaltAgreement } from './halt-agreement.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 
-interface ChangeLimitsDeps {
+interface ChangeLimitsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
   readonly accounts: Pick<FollowedAccounts, 'account'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A change's tries, in case several people change the same row at the same moment. */
@@ -150,12 +146,9 @@ function declined(code: Extract<SettleResult, { kind: 'declined' }>['code'], mes
   return { kind: 'declined', code, message };
 }
 
-interface OperatorServiceDeps {
+interface OperatorServiceDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly accounts: Pick<FollowedAccounts, 'account'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly halts: Halts;
   readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
   readonly breaker: Pick<RateBreaker, 'reset'>;

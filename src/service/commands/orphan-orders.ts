@@ -1,8 +1,6 @@
 import type { Command } from '../../domain/command.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -10,13 +8,10 @@ import type { CommandOptions } from './command-options.ts';
 import type { SettleWatched } from './settle-watched.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
-interface OrphanOrdersDeps {
+interface OrphanOrdersDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly settling: SettleWatched;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   /** Takes a command of the journal into memory. */
   readonly adopt: (command: Command) => Watched;
 }

@@ -1,6 +1,5 @@
 import { measurePlace } from '../../domain/measure-command.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { JournalPreview } from '../../store/commands/journal-preview.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -13,15 +12,13 @@ import { allQuotes, callerRefReused, judgedOf, limitedBecause, notSuperseded, re
 import type { Quotes } from './order-entry.ts';
 import type { Budgets } from './rate-budget.ts';
 
-interface PreviewDeps {
+interface PreviewDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'preview'>;
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
   readonly book: CommandBook;
   readonly halts: Halts;
   readonly budgets: Budgets;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CompleteLook, FollowedAccounts } from '../sources/account-access.ts';
 import type { AccountRead, AccountReads } from './account-reads.ts';
@@ -17,13 +17,11 @@ export interface CompleteProbe {
   readonly calledAtMs: number;
 }
 
-interface ProbeWatchDeps {
+interface ProbeWatchDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'addEvidence'>;
   readonly accounts: FollowedAccounts;
   readonly reads: AccountReads;
   readonly book: CommandBook;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Judges these by the news that a complete read has brought into ingest. Never rejects. */
   readonly judge: (entries: readonly Watched[], probe: CompleteProbe) => Promise<void>;
 }

@@ -4,9 +4,8 @@ import { decodeUpdate } from '../../domain/encode-update.ts';
 import { orderKey, type Stream } from '../../domain/order.ts';
 import { lastPossibleSendMs } from '../../domain/presumed-absent.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import { inParallel } from '../../runtime/waiting.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
@@ -25,16 +24,13 @@ import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
 import { countMiss, SettleWatched } from './settle-watched.ts';
 import { isFollowed, noteStillEnded, type Watched } from './watched.ts';
 
-interface ReconcilerDeps {
+interface ReconcilerDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly accounts: FollowedAccounts;
   readonly book: CommandBook;
   readonly steps: CommandSteps;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly probes: ProbeBudget;
   readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
-  readonly log: Logger;
 }
 
 /** Commands judged side by side after one read: each may be a transaction. */

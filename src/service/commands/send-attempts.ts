@@ -1,9 +1,8 @@
 import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import { type Random, timeOrderedUuid } from '../../runtime/random.ts';
+import { timeOrderedUuid } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -16,15 +15,12 @@ import type { SendingTerm } from './sending-term.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
 
-interface SendAttemptsDeps {
+interface SendAttemptsDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly lease: Lease;
   readonly halts: Pick<Halts, 'blocking'>;
   readonly budgets: Budgets;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */

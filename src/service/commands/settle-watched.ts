@@ -1,10 +1,9 @@
 import type { Command } from '../../domain/command.ts';
 import { settleCommand } from '../../domain/settle-command.ts';
 import type { Finding } from '../../domain/settling.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -15,13 +14,10 @@ import { catchUp } from './follow-orders.ts';
 import type { CompleteProbe } from './probe-watch.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
-interface SettleWatchedDeps {
+interface SettleWatchedDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly steps: CommandSteps;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   /** A replace's order has ended: the caller has to look whether another order took its place. */
   readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
   /**

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { attemptPrefix, type Command } from '../../domain/command.ts';
 import { canonicalRequest, canonicalTerms } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import { type Random, timeOrderedUuid } from '../../runtime/random.ts';
+import { timeOrderedUuid } from '../../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -45,7 +44,7 @@ import type { Pacing, SendAttempts } from './send-attempts.ts';
 import type { SendingTerm } from './sending-term.ts';
 import type { Watched } from './watched.ts';
 
-interface SubmitDeps {
+interface SubmitDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
@@ -56,10 +55,7 @@ interface SubmitDeps {
   readonly sender: SendAttempts;
   readonly placesUnderWay: PlacesUnderWay;
   readonly unseen: UnseenOrders;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
-  readonly log: Logger;
   /** A command was opened, and its event is in the outbox. */
   readonly onStep: () => void;
   /**

@@ -1,8 +1,6 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { createMetrics, type Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { LaneStore } from '../../store/fleet/lane-store.ts';
 import type { ShardStore } from '../../store/fleet/shard-store.ts';
@@ -16,7 +14,7 @@ import { WitnessWriter } from '../log/witness-writer.ts';
 import { LaneKeeper, type LaneWork } from './lane-keeper.ts';
 import type { ShardTakerDeps } from './shard-taker.ts';
 
-interface LaneFinisherDeps {
+interface LaneFinisherDeps extends Ambient {
   readonly lanes: LaneStore;
   readonly shards: ShardStore;
   readonly updates: UpdateLog;
@@ -28,9 +26,6 @@ interface LaneFinisherDeps {
     readonly witness?: Publisher;
   };
   readonly lossCheck: ShardTakerDeps['lossCheck'];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 interface LaneFinisherOptions {

@@ -1,6 +1,5 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
@@ -20,7 +19,7 @@ export interface LaneWork {
   end(): Promise<void>;
 }
 
-interface LaneKeeperDeps {
+interface LaneKeeperDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly work: LaneWork;
@@ -31,9 +30,7 @@ interface LaneKeeperDeps {
    * before each taking; left out: the work can always begin.
    */
   readonly assertCanBegin?: () => Promise<void>;
-  readonly clock: Clock;
   readonly metrics: Metrics['ingest'];
-  readonly log: Logger;
 }
 
 interface LaneKeeperOptions {

@@ -1,15 +1,12 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Takeover } from '../../store/fleet/lane-store.ts';
 
-interface LaneRecordDeps {
-  readonly clock: Clock;
+interface LaneRecordDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<
     Metrics['ingest'],
     'laneHeld' | 'laneEpoch' | 'laneTakeovers' | 'laneTakeoverSeconds' | 'fenced'
   >;
-  readonly log: Logger;
 }
 
 /** The knowledge of this process about its lane, for people. */

@@ -1,9 +1,8 @@
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { FoundLoss } from '../../store/fleet/lane-store.ts';
 import { toPublishError } from '../log/publish-sends.ts';
 
-export interface LossCheckDeps {
+export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
   /**
    * Compares Kafka's newest records with the database, and begins a generation if it lacks one.
    * Rejects when either can't be asked.
@@ -11,8 +10,6 @@ export interface LossCheckDeps {
   readonly look: () => Promise<FoundLoss | undefined>;
   /** The new generation has begun, and every holder is fenced. */
   readonly onLoss: (loss: FoundLoss) => void;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /**

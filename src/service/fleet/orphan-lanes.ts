@@ -1,11 +1,10 @@
 import { isWell } from '../../domain/plan-shards.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Fleet } from '../../store/fleet/shard-store.ts';
 
-export interface OrphanLanesDeps {
+export interface OrphanLanesDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly lease: Pick<Lease, 'lane'>;
   /**
    * Publishes the rest for a lane without a process, and frees its shards. Resolves also when
@@ -15,8 +14,6 @@ export interface OrphanLanesDeps {
   /** Gives the lane back and takes another: one without a process comes first. */
   readonly changeLane: () => void;
   readonly metrics: Pick<Metrics['ingest'], 'laneFinishes'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface OwnState {

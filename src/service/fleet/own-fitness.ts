@@ -8,15 +8,14 @@ import {
 } from '../../domain/judge-fitness.ts';
 import type { Proof } from '../../domain/member-report.ts';
 import { isWell } from '../../domain/plan-shards.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { sumOfSeries } from '../../observability/read-metric.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { LaneMember, Unwell } from '../../store/fleet/shard-store.ts';
 import type { ConnectionReading } from '../sources/source-status.ts';
 
-interface OwnFitnessDeps {
+interface OwnFitnessDeps extends Pick<Ambient, 'clock' | 'log'> {
   /**
    * `openIdle`: opens a stream to the platform although no account needs one,
    * to show to the others whether that works.
@@ -34,8 +33,6 @@ interface OwnFitnessDeps {
     readonly relay: Pick<Metrics['relay'], 'oldestPending' | 'records'>;
     readonly ingest: Pick<Metrics['ingest'], 'unfit'>;
   };
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Kafka acknowledges a row within milliseconds. */

@@ -1,6 +1,5 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { ShardStore } from '../../store/fleet/shard-store.ts';
@@ -8,7 +7,7 @@ import type { Ingest } from '../orders/ingest.ts';
 import type { HeldShards } from './held-shards.ts';
 import type { ShardWork } from './shard-work.ts';
 
-export interface ShardGiverDeps {
+export interface ShardGiverDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly store: ShardStore;
   readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
   readonly held: HeldShards;
@@ -19,8 +18,6 @@ export interface ShardGiverDeps {
    */
   readonly published: (signal: AbortSignal) => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardMoves'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A lane whose rows reach Kafka within this time can give a shard. */

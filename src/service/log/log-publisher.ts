@@ -1,7 +1,6 @@
 import type { Producer } from 'kafkajs';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
@@ -9,9 +8,7 @@ import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
 import { splitSends, toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow } from './publisher.ts';
 
-interface LogPublisherDeps extends KafkaClientDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface LogPublisherDeps extends KafkaClientDeps, Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
 }
 

@@ -1,9 +1,8 @@
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { encodeWitnessed, type Lease, type Witnessed } from '../../runtime/lease.ts';
 import { PublishError, type Publisher } from './publisher.ts';
 
-interface WitnessWriterDeps {
+interface WitnessWriterDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly lease: Pick<Lease, 'lane' | 'witness'>;
   /**
    * One of its own: it takes one send at a time, and a send of updates is mostly under way. The
@@ -15,8 +14,6 @@ interface WitnessWriterDeps {
    * that.
    */
   readonly mayWrite: () => boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const witnessSchema = 'tidemark.lane-witness.v1';

@@ -1,8 +1,7 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import type { OrderStore } from '../../store/orders/order-store.ts';
@@ -23,7 +22,7 @@ export interface LaneControl {
   reportLost(why: LossReason): void;
 }
 
-export interface IngestDeps {
+export interface IngestDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly store: OrderStore;
   readonly lane: LaneControl;
   readonly lease: Lease;
@@ -31,10 +30,8 @@ export interface IngestDeps {
   readonly onCommitted: (batch: CommittedBatch) => void;
   /** A batch committed but could not be handed over: it has to be read from the log. */
   readonly onCommitUnseen: () => void;
-  readonly clock: Clock;
   readonly backoff: Backoff;
   readonly metrics: Metrics['ingest'];
-  readonly log: Logger;
 }
 
 export interface IngestOptions {

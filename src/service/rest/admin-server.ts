@@ -1,10 +1,9 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
 import type { HealthRegistry } from '../../observability/health.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { namesThisHost } from '../../runtime/browser-guard.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { portFault } from '../../runtime/program-error.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { httpAddress } from '../../runtime/url-host.ts';
@@ -13,9 +12,7 @@ import { ConnectionPlaces } from './connection-places.ts';
 import { answerProblem, answerUnknownPath } from './problem.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 
-interface AdminServerDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface AdminServerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics;
   readonly health: HealthRegistry;
   readonly eventLoop: EventLoopWatch;

@@ -1,12 +1,10 @@
 import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Timer } from '../../runtime/clock.ts';
 
-interface ConnectionPlacesDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface ConnectionPlacesDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['process'], 'connections' | 'connectionsEnded'>;
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
 import { maySee, type Principal } from './auth/principal.ts';
 import { idKinds } from './request-fields.ts';
@@ -12,9 +12,7 @@ declare module 'fastify' {
   }
 }
 
-interface DeniedWritesDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface DeniedWritesDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly auditTrail: Pick<AuditTrail, 'record'>;
 }
 

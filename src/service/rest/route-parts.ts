@@ -1,8 +1,6 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { AccountRepairs } from '../../store/account-repairs.ts';
 import type { FleetActions } from '../../store/fleet/fleet-actions.ts';
 import type { OrderReads } from '../../store/orders/order-reads.ts';
@@ -21,12 +19,9 @@ import type { EventTail } from './stream/event-tail.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
 /** The service's parts as REST gets them. */
-export interface RestParts {
+export interface RestParts extends Ambient {
   /** Reads the issuer's keys. */
   readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;

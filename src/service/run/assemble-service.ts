@@ -1,11 +1,9 @@
 import type { ConfigWith, EffectiveValue } from '../../config/config.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { createMetrics, initialiseMetrics } from '../../observability/metrics.ts';
 import type { OpenedTracing } from '../../observability/open-tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { fetchThrough } from '../../runtime/connector-through.ts';
 import { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import { closing, type Phase, Supervisor } from '../../runtime/supervisor.ts';
 import { kafkaOptions } from '../log/kafka-options.ts';
 import { type CommandParts, commandParts } from './command-parts.ts';
@@ -21,11 +19,8 @@ type ServeConfig = ConfigWith<
   'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'
 >;
 
-interface AssembleDeps {
+interface AssembleDeps extends Ambient {
   readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly version: string;
   /** The settings as they may be printed, for the audit trail. */
   readonly effective: readonly EffectiveValue[];

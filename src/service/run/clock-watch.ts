@@ -1,6 +1,5 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import {
@@ -12,9 +11,7 @@ import {
 } from '../../venue/platform/clock-reading.ts';
 import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
 
-interface ClockWatchDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface ClockWatchDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['process'], 'clockAhead'>;
   /** Postgres's time, in milliseconds since the epoch. */
   readonly databaseMs: () => Promise<number>;

@@ -3,19 +3,14 @@ import type { Pool } from 'pg';
 import type { Config, EffectiveValue } from '../../config/config.ts';
 import type { Option } from '../../config/option.ts';
 import { optionTable } from '../../config/option-table.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { newestConfiguration, recordAction, type SettingTexts } from '../../store/commands/read-audit-trail.ts';
 import { untilAnswered } from '../commands/until-answered.ts';
 
-interface ConfigRecordDeps {
+interface ConfigRecordDeps extends Ambient {
   readonly pool: Pool;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 interface ConfigRecordOptions {

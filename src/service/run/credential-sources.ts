@@ -1,7 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { type CredentialList, loginPrefix, type StoredCredential } from '../../runtime/token-store.ts';
 import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
@@ -24,9 +23,7 @@ export interface CredentialSource extends SourceStatus {
   readonly credential: string;
 }
 
-interface CredentialSourcesDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface CredentialSourcesDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics['platform'];
   /** The linked logins. Left out: tokens are kept in memory only. */
   readonly list?: CredentialList;

@@ -1,7 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import type { AccountRegistry } from '../../store/fleet/account-registry.ts';
@@ -29,7 +28,7 @@ interface Missing {
   readonly fromMs: number;
 }
 
-interface FollowCheckDeps {
+interface FollowCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly registry: Pick<AccountRegistry, 'load'>;
   readonly sources: {
     /** Defined if the account is followed on that stream. */
@@ -41,8 +40,6 @@ interface FollowCheckDeps {
   /** Whether one of this process's shards has the account. */
   readonly isOurs: (accountId: string) => boolean;
   readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface FollowCheckOptions {

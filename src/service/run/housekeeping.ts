@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import {
   countOrders,
@@ -12,11 +11,9 @@ import {
 } from '../../store/maintenance.ts';
 import { countQuarantined, type QuarantineCount } from '../../store/quarantine/quarantine.ts';
 
-interface HousekeepingDeps {
+interface HousekeepingDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
-  readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 interface HousekeepingOptions {

@@ -1,11 +1,8 @@
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { type PipelineRates, type PipelineReading, ratesBetween } from '../fleet/pipeline-reading.ts';
 
-interface PipelineRingDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface PipelineRingDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly read: () => Promise<PipelineReading>;
 }
 

@@ -6,10 +6,8 @@ import {
   parseSpelledDecimal,
 } from '../../domain/decimal.ts';
 import type { Quote, Quoted } from '../../domain/measure-command.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { Http } from '../../venue/platform/http.ts';
 import { readChartQuotes, readOptionsQuotes } from '../../venue/platform/market-data.ts';
@@ -17,13 +15,10 @@ import type { ReadDeps } from '../../venue/platform/read-platform.ts';
 import type { Quotes } from '../commands/order-entry.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-interface PlatformQuotesDeps {
+interface PlatformQuotesDeps extends Ambient {
   readonly accounts: Pick<EntryAccounts, 'tokensFor'>;
   readonly http: Http;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: Metrics['platform'];
-  readonly log: Logger;
 }
 
 /** A command waits for this read, and further places of its account wait behind it. */

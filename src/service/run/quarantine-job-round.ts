@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { abortAfter, inParallel } from '../../runtime/waiting.ts';
 import {
@@ -18,14 +17,12 @@ import {
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { readOrderAgain } from './read-again.ts';
 
-interface QuarantineJobRoundDeps {
+interface QuarantineJobRoundDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
   /** Empty while the lane is not held. */
   readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly lease: Pick<Lease, 'mayAct'>;
-  readonly clock: Clock;
   readonly metrics: Pick<Metrics['ingest'], 'quarantineJobRows'>;
-  readonly log: Logger;
 }
 
 interface QuarantineJobRoundOptions {

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { abortAfter } from '../../runtime/waiting.ts';
@@ -11,13 +10,11 @@ import type { EntryAccounts } from './platform-parts.ts';
 import type { QuarantineJobRound } from './quarantine-job-round.ts';
 import { readOrderAgain } from './read-again.ts';
 
-interface RepairWorkerDeps {
+interface RepairWorkerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
   readonly jobs: Pick<QuarantineJobRound, 'run'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface RepairWorkerOptions {

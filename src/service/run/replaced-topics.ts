@@ -1,15 +1,12 @@
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { PublishedTopics } from '../../store/published-topics.ts';
 import { type FoundTopic, judgeTopicIds } from '../log/judge-topic-ids.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
-interface ReplacedTopicsDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface ReplacedTopicsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['process'], 'topicsReplaced'>;
   readonly findTopics: () => Promise<readonly FoundTopic[]>;
   readonly published: Pick<PublishedTopics, 'read' | 'keepFirst'>;

@@ -1,8 +1,6 @@
 import type { ConfigWith } from '../../config/config.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Lease, Witnessed } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
@@ -24,10 +22,7 @@ import { postgresOrderReads } from '../../store/rest-reads.ts';
 import { createPool, createReadPool } from '../../store/session/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
 
-interface StorePartsDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+interface StorePartsDeps extends Ambient {
   /** Called for each refused journal write: the journal has another epoch than its fence. */
   readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits acknowledged by the journal. */

@@ -1,9 +1,9 @@
 import type { Observation, Outcome } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Clock, Moment } from '../../runtime/clock.ts';
+import type { Moment } from '../../runtime/clock.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { OrderReads } from '../../venue/platform/order-reads.ts';
 import { AbsentOrders } from './absent-orders.ts';
@@ -19,13 +19,11 @@ import type { StreamTimings } from './stream-timings.ts';
 import { Unrecovered } from './unrecovered.ts';
 import type { Pace, Window } from './window.ts';
 
-export interface AccountPartsDeps {
+export interface AccountPartsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
-  readonly clock: Clock;
   readonly metrics: Metrics['source'];
-  readonly log: Logger;
   /**
    * Shared by all the login's accounts, as are the next two: for reads that make accounts live, for
    * repeats of failed ones, for looks at doubted orders.

@@ -2,8 +2,7 @@ import { compareInstants, formatInstant, parseInstant } from '../../domain/insta
 import type { Observation, Outcome } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import { isTerminal } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
@@ -22,7 +21,7 @@ import type { StreamTimings } from './stream-timings.ts';
 import type { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
 
-interface AccountReaderDeps {
+interface AccountReaderDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
@@ -34,8 +33,6 @@ interface AccountReaderDeps {
   readonly unrecovered: Unrecovered;
   /** `updatedAt` of the newest event, while it tells the platform's time. */
   readonly newestEventAt: () => string | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
   /**
    * For all reads to make an account live. Accounts with a failed last read have places to
    * themselves, so they delay only each other.

@@ -1,8 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { AccountsResult, OrderReads, PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from './account-access.ts';
@@ -17,12 +15,9 @@ interface AccountFollower {
   noteSimulated(accountId: string, isSim: boolean): void;
 }
 
-interface AccountsFollowerDeps {
+interface AccountsFollowerDeps extends Ambient {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 export interface AccountsFollowerOptions {

@@ -1,6 +1,6 @@
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation, Outcome } from '../../domain/observation.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -121,9 +121,7 @@ export class SilentLossWatch {
   }
 }
 
-interface AuditDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface AuditDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
   readonly silencePace: SilencePace;

@@ -2,17 +2,14 @@ import type { Doubt } from '../../domain/head.ts';
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { accountContent } from '../../domain/view-content.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
 import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 import type { Pace } from './window.ts';
 
-interface DoubtsDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface DoubtsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly looks: OrderLooks;
   readonly intake: RowIntake;
   /** For the looks at doubted orders of all accounts. */

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Cause, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { UnnamedOrder } from './account-access.ts';
 import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -40,11 +39,9 @@ interface Withheld {
 
 export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
 
-interface RowIntakeDeps {
+interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly sink: ObservationSink;
-  readonly clock: Clock;
   readonly metrics: Metrics['source'];
-  readonly log: Logger;
   /** Gets every order before its version is used. True: the order is not offered. */
   readonly guard: (observation: Observation) => boolean;
   /** Called for rows after whose commit the order ought to be read from REST. */

@@ -1,12 +1,9 @@
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { AccountParts } from './account-parts.ts';
 import { type SessionState, shownAs } from './session-states.ts';
 import type { AccountReading, AccountStatus } from './source-status.ts';
 
-interface SessionShownDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface SessionShownDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly parts: Pick<AccountParts, 'intake' | 'unrecovered' | 'doubts' | 'absent' | 'audit' | 'lastEventMs'>;
 }
 

@@ -3,9 +3,8 @@ import { orderJsonOf } from '../../domain/encode-update.ts';
 import type { Head } from '../../domain/head.ts';
 import { decodeHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import { connectionOptions } from '../session/pool.ts';
 import { PrimarySession } from '../session/primary-session.ts';
 import { describeCode, isTransient, retryTransaction, sqlstateOf } from '../session/retry-transaction.ts';
@@ -21,12 +20,9 @@ import {
 } from './order-store.ts';
 import { readUnproven } from './read-unproven.ts';
 
-interface OrderStoreDeps {
+interface OrderStoreDeps extends Ambient {
   /** For reads. Batches have their own connection. */
   readonly pool: Pool;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 interface OrderStoreOptions {

@@ -1,8 +1,7 @@
-import type { Logger } from '../../../observability/logger.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import type { Metrics } from '../../../observability/metrics.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
-import type { Random } from '../../../runtime/random.ts';
+import type { Timer } from '../../../runtime/clock.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { CancelTimer } from '../../../store/commands/stops-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
@@ -13,11 +12,8 @@ import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import type { CancelAllWord } from './cancel-all.ts';
 
-interface CancelTimersDeps {
+interface CancelTimersDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly metrics: Metrics['commands'];
   readonly maySend: () => SendingTerm | Declined;
   /** Why the account may not be traded on either stream. */

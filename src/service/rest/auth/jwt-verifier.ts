@@ -8,18 +8,15 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import type { Logger } from '../../../observability/logger.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
-import type { Clock } from '../../../runtime/clock.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
 import { KeptRead } from './kept-read.ts';
 import { type Principal, principalOf } from './principal.ts';
 import { describeRefusal, RefusedTokens, type Why } from './refused-tokens.ts';
 
-interface IssuerKeysDeps {
+interface IssuerKeysDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly metrics: Pick<RestMetrics, 'issuerKeyReads'>;
 }
 

@@ -1,11 +1,7 @@
 import { decodeProtectedHeader, errors } from 'jose';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 
-interface RefusedTokensDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+interface RefusedTokensDeps extends Pick<Ambient, 'clock' | 'log'> {}
 
 /** The claim, the value found in it, and the expected value. */
 export interface Why {

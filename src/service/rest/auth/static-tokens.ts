@@ -1,13 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isReservedName } from '../../../domain/reserved-name.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
+import type { Timer } from '../../../runtime/clock.ts';
 import { mostActive, type PrincipalStore, type PrincipalToken } from '../../../store/principals.ts';
 import { type Principal, principalOf } from './principal.ts';
 
-interface StaticTokensDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface StaticTokensDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Absent: only the configured tokens exist. */
   readonly store?: PrincipalStore;
 }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { Ambient } from '../../../observability/ambient.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { packageFile } from '../../../runtime/package-file.ts';
@@ -6,11 +7,9 @@ import { withDeadline } from '../../../runtime/waiting.ts';
 import { type BuiltSite, buildSite, type ConsoleFiles, filesIn } from './build-site.ts';
 import { ConsoleSignIn, type ConsoleSignInOptions } from './console-sign-in.ts';
 
-interface ConsoleSiteDeps {
+interface ConsoleSiteDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Asks the issuer. */
   readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface ConsoleSiteOptions {

@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
 import { KeptRead } from '../auth/kept-read.ts';
 
-interface IssuerMetadataDeps {
+interface IssuerMetadataDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const readEveryMs = 600_000;

@@ -1,24 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Logger } from '../../../observability/logger.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
-import type { Clock } from '../../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
-import type { Random } from '../../../runtime/random.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { abortWith } from '../../../runtime/waiting.ts';
 import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from '../../fleet/other-instances.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { sendProblem } from '../send-answer.ts';
 
-interface ForwardingDeps {
+interface ForwardingDeps extends Ambient {
   readonly http: InstanceHttp;
   readonly others: OtherInstances;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: RestMetrics;
-  readonly log: Logger;
 }
 
 interface ForwardingOptions {

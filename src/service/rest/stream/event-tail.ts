@@ -1,13 +1,11 @@
-import type { Logger } from '../../../observability/logger.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Timer } from '../../../runtime/clock.ts';
 import { Wakeup } from '../../../runtime/waiting.ts';
 import type { EventHorizon, EventPosition, OrderReads } from '../../../store/orders/order-reads.ts';
 import type { StreamClient } from './stream-client.ts';
 
-interface EventTailDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface EventTailDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly reads: Pick<OrderReads, 'eventHorizon' | 'eventsAfter'>;
   readonly metrics: RestMetrics;
 }

@@ -1,15 +1,13 @@
-import type { Logger } from '../../../observability/logger.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Timer } from '../../../runtime/clock.ts';
 import { Wakeup } from '../../../runtime/waiting.ts';
 import type { AccountScope, OrderReads, StreamedUpdate } from '../../../store/orders/order-reads.ts';
 import { PagePieces } from './page-pieces.ts';
 import { StreamClient, type StreamReader, type TokenVerdict } from './stream-client.ts';
 import type { EventSink } from './stream-event.ts';
 
-interface StreamHubDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface StreamHubDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
   readonly metrics: RestMetrics;
   /** `readUnacknowledged`; left out: only bytes our own kernel has not taken count. */
