@@ -80,9 +80,9 @@ async function backendOf(store: PostgresOrderStore): Promise<number> {
 
 let sendMs = 0;
 const { publish } = LogPublisher.prototype;
-LogPublisher.prototype.publish = function traced(rows, mayAct) {
+LogPublisher.prototype.publish = function traced(rows, ...rest) {
   if (rows[0]?.topic === 'updates') sendMs = performance.now();
-  return publish.call(this, rows, mayAct);
+  return publish.call(this, rows, ...rest);
 };
 
 const { record } = LatencyRecorder.prototype;

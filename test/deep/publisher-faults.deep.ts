@@ -7,6 +7,7 @@ import type { KafkaClientDeps } from '../../src/service/log/kafkajs/kafka-client
 import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { RunningRelay } from '../support/orders/running-relay.ts';
+import { witnessesOf, witnessing } from '../support/orders/witnessing.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { AnswerSwallower } from '../support/servers/answer-swallower.ts';
@@ -121,6 +122,54 @@ describe('the log publisher, when Kafka fails', () => {
     expect(records).toHaveLength(200);
   });
 });
+
+describe('the witness of a batch, on two brokers', () => {
+  it('goes along to both, and is never missing while leaders move', async () => {
+    const topics = await freshTopics(kafka.brokers);
+    const { send, alone } = witnessing(kafka.brokers, topics);
+    const reader = witnessesOf(kafka.brokers, topics);
+    const sendAll = async (from: bigint, until: bigint) => {
+      for (let batch = from; batch < until; batch += 1n) {
+        await eventually(() => send(batch, 'updates', 40));
+        expect(await reader.read()).toEqual([expect.objectContaining({ lane: 3, batch })]);
+      }
+    };
+    await sendAll(1n, 20n);
+    expect(alone()).toBe(1);
+    const written = await readAll(kafka.brokers, topics.witness);
+    const leaders = await leadersOf(topics.witness);
+    expect(new Set(written.map(({ partition }) => leaders.get(partition)))).toEqual(new Set([1, 2]));
+
+    const moving = leadToNode(topics.witness, 1);
+    await sendAll(20n, 30n);
+    await moving;
+    // Node 2 leads no witness now, and half of the updates.
+    const before = alone();
+    await sendAll(30n, 40n);
+    expect(alone() - before).toBeGreaterThanOrEqual(8);
+    await leadToNode(topics.updates, 1);
+    await sendAll(40n, 50n);
+    expect(await readAll(kafka.brokers, topics.updates)).toSatisfy(({ length }) => length >= 49 * 40);
+  });
+});
+
+async function leadersOf(topic: string): Promise<Map<number, number>> {
+  return withAdmin(kafkaDeps, kafkaOptions(kafka.brokers), async (admin) => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return new Map(topics[0]?.partitions.map(({ partitionId, leader }) => [partitionId, leader]));
+  });
+}
+
+/** All partitions, with this node as their only replica. */
+async function leadToNode(topic: string, node: number): Promise<void> {
+  const partitions = [...(await leadersOf(topic)).keys()];
+  await withAdmin(kafkaDeps, kafkaOptions(kafka.brokers), (admin) =>
+    admin.alterPartitionReassignments({
+      topics: [{ topic, partitionAssignment: partitions.map((partition) => ({ partition, replicas: [node] })) }],
+    }),
+  );
+  await eventually(async () => expect(new Set((await leadersOf(topic)).values())).toEqual(new Set([node])));
+}
 
 /** A relay that has published for a while, and goes on. */
 async function relayUnderLoad() {

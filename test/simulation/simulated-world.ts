@@ -344,7 +344,7 @@ export class SimulatedWorld {
     };
     return {
       witness: this.broker.publisher(host, `${from}/witness`),
-      updates: { ...own, publish: (rows: Parameters<typeof own.publish>[0]) => asHolder(() => own.publish(rows)) },
+      updates: { ...own, publish: (...sent: Parameters<typeof own.publish>) => asHolder(() => own.publish(...sent)) },
       states: { ...states, flush: (rows: Parameters<typeof states.flush>[0]) => asHolder(() => states.flush(rows)) },
     };
   }

@@ -3,10 +3,12 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import { carriersOf, type Metadata } from './kafkajs/carriers.ts';
+import { lastCluster } from './kafkajs/hidden-cluster.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
 import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
 import { splitSends, toPublishError } from './publish-sends.ts';
-import { PublishError, type Publisher, type PublishRow } from './publisher.ts';
+import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
 interface LogPublisherDeps extends KafkaClientDeps, Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
@@ -28,12 +30,27 @@ export interface LogPublisherOptions {
   readonly sendDeadlineMs: number;
 }
 
+interface Message {
+  readonly key: string;
+  readonly value: string;
+  readonly timestamp: string;
+  readonly headers?: { readonly traceparent: string };
+  readonly partition?: number;
+}
+
+/** In this partition, whatever its key. */
+type Carried = PublishRow & { readonly partition: number };
+
 export const logPublisherDefaults = { sendDeadlineMs: 8000 } as const;
 
 interface Connected {
   readonly client: KafkaClient;
   readonly producer: Producer;
   readonly partitioner: NotingPartitioner;
+  /** The producer's own. */
+  readonly cluster: () => Metadata | undefined;
+  /** False: it may not see the topic of the row to take along. Undefined: it has not asked. */
+  carries: boolean | undefined;
   /** It was handed records: once it is retired, their fate is not known. */
   used: boolean;
 }
@@ -60,13 +77,17 @@ export class LogPublisher implements Publisher {
     this.options = options;
   }
 
-  async publish(rows: readonly PublishRow[], mayAct: () => boolean = () => true): Promise<void> {
+  async publish(rows: readonly PublishRow[], mayAct: () => boolean = () => true, along?: SentAlong): Promise<void> {
     for (const [index, piece] of splitSends(rows).entries()) {
-      if (index > 0 && !mayAct())
-        throw new PublishError('lease', 'the lease grew too old between two pieces of a send');
+      const carried = along && this.carried(piece, along);
+      if (along !== undefined && carried === undefined) await along.before();
+      if ((index > 0 || along !== undefined) && !mayAct())
+        throw new PublishError('lease', 'the lease grew too old before a piece of a send');
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
       try {
-        await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', this.send(piece));
+        const sent = this.send(piece, carried, along?.row.topic);
+        await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', sent);
+        if (carried !== undefined) along?.carried();
       } catch (err) {
         const failure = toPublishError(err);
         this.retire(failure.code);
@@ -86,24 +107,54 @@ export class LogPublisher implements Publisher {
     connected.client.retire();
   }
 
-  private async send(rows: readonly PublishRow[]): Promise<void> {
+  /**
+   * The row, once for each broker in the send, in a partition led by it. Undefined: the brokers are
+   * not known yet, or one leads no partition of the row's topic.
+   */
+  private carried(piece: readonly PublishRow[], { row, alone }: SentAlong): readonly Carried[] | undefined {
+    const { connected } = this;
+    const cluster = connected?.carries === true ? connected.cluster() : undefined;
+    if (cluster === undefined || alone) return undefined;
+    const carriers = carriersOf(cluster, piece, (topic) => this.nameOf(topic), row.topic);
+    return carriers?.map((partition) => ({ ...row, partition }));
+  }
+
+  private nameOf(topic: PublishRow['topic']): string {
+    const name = this.options.topics[topic];
+    if (name === undefined) throw new PublishError('unknown_topic', `there is no topic for ${topic}`);
+    return name;
+  }
+
+  private async send(
+    rows: readonly PublishRow[],
+    carried: readonly Carried[] = [],
+    along?: PublishRow['topic'],
+  ): Promise<void> {
     const connected = this.connected ?? (await this.connect());
     const { producer, partitioner } = connected;
+    // Asked for once: the next send can take it along. A missing topic has no leaders.
+    if (along !== undefined && connected.carries === undefined)
+      connected.carries = await connected
+        .cluster()
+        ?.addTargetTopic(this.nameOf(along))
+        .then(
+          () => true,
+          () => false,
+        );
     partitioner.reset();
     // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
-    const byTopic = new Map<
-      string,
-      { key: string; value: string; timestamp: string; headers?: { traceparent: string } }[]
-    >();
-    for (const { topic, key, payload, traceparent } of rows) {
-      const name = this.options.topics[topic];
-      if (name === undefined) throw new PublishError('unknown_topic', `there is no topic for ${topic}`);
+    const byTopic = new Map<string, Message[]>();
+    const add = (topic: PublishRow['topic'], message: Message) => {
+      const name = this.nameOf(topic);
       const messages = byTopic.get(name);
-      const plain = { key, value: payload, timestamp };
-      const message = traceparent === undefined ? plain : { ...plain, headers: { traceparent } };
       if (messages === undefined) byTopic.set(name, [message]);
       else messages.push(message);
+    };
+    for (const { topic, key, payload, partition } of carried) add(topic, { key, value: payload, timestamp, partition });
+    for (const { topic, key, payload, traceparent } of rows) {
+      const plain = { key, value: payload, timestamp };
+      add(topic, traceparent === undefined ? plain : { ...plain, headers: { traceparent } });
     }
     connected.used = true;
     const answer = await producer.sendBatch({
@@ -119,13 +170,14 @@ export class LogPublisher implements Publisher {
     const client = openKafkaClient(this.options.kafka, this.deps, this.attempts);
     this.attempts += 1;
     const partitioner = new NotingPartitioner(this.options.planned);
+    const cluster = lastCluster<Metadata>(client.kafka);
     const producer = client.kafka.producer({
       idempotent: false,
       allowAutoTopicCreation: false,
       retry: { retries: 0 },
       createPartitioner: partitioner.create,
     });
-    const connected: Connected = { client, producer, partitioner, used: false };
+    const connected: Connected = { client, producer, partitioner, cluster, carries: undefined, used: false };
     this.connected = connected;
     await producer.connect();
     return connected;

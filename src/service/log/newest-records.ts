@@ -79,7 +79,8 @@ async function asking<T>(
  * there.
  */
 export class WitnessReader {
-  private next = 0n;
+  /** By partition: the first record that was not read yet. */
+  private readonly next = new Map<number, bigint>();
   private readonly newest = new Map<number, LaneWitness>();
   private last: Promise<unknown> = Promise.resolve();
   private readonly deps: AdminDeps;
@@ -107,19 +108,35 @@ export class WitnessReader {
   private async readOn(cluster: Cluster): Promise<readonly LaneWitness[]> {
     const { topic } = this.options;
     const { low, high } = await openTopic(cluster, topic);
-    const end = high.get(0) ?? 0n;
     // The topic was deleted and made again.
-    if (this.next > end) this.forget();
-    if (this.next < (low.get(0) ?? 0n)) this.next = low.get(0) ?? 0n;
-    const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
-    while (this.next < end && leader !== undefined) {
-      const records = await fetchFrom(cluster, leader, topic, new Map([[0, this.next]]));
-      for (const { offset, value = '' } of records) if (offset >= this.next) this.take(value);
-      // Compaction may have left nothing between here and the end.
-      this.next = (records.at(-1)?.offset ?? end - 1n) + 1n;
-    }
+    if ([...this.next].some(([partition, next]) => next > (high.get(partition) ?? 0n))) this.forget();
+    for (const [partition, first] of low) if ((this.next.get(partition) ?? 0n) < first) this.next.set(partition, first);
+    const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...high.keys()]));
+    await Promise.all(
+      byLeader.map(([leader, of]) =>
+        this.readOf(cluster, leader, new Map(of.map((one) => [one, high.get(one) ?? 0n]))),
+      ),
+    );
     await cluster.disconnect();
     return [...this.newest.values()];
+  }
+
+  /** The partitions that one broker leads, up to these ends. */
+  private async readOf(cluster: Cluster, leader: string, ends: ReadonlyMap<number, bigint>): Promise<void> {
+    const nextOf = (partition: number) => this.next.get(partition) ?? 0n;
+    for (;;) {
+      const left = [...ends].filter(([partition, end]) => nextOf(partition) < end);
+      if (left.length === 0) return;
+      const from = new Map(left.map(([partition]) => [partition, nextOf(partition)]));
+      const records = await fetchFrom(cluster, leader, this.options.topic, from);
+      const news = records.filter(({ partition, offset }) => offset >= nextOf(partition));
+      for (const { partition, offset, value = '' } of news) {
+        this.take(value);
+        this.next.set(partition, offset + 1n);
+      }
+      // Compaction may have left nothing between here and the end.
+      if (news.length === 0) for (const [partition, end] of left) this.next.set(partition, end);
+    }
   }
 
   private take(value: string): void {
@@ -128,7 +145,7 @@ export class WitnessReader {
   }
 
   private forget(): void {
-    this.next = 0n;
+    this.next.clear();
     this.newest.clear();
   }
 }

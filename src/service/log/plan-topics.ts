@@ -51,7 +51,7 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
   for (const spec of present) {
     const topic = found.get(spec.name);
     if (topic === undefined) continue;
-    if (topic.partitions !== spec.partitions) {
+    if (topic.partitions !== spec.partitions && spec.anyCount !== true) {
       faults.push(
         `${spec.name} has ${topic.partitions} partitions, planned are ${spec.partitions}: the count is fixed for life, make the topic anew`,
       );

@@ -30,6 +30,18 @@ export class PublishError extends Error {
   }
 }
 
+/** Kafka must have this no later than the rows of its send. */
+export interface SentAlong {
+  /** Goes to each broker in one request with its rows. */
+  readonly row: PublishRow;
+  /** It has to be sent alone, and be on Kafka first. */
+  readonly alone: boolean;
+  /** Sends it alone, and resolves once Kafka has it. Also for a send unable to take it along. */
+  before(): Promise<void>;
+  /** Kafka has acknowledged `row` with the rows. */
+  carried(): void;
+}
+
 /** The log topics, at least once, in order. */
 export interface Publisher {
   /**
@@ -39,8 +51,9 @@ export interface Publisher {
    * own deadline; the records may or may not have arrived. The next call starts with a new producer
    * (a retired one is never used again). `mayAct` is asked before each piece except the first: if
    * the process was frozen between two pieces, it may have lost the lane; then the code is `lease`.
+   * `along` is on Kafka before each piece, or with it.
    */
-  publish(rows: readonly PublishRow[], mayAct?: () => boolean): Promise<void>;
+  publish(rows: readonly PublishRow[], mayAct?: () => boolean, along?: SentAlong): Promise<void>;
   close(): Promise<void>;
 }
 

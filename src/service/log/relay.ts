@@ -27,8 +27,8 @@ interface RelayDeps {
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
-  /** Covers everything before it is sent. Left out: no witness is kept. */
-  readonly witness?: Pick<WitnessWriter, 'hurry' | 'cover'>;
+  /** Covers everything that is sent. Left out: no witness is kept. */
+  readonly witness?: Pick<WitnessWriter, 'along' | 'doubt'>;
 }
 
 /**
@@ -103,7 +103,6 @@ export class Relay implements Service {
    */
   publishCommitted(batch: CommittedBatch): void {
     this.loop.term?.handoff.addCommitted(batch);
-    this.deps.witness?.hurry();
     this.loop.wake();
   }
 
@@ -221,20 +220,16 @@ export class Relay implements Service {
    * is over.
    */
   private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
-    const { clock, lease, metrics, publisher } = this.deps;
+    const { clock, lease, metrics, publisher, witness } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
     const mayAct = () => lease.mayAct() && !term.position.fenced;
-    const untilLeased = async () => {
-      while (!mayAct() && !term.over.signal.aborted) await clock.sleep(this.options.leasePollMs, term.over.signal);
-      return !term.over.signal.aborted;
-    };
-    if (!(await untilLeased())) return false;
+    while (!mayAct() && !term.over.signal.aborted) await clock.sleep(this.options.leasePollMs, term.over.signal);
+    if (term.over.signal.aborted) return false;
     const startedMs = clock.monotonicMs();
     try {
-      await this.deps.witness?.cover(upToBatch);
-      if (!(await untilLeased())) return false;
-      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted);
+      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted, witness?.along(upToBatch));
     } catch (err) {
+      witness?.doubt();
       metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       term.handoff.reread('failure');

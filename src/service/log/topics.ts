@@ -6,6 +6,8 @@ export interface TopicSpec {
    * It needs a `.v2`.
    */
   readonly partitions: number;
+  /** Of a topic without such an order: one that is there is taken with any count. */
+  readonly anyCount?: true;
   /**
    * Settings as Kafka names them. `min.insync.replicas` comes with the replication, see
    * `planTopics`.
@@ -62,7 +64,7 @@ export function stateWriterId(topic: string, lane: number): string {
 
 /**
  * The newest segment is never compacted, and each process reads the whole topic once: some 60,000
- * records.
+ * records, of all partitions together.
  */
 const witnessSegmentBytes = String(8 * 1024 * 1024);
 
@@ -83,11 +85,16 @@ export function topicSpecs(names: TopicNames, retentionDays = plannedRetentionDa
     { name: names.state, partitions: 12, settings: compacted },
     { name: names.continuity, partitions: 1, settings: kept },
     { name: names.outcomes, partitions: 3, settings: kept },
-    { name: names.witness, partitions: 1, settings: { ...compacted, 'segment.bytes': witnessSegmentBytes } },
+    // So many that each broker leads one: a witness goes along with the updates to each broker.
+    {
+      ...{ name: names.witness, partitions: 6, anyCount: true },
+      settings: { ...compacted, 'segment.bytes': witnessSegmentBytes },
+    },
   ];
 }
 
 /** Partitions by topic, for the publishers. */
 export function plannedPartitions(names: TopicNames): ReadonlyMap<string, number> {
-  return new Map(topicSpecs(names).map(({ name, partitions }) => [name, partitions]));
+  const fixed = topicSpecs(names).filter(({ anyCount }) => anyCount !== true);
+  return new Map(fixed.map(({ name, partitions }) => [name, partitions]));
 }

@@ -1,6 +1,6 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import { encodeWitnessed, type Lease, type Witnessed } from '../../runtime/lease.ts';
-import { PublishError, type Publisher } from './publisher.ts';
+import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
 interface WitnessWriterDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly lease: Pick<Lease, 'lane' | 'witness'>;
@@ -27,9 +27,10 @@ const sayEveryMs = 60_000;
  * (docs/decisions/013-what-proves-that-commits-were-lost.md). If it dies, and the database comes
  * back without its last commits, the next process finds them here.
  *
- * Invariant: no batch's record, and no command's step, is sent before Kafka has a witness for it.
- * So the witness is never behind the topics, whichever lane wrote last in them. It only ever names
- * committed batches: one that is ahead of the topics is a proof as well.
+ * Invariant: no batch's record, and no command's step, is sent before Kafka has a witness for it,
+ * or without one in the same request. So the witness is never behind the topics, whichever lane
+ * wrote last in them. It only ever names committed batches: one that is ahead of the topics is a
+ * proof as well.
  */
 export class WitnessWriter {
   private written: { readonly changes: number; readonly witnessed: Witnessed } | undefined;
@@ -73,18 +74,13 @@ export class WitnessWriter {
    * stands.
    */
   async cover(batch?: bigint): Promise<void> {
-    const { lease, mayWrite } = this.deps;
+    const { lease } = this.deps;
     const { lane, witness } = lease;
-    if (!mayWrite())
-      throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
+    this.refuseUnasked();
     if (batch !== undefined) witness.sawBatch(batch);
     const { changes } = witness;
-    const isCovered = () =>
-      this.written !== undefined &&
-      (this.written.changes >= changes ||
-        (batch !== undefined && this.isOfTerm() && this.written.witnessed.batch >= batch));
     this.termBegan = undefined;
-    while (!isCovered() && lease.lane === lane && witness.newest !== undefined) {
+    while (!this.covers(changes, batch) && lease.lane === lane && witness.newest !== undefined) {
       try {
         await (this.writing ?? this.write());
       } catch (error) {
@@ -95,8 +91,45 @@ export class WitnessWriter {
     }
   }
 
-  private isOfTerm(): boolean {
-    return this.written?.witnessed.generation === this.deps.lease.witness.newest?.generation;
+  /**
+   * The witness to be on Kafka with the updates up to this batch, or before them. Sent before, it
+   * makes them wait for two answers. Undefined: Kafka has it. Throws `PublishError`, as `cover`
+   * does.
+   *
+   * It goes along only while Kafka takes witnesses: its refusal would refuse the updates as well.
+   */
+  along(batch: bigint): SentAlong | undefined {
+    const { lease } = this.deps;
+    const { lane, witness } = lease;
+    this.refuseUnasked();
+    witness.sawBatch(batch);
+    this.termBegan = undefined;
+    const { changes, newest } = witness;
+    if (newest === undefined || this.covers(changes, batch)) return undefined;
+    return {
+      row: rowOf({ ...newest, lane, changes }),
+      alone: this.written === undefined,
+      before: () => this.cover(batch),
+      carried: () => this.wrote(lane, changes, newest),
+    };
+  }
+
+  /** A send failed: the next one's witness has to be on Kafka first. */
+  doubt(): void {
+    this.written = undefined;
+  }
+
+  /** Kafka has all that was seen at `changes`, or a witness for the batch. */
+  private covers(changes: number, batch: bigint | undefined): boolean {
+    if (this.written === undefined) return false;
+    const { witnessed } = this.written;
+    const ofTerm = witnessed.generation === this.deps.lease.witness.newest?.generation;
+    return this.written.changes >= changes || (batch !== undefined && ofTerm && witnessed.batch >= batch);
+  }
+
+  private refuseUnasked(): void {
+    if (!this.deps.mayWrite())
+      throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
   }
 
   private write(): Promise<void> {
@@ -111,8 +144,12 @@ export class WitnessWriter {
     const { lane, witness } = lease;
     const { changes, newest } = witness;
     if (newest === undefined || changes === this.written?.changes) return;
-    await publisher.publish([{ topic: 'witness', key: String(lane), payload: encodeWitness(lane, newest) }]);
-    if (changes > (this.written?.changes ?? -1)) this.written = { changes, witnessed: newest };
+    await publisher.publish([rowOf({ ...newest, lane, changes })]);
+    this.wrote(lane, changes, newest);
+  }
+
+  private wrote(lane: number, changes: number, witnessed: Witnessed): void {
+    if (this.deps.lease.lane === lane && changes > (this.written?.changes ?? -1)) this.written = { changes, witnessed };
   }
 
   private say(err: PublishError): void {
@@ -126,12 +163,19 @@ export class WitnessWriter {
   }
 }
 
-export function encodeWitness(lane: number, witnessed: Witnessed): string {
-  return `{"schema":"${witnessSchema}","lane":${lane},${encodeWitnessed(witnessed).slice(1)}`;
+/**
+ * A lane, and the newest commits its process had seen. `changes`: of two from one term, the one
+ * with more says everything. Left out: an earlier version wrote it.
+ */
+export type LaneWitness = Witnessed & { readonly lane: number; readonly changes?: number };
+
+function rowOf(witness: LaneWitness): PublishRow {
+  return { topic: 'witness', key: String(witness.lane), payload: encodeWitness(witness) };
 }
 
-/** A lane, and the newest commits that its process had seen. */
-export type LaneWitness = Witnessed & { readonly lane: number };
+export function encodeWitness({ lane, ...witnessed }: LaneWitness): string {
+  return `{"schema":"${witnessSchema}","lane":${lane},${encodeWitnessed(witnessed).slice(1)}`;
+}
 
 /** Undefined: it is no witness of ours. */
 export function decodeWitness(value: string): LaneWitness | undefined {
@@ -144,10 +188,16 @@ export function decodeWitness(value: string): LaneWitness | undefined {
   }
 }
 
-/** Both are facts about one lane. A later record may be an older one that was late. */
+/**
+ * Both are facts about one lane. A later record may be an older one: it was late, or it is from
+ * another partition.
+ */
 export function mergeWitness(known: LaneWitness | undefined, later: LaneWitness): LaneWitness {
   if (known === undefined || later.generation > known.generation) return later;
   if (later.generation < known.generation) return known;
+  const isOlder =
+    later.epoch < known.epoch || (later.epoch === known.epoch && (later.changes ?? 0) < (known.changes ?? 0));
   const highest = (a: bigint, b: bigint) => (a > b ? a : b);
-  return { ...known, ...later, epoch: highest(known.epoch, later.epoch), batch: highest(known.batch, later.batch) };
+  const facts = isOlder ? { ...later, ...known } : { ...known, ...later };
+  return { ...facts, epoch: highest(known.epoch, later.epoch), batch: highest(known.batch, later.batch) };
 }

@@ -13,10 +13,14 @@ const brokers = inject('kafkaBrokers');
 const options = kafkaOptions(brokers);
 const dayMs = 86_400_000;
 
+/** Resolves once a broker shows it, which it does once its own copy of the metadata has it. */
 async function setOn(admin: Admin, topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
   const resource = { type: ConfigResourceTypes.TOPIC, name: topic, configEntries };
   await admin.alterConfigs({ validateOnly: false, resources: [resource] });
+  await eventually(async () => {
+    for (const { name, value } of configEntries) expect(await settingOf(admin, topic, name)).toBe(value);
+  });
 }
 
 async function settingOf(admin: Admin, topic: string, name: string): Promise<string | undefined> {
@@ -55,7 +59,9 @@ describe('a setting that an operator has changed', () => {
       });
       const plan = await planTopics(admin, topicSpecs(names));
       await applyTopics(admin, plan, systemClock, { deleteRecords: true });
-      expect(await settingOf(admin, names.updates, 'retention.ms')).toBe(String(7 * dayMs));
+      await eventually(async () =>
+        expect(await settingOf(admin, names.updates, 'retention.ms')).toBe(String(7 * dayMs)),
+      );
       expect(await settingOf(admin, names.updates, 'segment.bytes'), 'what else was set stays').toBe('52428800');
     });
   });
@@ -71,7 +77,6 @@ describe('a setting that an operator has changed', () => {
     const names = await freshTopics(brokers);
     const planned = topicSpecs(names).find(({ name }) => name === names[topic])?.settings ?? {};
     await withAdmin(kafkaDeps, options, (admin) => setOn(admin, names[topic], { ...planned, ...settings }));
-    // A broker shows a change of settings once its own copy of the metadata has it.
     await eventually(async () =>
       expect(await checkTopics(kafkaDeps, options, names)).toEqual({
         kind: 'planned',

@@ -34,7 +34,7 @@ async function processRig() {
     /** Another process, with nothing but Kafka's witness of this one. */
     looksByKafka: () => {
       const { newest } = lease.witness;
-      const witness = newest && decodeWitness(encodeWitness(0, newest));
+      const witness = newest && decodeWitness(encodeWitness({ lane: 0, ...newest }));
       return lanes.noticeLoss(7, { published: { updates: [], batches: witness === undefined ? [] : [witness] } });
     },
     /** As a restore does: without asking any trigger. */

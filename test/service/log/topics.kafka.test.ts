@@ -4,6 +4,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { applyTopics, checkTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../../../src/service/log/topics.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
+import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
 import { topicPrefix } from '../../support/servers/topics.ts';
 
@@ -21,7 +22,7 @@ describe('the topics', () => {
         [names.state, 12],
         [names.continuity, 1],
         [names.outcomes, 3],
-        [names.witness, 1],
+        [names.witness, 6],
       ]);
       await applyTopics(admin, before, systemClock);
       expect(await planTopics(admin, specs)).toEqual({ creations: [], alterations: [], faults: [] });
@@ -63,7 +64,10 @@ describe('the topics', () => {
         wanted: 'compact',
       });
       await applyTopics(admin, plan, systemClock);
-      expect(await planTopics(admin, topicSpecs(names))).toEqual({ creations: [], alterations: [], faults: [] });
+      // A broker shows a change once its own copy of the metadata has it.
+      await eventually(async () =>
+        expect(await planTopics(admin, topicSpecs(names))).toEqual({ creations: [], alterations: [], faults: [] }),
+      );
       const { resources } = await admin.describeConfigs({
         includeSynonyms: false,
         resources: [{ type: ConfigResourceTypes.TOPIC, name: names.state, configNames: ['segment.bytes'] }],
@@ -78,7 +82,8 @@ describe('the topics', () => {
     );
     await withAdmin(kafkaDeps, options, async (admin) => {
       const plan = await planTopics(admin, topicSpecs(names));
-      expect(plan.faults).toHaveLength(5);
+      expect(plan.faults).toHaveLength(4);
+      expect(plan.faults.join(), 'its keys have no order to keep').not.toContain(names.witness);
       await applyTopics(admin, plan, systemClock);
       const { topics } = await admin.fetchTopicMetadata({ topics: [names.updates] });
       expect(topics[0]?.partitions).toHaveLength(2);

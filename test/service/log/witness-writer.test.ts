@@ -73,13 +73,52 @@ describe('the witness of a lane on Kafka', () => {
     await passed;
   });
 
+  it('goes along with a send only once Kafka takes witnesses, and not again after a send that failed', async () => {
+    const { clock, batches, lease, writer } = rig();
+    const first = writer.along(11n);
+    expect(first?.alone).toBe(true);
+    void first?.before();
+    await clock.advance(20);
+    expect([batches, writer.along(11n)]).toEqual([[11n], undefined]);
+
+    const second = writer.along(12n);
+    expect(decodeWitness(second?.row.payload ?? '')).toMatchObject({ lane: 3, batch: 12n });
+    // Until it has arrived, it covers nothing.
+    expect(writer.along(12n)?.alone).toBe(false);
+    second?.carried();
+    expect(writer.along(12n)).toBeUndefined();
+
+    writer.doubt();
+    expect(writer.along(13n)?.alone).toBe(true);
+    lease.enter(4);
+    lease.witness.sawLane({ generation: 2, epoch: 1n, batch: 0n });
+    writer.begin(0n);
+    second?.carried();
+    expect(writer.along(1n), 'what arrived was of another lane').toBeDefined();
+    expect(batches).toEqual([11n]);
+  });
+
+  it('does not go along, and nothing may be sent, before Kafka has said what it has', () => {
+    const { state, writer } = rig();
+    state.mayWrite = false;
+    expect(() => writer.along(11n)).toThrow(expect.objectContaining({ code: 'unavailable' }));
+  });
+
   it('is read as it was written, of any two the higher numbers, and of a new generation only that one', () => {
     const seen = { generation: 2, epoch: 9_007_199_254_740_993n, batch: 5n, command: { commandId: 'c', version: 3 } };
-    const witness = decodeWitness(encodeWitness(3, seen));
+    const witness = decodeWitness(encodeWitness({ lane: 3, ...seen }));
     expect(witness).toEqual({ lane: 3, ...seen });
     expect([decodeWitness('{"schema":"other"}'), decodeWitness('')]).toEqual([undefined, undefined]);
     const later = { lane: 3, generation: 2, epoch: 1n, batch: 9n, sentAttemptId: 'tm-1' };
     expect(witness && mergeWitness(witness, later)).toEqual({ lane: 3, ...seen, batch: 9n, sentAttemptId: 'tm-1' });
+    const older = { lane: 3, generation: 2, epoch: 7n, batch: 11n, changes: 4, sentAttemptId: 'tm-0' };
+    const newer = { lane: 3, generation: 2, epoch: 7n, batch: 10n, changes: 5, sentAttemptId: 'tm-1' };
+    // From two partitions, in whatever order.
+    for (const [first, second] of [
+      [older, newer],
+      [newer, older],
+    ] as const)
+      expect(mergeWitness(first, second)).toEqual({ ...newer, batch: 11n });
     const next = { lane: 3, generation: 3, epoch: 1n, batch: 1n };
     expect(witness && mergeWitness(witness, next)).toEqual(next);
     expect(witness && mergeWitness(next, witness)).toEqual(next);

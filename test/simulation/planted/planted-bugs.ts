@@ -36,7 +36,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'the position is saved before Kafka has acknowledged',
     shows: /says complete before|not on its topic|updates topic|shows revision/,
     deps: ({ publisher }) => ({
-      publisher: { ...publisher, publish: (rows) => publisher.publish(rows).catch(() => undefined) },
+      publisher: { ...publisher, publish: (...sent) => publisher.publish(...sent).catch(() => undefined) },
     }),
   },
   {

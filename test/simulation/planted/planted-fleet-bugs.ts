@@ -125,6 +125,11 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'updates are sent without a witness that goes along',
+    shows: /is on .* before its witness/,
+    plant: replaced(WitnessWriter, 'along', () => undefined),
+  },
+  {
     name: 'a shard is given before all of it is published',
     seeds: 'moving',
     shows: /commits for .* before .* is on its topic/,

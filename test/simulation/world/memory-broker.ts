@@ -5,6 +5,7 @@ import {
   PublishError,
   type Publisher,
   type PublishRow,
+  type SentAlong,
   type StatePublisher,
 } from '../../../src/service/log/publisher.ts';
 import type { NewestRows } from '../database-rows.ts';
@@ -32,6 +33,8 @@ export type RequestFate = 'ok' | 'refused' | 'answer_lost' | 'torn' | 'late';
 export type TopicName = PublishRow['topic'] | 'state';
 
 interface Producer {
+  /** It has no connection yet, or failed: it does not know who leads which partition. */
+  fresh: boolean;
   busy: boolean;
   cut: boolean;
   /** Of its present request, by a script. */
@@ -97,9 +100,17 @@ export class MemoryBroker {
   /** The log topics, as one process sends to them. */
   publisher(host: Host, from = host.name): Publisher {
     const producer = this.producer(host);
-    const publish = (rows: readonly PublishRow[]) => {
+    const publish = async (rows: readonly PublishRow[], mayAct = () => true, along?: SentAlong) => {
+      const carried = producer.fresh || along?.alone !== false ? undefined : along.row;
+      if (along !== undefined && carried === undefined) {
+        await along.before();
+        if (!mayAct()) throw new PublishError('lease', 'the lease grew too old before a send');
+      }
       this.onSend(from);
-      return host.answer(this.send(rows, producer, from));
+      producer.fresh = true;
+      await host.answer(this.send(rows, producer, from, carried));
+      producer.fresh = false;
+      if (carried !== undefined) along?.carried();
     };
     return { publish, close: async () => undefined };
   }
@@ -161,39 +172,52 @@ export class MemoryBroker {
   }
 
   private producer(host: Host): Producer {
-    const producer: Producer = { busy: false, cut: false };
+    const producer: Producer = { fresh: true, busy: false, cut: false };
     host.onCrash.push(() => {
       producer.cut = this.random.next() < 0.5;
     });
     return producer;
   }
 
-  private async send(rows: readonly PublishRow[], producer: Producer, from: string): Promise<void> {
+  private async send(
+    rows: readonly PublishRow[],
+    producer: Producer,
+    from: string,
+    carried?: PublishRow,
+  ): Promise<void> {
     if (producer.busy) this.violations.push(`${from} sends while a send is under way`);
     if (rows.some((row) => row.topic !== rows[0]?.topic)) this.violations.push(`${from} mixes topics in one send`);
     producer.busy = true;
     try {
       await this.travel(producer, 'send');
-      await this.arrive(rows, producer, from);
+      await this.arrive(rows, producer, from, carried);
       await this.pass(2);
     } finally {
       producer.busy = false;
     }
   }
 
-  private async arrive(rows: readonly PublishRow[], producer: Producer, from: string): Promise<void> {
+  /** What goes along is in each broker's request, so it is there whatever part of the rows is. */
+  private async arrive(
+    rows: readonly PublishRow[],
+    producer: Producer,
+    from: string,
+    carried?: PublishRow,
+  ): Promise<void> {
+    const append = (arrived: readonly PublishRow[]) =>
+      this.append(carried === undefined ? arrived : [carried, ...arrived], from);
     const fate = producer.fate ?? this.drawFate();
     if (fate === 'late') {
       const laterMs = 50 + this.random.next() * 3000;
-      this.clock.after(laterMs, () => this.append(rows, from));
+      this.clock.after(laterMs, () => append(rows));
       await this.pass(laterMs);
       throw new PublishError('timeout', 'no answer in time');
     }
     if (fate === 'torn') {
-      this.append(this.tear(rows), from);
+      append(this.tear(rows));
       throw new PublishError('not_leader', 'a partition has another leader');
     }
-    this.append(rows, from);
+    append(rows);
     if (fate === 'answer_lost') throw new PublishError('connection', 'the connection broke behind the request');
   }
 

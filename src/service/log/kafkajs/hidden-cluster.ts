@@ -6,9 +6,24 @@ const createCluster = 'private:Kafka:createCluster';
  * version is pinned, and tests read real topics through it.
  */
 export function hiddenCluster<Methods>(kafka: object, options: Readonly<Record<string, unknown>>): Methods {
+  return maker(kafka).create(options) as Methods;
+}
+
+/** The client's last cluster, made for a producer or consumer. */
+export function lastCluster<Methods>(kafka: object): () => Methods | undefined {
+  const { symbol, create } = maker(kafka);
+  let last: unknown;
+  (kafka as Record<symbol, unknown>)[symbol] = (options: Readonly<Record<string, unknown>>) => {
+    last = create(options);
+    return last;
+  };
+  return () => last as Methods | undefined;
+}
+
+function maker(kafka: object) {
   const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === createCluster);
   const create = symbol && (kafka as Record<symbol, unknown>)[symbol];
-  if (typeof create !== 'function')
+  if (symbol === undefined || typeof create !== 'function')
     throw new Error('kafkajs: its cluster is gone; see src/service/log/kafkajs/hidden-cluster.ts');
-  return create(options) as Methods;
+  return { symbol, create: create as (options: Readonly<Record<string, unknown>>) => unknown };
 }

@@ -17,7 +17,8 @@ type SentTo = ReadonlyMap<string, ReadonlySet<number>>;
  */
 export class NotingPartitioner {
   private readonly noted = new Map<string, Set<number>>();
-
+  /** The leaders of partitions named by messages. Undefined: no message names one. */
+  private carriers: Set<number> | undefined;
   private readonly planned: ReadonlyMap<string, number>;
 
   /** `planned`: partitions by topic; a topic that is missing in it is accepted with any count. */
@@ -31,11 +32,21 @@ export class NotingPartitioner {
 
   reset(): void {
     this.noted.clear();
+    this.carriers = undefined;
   }
 
+  /**
+   * Messages with a partition of their own come first. Each later one must go to the broker of one
+   * of them: its leader may have changed since the choice.
+   */
   readonly create: ICustomPartitioner = () => (args) => {
     const count = args.partitionMetadata.length;
-    const partition = javaPartition(String(args.message.key ?? ''), count);
+    const named = args.message.partition;
+    const partition = named ?? javaPartition(String(args.message.key ?? ''), count);
+    const leader = args.partitionMetadata.find(({ partitionId }) => partitionId === partition)?.leader ?? -1;
+    if (named !== undefined) this.carriers = (this.carriers ?? new Set()).add(leader);
+    else if (this.carriers?.has(leader) === false)
+      throw new PublishError('not_leader', `${args.topic} partition ${partition} has another leader since`);
     const partitions = this.noted.get(args.topic);
     if (partitions !== undefined) {
       partitions.add(partition);

@@ -1,0 +1,66 @@
+import { describe, expect, inject, it } from 'vitest';
+import { topicSpecs } from '../../../src/service/log/topics.ts';
+import { witnessesOf, witnessing } from '../../support/orders/witnessing.ts';
+import { freshTopics, readAll } from '../../support/servers/kafka-fixture.ts';
+
+const brokers = inject('kafkaBrokers');
+
+describe('the witness of a batch, on a real broker', () => {
+  it('is alone before the first send, and goes along with each send after it', async () => {
+    const topics = await freshTopics(brokers);
+    const { send, alone } = witnessing(brokers, topics);
+    const reader = witnessesOf(brokers, topics);
+    for (let batch = 1n; batch <= 20n; batch += 1n) {
+      await send(batch);
+      expect(await reader.read()).toEqual([expect.objectContaining({ lane: 3, batch })]);
+    }
+    expect(alone()).toBe(1);
+    expect(await readAll(brokers, topics.updates)).toHaveLength(60);
+  });
+
+  it('is alone before the first send to another topic, whose leaders are not known yet', async () => {
+    const topics = await freshTopics(brokers);
+    const { send, alone } = witnessing(brokers, topics);
+    for (const [batch, topic] of [
+      [1n, 'updates'],
+      [2n, 'continuity'],
+      [3n, 'continuity'],
+      [4n, 'updates'],
+    ] as const)
+      await send(batch, topic);
+    expect(alone()).toBe(2);
+    expect(await witnessesOf(brokers, topics).read()).toEqual([expect.objectContaining({ batch: 4n })]);
+  });
+
+  it('is found on whatever partition it is, also by a reader that has read before', async () => {
+    const topics = await freshTopics(brokers);
+    const reader = witnessesOf(brokers, topics);
+    expect(await reader.read()).toEqual([]);
+    const rigs = [3, 4, 5, 6].map((lane) => witnessing(brokers, topics, lane));
+    for (const batch of [1n, 2n, 3n]) await Promise.all(rigs.map(({ send }) => send(batch)));
+    const lanes = [3, 4, 5, 6].map((lane) => expect.objectContaining({ lane, batch: 3n }));
+    expect(await reader.read()).toHaveLength(4);
+    expect(await reader.read()).toEqual(expect.arrayContaining(lanes));
+    expect(await witnessesOf(brokers, topics).read()).toEqual(expect.arrayContaining(lanes));
+    expect(new Set((await readAll(brokers, topics.witness)).map(({ partition }) => partition)).size).toBeGreaterThan(1);
+  });
+
+  it('holds no update up where its topic is missing', async () => {
+    const topics = await freshTopics(brokers, (names) =>
+      topicSpecs(names).filter(({ name }) => name !== names.witness),
+    );
+    const { send } = witnessing(brokers, topics);
+    for (const batch of [1n, 2n, 3n]) await send(batch);
+    expect(await readAll(brokers, topics.updates)).toHaveLength(9);
+  });
+
+  it('is taken by a topic of an earlier version, with one partition', async () => {
+    const topics = await freshTopics(brokers, (names) =>
+      topicSpecs(names).map((spec) => (spec.name === names.witness ? { ...spec, partitions: 1 } : spec)),
+    );
+    const { send, alone } = witnessing(brokers, topics);
+    for (const batch of [1n, 2n, 3n]) await send(batch);
+    expect(await witnessesOf(brokers, topics).read()).toEqual([expect.objectContaining({ batch: 3n })]);
+    expect(alone()).toBe(1);
+  });
+});

@@ -1,0 +1,59 @@
+import { onTestFinished } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { Lease } from '../../../src/runtime/lease.ts';
+import { LogPublisher, logPublisherDefaults } from '../../../src/service/log/log-publisher.ts';
+import { WitnessReader } from '../../../src/service/log/newest-records.ts';
+import type { PublishRow } from '../../../src/service/log/publisher.ts';
+import { plannedPartitions, type TopicNames } from '../../../src/service/log/topics.ts';
+import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
+import { silentLog } from '../runs/silent-log.ts';
+import { kafkaDeps, kafkaOptions } from '../servers/kafka-fixture.ts';
+
+/** One lane that sends updates with their witnesses; `alone`: how many went by themselves. */
+export function witnessing(brokers: readonly string[], topics: TopicNames, lane = 3) {
+  const kafka = kafkaOptions(brokers);
+  const { relay: metrics } = createMetrics();
+  const publisher = () => {
+    const made = new LogPublisher(
+      { ...kafkaDeps, metrics },
+      { kafka, topics, planned: plannedPartitions(topics), ...logPublisherDefaults },
+    );
+    onTestFinished(() => made.close());
+    return made;
+  };
+  const lease = new Lease(systemClock, 60_000);
+  lease.enter(lane);
+  lease.witness.sawLane({ generation: 1, epoch: 1n, batch: 0n });
+  const [updates, witnesses] = [publisher(), publisher()];
+  let alone = 0;
+  const counted = {
+    publish: (rows: readonly PublishRow[]) => {
+      alone += 1;
+      return witnesses.publish(rows);
+    },
+    close: async () => undefined,
+  };
+  const shared = { lease, clock: systemClock, log: silentLog };
+  const writer = new WitnessWriter({ ...shared, publisher: counted, mayWrite: () => true });
+  writer.begin(0n);
+  const send = async (batch: bigint, topic: PublishRow['topic'] = 'updates', count = 3) => {
+    const rows = Array.from({ length: count }, (_, n) => n).map((n) => ({
+      topic,
+      key: `account:${batch}-${n}`,
+      payload: `{"batch":"${batch}"}`,
+    }));
+    await updates
+      .publish(rows, () => true, writer.along(batch))
+      .catch((error: unknown) => {
+        writer.doubt();
+        throw error;
+      });
+  };
+  return { send, alone: () => alone };
+}
+
+/** As another process reads them. */
+export function witnessesOf(brokers: readonly string[], topics: TopicNames): WitnessReader {
+  return new WitnessReader(kafkaDeps, { kafka: kafkaOptions(brokers), topic: topics.witness, deadlineMs: 10_000 });
+}
