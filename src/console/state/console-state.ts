@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../contract/halt-answers.ts';
 import type { CancelAllRun } from './commands/cancel-all-run.ts';
@@ -30,28 +30,26 @@ export class ConsoleState {
   readonly orders: OrderStore;
   readonly stream: StreamClient;
   readonly status: StatusWatch;
-  readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
+  readonly openOrders = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
-  readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
+  readonly otherOrders = signal<LoadState | undefined>(undefined);
   /** The chosen order in the blotter: it stays so during a look at another screen. */
-  readonly chosenOrder: Signal<string | undefined> = signal<string | undefined>(undefined);
+  readonly chosenOrder = signal<string | undefined>(undefined);
   /** Rises each time the stream begins anew: whatever was read before may miss an update. */
-  readonly beginnings: Signal<number> = signal(0);
+  readonly beginnings = signal(0);
   /** The stream's last `reset`, until the reader dismisses it. */
-  readonly reset: Signal<{ readonly reason: string; readonly atMs: number } | undefined> = signal<
-    { readonly reason: string; readonly atMs: number } | undefined
-  >(undefined);
+  readonly reset = signal<{ readonly reason: string; readonly atMs: number } | undefined>(undefined);
   /** Once a second: updates a second, and how long ago the stream said anything. */
-  readonly pulse: Signal<{ readonly rate: number | undefined; readonly silentMs: number | undefined }> = signal<{
-    readonly rate: number | undefined;
-    readonly silentMs: number | undefined;
-  }>({ rate: undefined, silentMs: undefined });
+  readonly pulse = signal<{ readonly rate: number | undefined; readonly silentMs: number | undefined }>({
+    rate: undefined,
+    silentMs: undefined,
+  });
   /** Each update, step of a command and change of a halt, as it arrives. */
   readonly updates = new Listeners<OrderUpdate>();
   readonly outcomes = new Listeners<CommandOutcome>();
   readonly halts = new Listeners<HaltChange>();
   /** The newest cancel-all in this tab, until the reader dismisses it. */
-  readonly cancelAll: Signal<CancelAllRun | undefined> = signal<CancelAllRun | undefined>(undefined);
+  readonly cancelAll = signal<CancelAllRun | undefined>(undefined);
   private ticket: Ticket | undefined;
   private readonly rate = new UpdateRate();
   private signedIn = new AbortController();
