@@ -19,172 +19,144 @@ export interface CommandEntry {
 }
 
 /** Every command, in a newcomer's order. */
-export const commandEntries: readonly CommandEntry[] = [
-  {
-    name: 'demo',
+const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
+  demo: {
     summary: 'run everything on this machine, with a made-up market, and show updates as they arrive',
     load: async () => (await import('./demo.ts')).demoCommand,
   },
-  {
-    name: 'dev',
+  dev: {
     summary: 'run Postgres, Kafka and a made-up platform on this machine, for a service of your own',
     load: async () => (await import('./dev.ts')).devCommand,
   },
-  {
-    name: 'serve',
+  serve: {
     summary: 'run the service',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
-  {
-    name: 'config',
+  config: {
     summary: 'show the settings in effect, or all settings',
     load: async () => (await import('./config.ts')).configCommand,
   },
-  {
-    name: 'migrate',
+  migrate: {
     summary: "bring the database to this build's schema",
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
-  {
-    name: 'topics',
+  topics: {
     summary: 'compare the topics with the plan, and apply it',
     load: async () => (await import('./topics.ts')).topicsCommand,
   },
-  {
-    name: 'link',
+  link: {
     summary: 'sign a user in, so that their accounts are followed',
     load: async () => (await import('./link.ts')).linkCommand,
   },
-  {
-    name: 'token',
+  token: {
     summary: 'make, list and revoke tokens of REST',
     load: async () => (await import('./token.ts')).tokenCommand,
   },
-  {
-    name: 'doctor',
+  doctor: {
     summary: 'check everything that the service needs, and show how to fix faults',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
-  {
-    name: 'status',
+  status: {
     summary: 'show the state of a running service',
     load: async () => (await import('./status.ts')).statusCommand,
   },
-  {
-    name: 'fleet',
+  fleet: {
     alias: 'lanes',
     summary: 'show which process holds which shards of the accounts, and move them',
     load: async () => (await import('./fleet.ts')).fleetCommand,
   },
-  {
-    name: 'healthcheck',
+  healthcheck: {
     summary: 'check a running service; the exit code is the answer',
     load: async () => (await import('./healthcheck.ts')).healthcheckCommand,
   },
-  {
-    name: 'tail',
+  tail: {
     summary: 'print updates as they arrive on Kafka',
     load: async () => (await import('./tail.ts')).tailCommand,
   },
-  {
-    name: 'orders',
+  orders: {
     summary: 'list orders, or show one with its history',
     load: async () => (await import('./orders.ts')).ordersCommand,
   },
-  {
-    name: 'place',
+  place: {
     summary: 'place an order through a running service',
     load: async () => (await import('./place.ts')).placeCommand,
   },
-  {
-    name: 'replace',
+  replace: {
     summary: 'change terms of a working prediction order',
     load: async () => (await import('./place.ts')).replaceCommand,
   },
-  {
-    name: 'cancel',
+  cancel: {
     summary: 'cancel an order, or all that match',
     load: async () => (await import('./cancel.ts')).cancelCommand,
   },
-  {
-    name: 'cancel-after',
+  'cancel-after': {
     summary: 'cancel all orders on silence: the dead man’s switch',
     load: async () => (await import('./cancel.ts')).cancelAfterCommand,
   },
-  {
-    name: 'command',
+  command: {
     summary: 'list, show and settle commands',
     load: async () => (await import('./command.ts')).commandCommand,
   },
-  {
-    name: 'mcp',
+  mcp: {
     summary: 'serve tools for an assistant, over a running service',
     load: async () => (await import('./mcp.ts')).mcpCommand,
   },
-  {
-    name: 'halt',
+  halt: {
     summary: 'stop placing and replacing; cancels still pass',
     load: async () => (await import('./halt.ts')).haltCommand,
   },
-  {
-    name: 'resume',
+  resume: {
     summary: 'allow placing and replacing again',
     load: async () => (await import('./halt.ts')).resumeCommand,
   },
-  {
-    name: 'limits',
+  limits: {
     summary: 'show and change the limits of places and replaces',
     load: async () => (await import('./limits.ts')).limitsCommand,
   },
-  {
-    name: 'approvals',
+  approvals: {
     summary: 'show and approve requests that wait for a second principal',
     load: async () => (await import('./approvals.ts')).approvalsCommand,
   },
-  {
-    name: 'reconcile',
+  reconcile: {
     summary: 'find out the outcome of unresolved commands at once',
     load: async () => (await import('./reconcile.ts')).reconcileCommand,
   },
-  {
-    name: 'quarantine',
+  quarantine: {
     summary: 'show unreadable messages, and deal with them',
     load: async () => (await import('./quarantine.ts')).quarantineCommand,
   },
-  {
-    name: 'backfill',
+  backfill: {
     summary: 'have the running service read a whole account',
     load: async () => (await import('./backfill.ts')).backfillCommand,
   },
-  {
-    name: 'replay',
+  replay: {
     summary: 'write updates of the log to a topic once more',
     load: async () => (await import('./replay.ts')).replayCommand,
   },
-  {
-    name: 'audit',
+  audit: {
     summary: 'compare database, log and topics, and name the hop where something is missing',
     load: async () => (await import('./audit.ts')).auditCommand,
   },
-  {
-    name: 'log',
+  log: {
     summary: 'export the audit trail',
     load: async () => (await import('./log.ts')).auditTrailCommand,
   },
-  {
-    name: 'after-restore',
+  'after-restore': {
     summary: 'go on after the database was restored from a copy',
     load: async () => (await import('./after-restore.ts')).afterRestoreCommand,
   },
-  {
-    name: 'sandbox',
+  sandbox: {
     summary: 'run a made-up trading platform on this machine, with live orders and faults',
     load: async () => (await import('./sandbox.ts')).sandboxCommand,
   },
-  {
-    name: 'completion',
+  completion: {
     summary: 'print a script that completes commands and flags in a shell',
     load: async () => (await import('./completion.ts')).completionCommand,
     needsAll: true,
   },
-];
+};
+
+export const commandEntries: readonly CommandEntry[] = Object.entries(commands).map(([name, entry]) => ({
+  name,
+  ...entry,
+}));
