@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { ConfigWith } from '../config/config.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
@@ -8,9 +8,12 @@ import { topicNames } from '../service/log/topics.ts';
 import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
+
+const generationFlag = shapedNumber(/^[1-9]\d{0,5}$/, 'It must be a whole number from 1 to 999999.');
 
 const examples = `
 Examples:
@@ -35,11 +38,6 @@ export function afterRestoreCommand(io: CliIo): Command {
     .option('--json', 'print { generation, attempts } as JSON')
     .addHelpText('after', examples)
     .action((flags: AfterRestoreFlags) => runAfterRestore(io, flags));
-}
-
-function generationFlag(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.');
 }
 
 async function runAfterRestore(io: CliIo, flags: AfterRestoreFlags): Promise<void> {

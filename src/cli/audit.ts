@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { Pool } from 'pg';
 import { createMetrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -11,11 +11,14 @@ import { TransactionalPublisher, transactionalPublisherDefaults } from '../servi
 import { newestPayloads, type Quarantined, writingLanes } from '../store/commands/audit-reads.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
+
+const seconds = shapedNumber(/^\d{1,4}$/, 'It must be whole seconds, at most 9999.');
 
 const examples = `
 Examples:
@@ -46,11 +49,6 @@ export function auditCommand(io: CliIo): Command {
     )
     .addHelpText('after', examples)
     .action((flags: AuditFlags) => runAuditCommand(io, flags));
-}
-
-function seconds(text: string): number {
-  if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be whole seconds, at most 9999.');
 }
 
 async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {

@@ -1,13 +1,16 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { type FleetDocument, type FleetLane, fleetAnswer } from '../contract/fleet-answer.ts';
 import { exitCodes } from '../runtime/program-error.ts';
 import { fleetText } from './fleet/fleet-text.ts';
+import { shaped } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
 import { type RestClient, understood } from './rest/rest-client.ts';
 import { type RestFlags, restClient, restExitCodes } from './rest/rest-flags.ts';
 import { runVerb, type Verb, verbCommand } from './rest/verb.ts';
 import { watch } from './watch.ts';
+
+const shardNumber = shaped(/^\d{1,4}$/, 'It must be a whole number, as `tidemark fleet` shows it.');
 
 const examples = `
 Examples:
@@ -113,11 +116,6 @@ function shown(fleet: FleetDocument) {
 async function readFleet(client: RestClient): Promise<FleetDocument> {
   const { body } = await client.ask({ method: 'GET', path: '/v1/fleet' });
   return understood('the fleet', fleetAnswer, body);
-}
-
-function shardNumber(text: string): string {
-  if (/^\d{1,4}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be a whole number, as `tidemark fleet` shows it.');
 }
 
 const takesShards = ({ state, drained, unfit, weight }: FleetLane) =>

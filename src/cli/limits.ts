@@ -1,12 +1,15 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { limitList } from '../contract/limit-bodies.ts';
 import { type LimitName, limitNames } from '../domain/limits.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
 import { type Verb, verbCommand } from './rest/verb.ts';
+
+const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
 
 const examples = `
 Examples:
@@ -133,9 +136,4 @@ function flagOf(name: LimitName): string {
 
 function words(text: string): readonly string[] {
   return text.split(',').filter((word) => word !== '');
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
 }

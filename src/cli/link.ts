@@ -9,10 +9,15 @@ import { holderName } from '../service/run/platform-parts.ts';
 import { recordAction } from '../store/commands/read-audit-trail.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
+import { shaped, shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
 import { withDatabase } from './with-database.ts';
+
+const seconds = shapedNumber(/^[1-9]\d{0,4}$/, 'It must be a whole number of seconds above 0.');
+
+const loginName = shaped(/^[A-Za-z0-9._-]{1,50}$/, 'It must be up to 50 of A-Z a-z 0-9 . _ -');
 
 const examples = `
 Examples:
@@ -144,17 +149,7 @@ async function printToken(
     );
 }
 
-function loginName(text: string): string {
-  if (/^[A-Za-z0-9._-]{1,50}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be up to 50 of A-Z a-z 0-9 . _ -');
-}
-
 function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidArgumentError('It must be a port, 0 to 65535.');
-}
-
-function seconds(text: string): number {
-  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number of seconds above 0.');
 }

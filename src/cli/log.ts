@@ -1,8 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { readAuditTrail } from '../store/commands/read-audit-trail.ts';
+import { shaped } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
+
+const lineId = shaped(/^\d{1,18}$/, 'It must be the id of a line.');
 
 const examples = `
 Examples:
@@ -53,11 +56,6 @@ async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
     }
     if (after === flags.after) io.stderr.write('No line matches; those of the last minute are left out.\n');
   });
-}
-
-function lineId(text: string): string {
-  if (/^\d{1,18}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be the id of a line.');
 }
 
 function instant(text: string): Date {

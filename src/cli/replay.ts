@@ -10,12 +10,15 @@ import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
+
+const rateFlag = shapedNumber(/^[1-9]\d{0,5}$/, 'It must be a whole number from 1 to 999999.');
 
 const examples = `
 Examples:
@@ -70,11 +73,6 @@ function orderFlag(text: string): { stream: string; orderId: string } {
   if (stream === undefined || orderId === undefined)
     throw new InvalidArgumentError('It must be account:<id> or prediction:<id>, as the key of its records is.');
   return { stream, orderId };
-}
-
-function rateFlag(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.');
 }
 
 async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {

@@ -5,8 +5,11 @@ import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
+
+const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
 
 const examples = `
 Examples:
@@ -153,11 +156,6 @@ function introduce(sandbox: SandboxDescription): string {
     'Ctrl-C stops it.',
     '',
   ].join('\n');
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
 }
 
 function rateText(text: string): number | 'max' {

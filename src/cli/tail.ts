@@ -1,12 +1,15 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { orderStatuses } from '../domain/order.ts';
 import { sentenceOf } from '../runtime/program-error.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { topicNames } from '../service/log/topics.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
+
+const positive = shapedNumber(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.');
 
 /** About as many as a whole line with a long symbol. */
 const columnsOfWholeLines = 150;
@@ -48,11 +51,6 @@ export function tailCommand(io: CliIo): Command {
     .option('--json', 'one line of JSON for each update, exactly as it is on the topic')
     .addHelpText('after', examples)
     .action((options: TailOptions) => runTail(io, options));
-}
-
-function positive(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return Number(text);
 }
 
 async function runTail(io: CliIo, options: TailOptions): Promise<void> {

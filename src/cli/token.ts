@@ -4,11 +4,14 @@ import { isReservedName } from '../domain/reserved-name.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
+import { shapedNumber } from './io/flag-text.ts';
 import { tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { usage } from './io/usage.ts';
 import { withDatabase } from './with-database.ts';
+
+const tokenNumber = shapedNumber(/^[1-9]\d{0,8}$/, 'It must be the number of a token.');
 
 const examples = `
 Examples:
@@ -161,11 +164,6 @@ function json(flags: AddFlags): boolean {
 function principalName(text: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && !isReservedName(text)) return text;
   throw new InvalidArgumentError('It must be up to 64 of A-Z a-z 0-9 . _ - and not loopback.');
-}
-
-function tokenNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be the number of a token.');
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

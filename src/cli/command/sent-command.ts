@@ -1,11 +1,14 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { z } from 'zod';
 import { commandAnswer } from '../../contract/rest-answers.ts';
 import { exitCodes } from '../../runtime/program-error.ts';
+import { shapedNumber } from '../io/flag-text.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { fixOfCode } from '../rest/rest-client.ts';
 import type { Sent } from '../rest/verb.ts';
+
+const revision = shapedNumber(/^[1-9]\d{0,14}$/, 'It must be a whole number above 0.');
 
 /** The part of a command shown to its sender. */
 export const sentAnswer = commandAnswer
@@ -50,11 +53,6 @@ export interface RevisionFlags {
 
 export function addRevisionFlag(command: Command): Command {
   return command.option('--if-revision <n>', 'only while the order is at this revision of ours', revision);
-}
-
-function revision(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number above 0.');
 }
 
 export function ifMatch(at: number | undefined): Readonly<Record<string, string>> {

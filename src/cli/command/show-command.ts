@@ -1,11 +1,16 @@
-import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
 import { commandHistory } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
+import { shaped } from '../io/flag-text.ts';
 import { ageOf, factsText, formatTable, printable } from '../io/format-text.ts';
 import type { Verb } from '../rest/verb.ts';
+
+export const commandId = shaped(
+  idKinds.commandId,
+  'It must be the whole id of a command: `tidemark command ls` prints it.',
+);
 
 type History = z.infer<typeof commandHistory>;
 
@@ -19,11 +24,6 @@ export const commandShow: Verb<typeof commandHistory> = {
   answer: commandHistory,
   text: (command, _flags, io) => `${commandText(command, io.clock.nowMs())}\n${timelineTable(command.timeline)}`,
 };
-
-export function commandId(text: string): string {
-  if (idKinds.commandId.test(text)) return text;
-  throw new InvalidArgumentError('It must be the whole id of a command: `tidemark command ls` prints it.');
-}
 
 function commandText(command: History, nowMs: number): string {
   const { commandId: id, outcome, state, kind, orderId, orderStatus, reason, recomputed } = command;

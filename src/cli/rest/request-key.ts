@@ -1,8 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { exitCodes, isUnconnected, ProgramError } from '../../runtime/program-error.ts';
+import { shaped } from '../io/flag-text.ts';
 import type { CliIo } from '../io/io.ts';
 import type { RestRequest } from './rest-client.ts';
 import { type RestFlags, waitSeconds } from './rest-flags.ts';
+
+const idempotencyKey = shaped(/^[\x21-\x7e]{1,128}$/, 'It must be 1 to 128 visible characters without blanks.');
 
 /** The flags of a keyed verb. */
 export interface KeyFlags extends RestFlags {
@@ -15,11 +18,6 @@ export function addKeyFlags(command: Command): Command {
   return command
     .option('--idempotency-key <key>', about, idempotencyKey)
     .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds(30));
-}
-
-function idempotencyKey(text: string): string {
-  if (/^[\x21-\x7e]{1,128}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be 1 to 128 visible characters without blanks.');
 }
 
 /**

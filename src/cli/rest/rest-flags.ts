@@ -3,11 +3,14 @@ import { optionTable } from '../../config/option-table.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
+import { shapedNumber } from '../io/flag-text.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
 import { usage } from '../io/usage.ts';
 import { checkedAddress, RestClient } from './rest-client.ts';
+
+export const rowLimit = shapedNumber(/^[1-9]\d{0,3}$/, 'It must be a whole number from 1 to 9999.');
 
 /** The flags of every command over REST. */
 export interface RestFlags {
@@ -57,11 +60,6 @@ export function segment(text: string): string {
 export function query(parameters: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
-}
-
-export function rowLimit(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
 }
 
 /** Reads whole seconds, at most so many. */
