@@ -1,5 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { SandboxOptions } from '../sandbox-options.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { AuthorizationCodes } from './authorization-codes.ts';
@@ -8,9 +7,7 @@ import type { Login } from './opaque-token.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
 import { SignIns } from './sign-ins.ts';
 
-interface OpenAuthDeps {
-  readonly clock: Clock;
-  readonly random: Random;
+interface OpenAuthDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly directory: Directory;
 }
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { newYorkDay } from '../data/trading-days.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Market } from '../market/market.ts';
@@ -11,9 +10,7 @@ import { Venue } from '../venue/venue.ts';
 import type { EntryDeps } from './write.ts';
 import { LateWrites } from './write.ts';
 
-export interface OpenEntryDeps {
-  readonly clock: Clock;
-  readonly random: Random;
+export interface OpenEntryDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly exchange: Exchange;
   readonly market: Market;
   readonly during: <T>(cause: 'entry' | 'venue', work: () => T) => T;

@@ -1,5 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, workingTermsOf } from '../exchange/exchange-order.ts';
 import {
@@ -30,10 +29,8 @@ import {
   type TermsInventor,
 } from './invent-terms.ts';
 
-interface OrderLifeDeps {
+interface OrderLifeDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly exchange: Exchange;
-  readonly random: Random;
-  readonly clock: Clock;
   readonly inventor: TermsInventor;
   readonly nextVenueOrderId: () => string;
   /** Takes the order that goes on for another into the market's hands. */

@@ -1,5 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, OrderState, Stream } from '../exchange/exchange-order.ts';
 import { triggeredType } from '../exchange/venue-steps.ts';
@@ -15,11 +14,9 @@ interface SeedOptions {
   readonly openOrders: number;
 }
 
-interface SeedDeps {
+interface SeedDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly exchange: Exchange;
   readonly market: Market;
-  readonly random: Random;
-  readonly clock: Clock;
 }
 
 const sixDaysUs = 6 * 86_400 * 1_000_000;

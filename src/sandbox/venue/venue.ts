@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type AskedTerms, type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
 import {
@@ -60,11 +60,9 @@ export function exceedsLimit(options: VenueOptions, quantity: Fixed, price: Fixe
   return quantity * price > (parseFixed(options.orderLimit) ?? 0n) * 10n ** 12n;
 }
 
-interface VenueDeps {
+interface VenueDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly exchange: Exchange;
   readonly engine: MatchingEngine;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly nextVenueOrderId: () => string;
   /** Records the changes made inside as the venue's, in the ledger. */
   readonly during: (work: () => void) => void;

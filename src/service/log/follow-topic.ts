@@ -1,6 +1,5 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
@@ -17,10 +16,7 @@ export interface TopicRecord {
   readonly timestampMs: number;
 }
 
-export interface FollowDeps extends KafkaClientDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-}
+export interface FollowDeps extends KafkaClientDeps, Pick<Ambient, 'clock' | 'random'> {}
 
 export interface FollowOptions {
   readonly kafka: KafkaOptions;

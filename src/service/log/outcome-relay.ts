@@ -1,17 +1,16 @@
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { OutcomeLog, OutcomeRow } from '../../store/commands/outcome-log.ts';
 import type { Publisher } from './publisher.ts';
 import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
-interface OutcomeRelayDeps {
+interface OutcomeRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: OutcomeLog;
   /** This process's shards. Other processes publish the steps in theirs. */
   readonly shards: () => readonly number[];
@@ -21,8 +20,6 @@ interface OutcomeRelayDeps {
    */
   readonly publisher: Publisher;
   readonly lease: Lease;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;

@@ -1,10 +1,10 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
 import { Handoff, type HandoffRows } from './handoff.ts';
@@ -16,13 +16,11 @@ import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
-interface RelayDeps {
+interface RelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: UpdateLog;
   /** The creator closes it once the relay is drained. */
   readonly publisher: Publisher;
   readonly lease: Lease;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;

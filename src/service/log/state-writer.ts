@@ -1,10 +1,9 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
 import { NewestByOrder, type NewestLimits } from './newest-by-order.ts';
@@ -13,13 +12,11 @@ import { PublishError, type StatePublisher } from './publisher.ts';
 import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
-interface StateWriterDeps {
+interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: UpdateLog;
   /** The creator closes it once the writer is drained. */
   readonly publisher: StatePublisher;
   readonly lease: Lease;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   /** Covers everything before it is written. Left out: no witness is kept. */

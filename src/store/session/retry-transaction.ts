@@ -1,6 +1,5 @@
+import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 
 /** Our own codes, raised by the migration's functions. */
 export const laneLost = 'TM001';
@@ -101,10 +100,7 @@ function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'c
   return 'code' in error || cause === undefined ? error : rootOf(cause);
 }
 
-export interface RetryDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-}
+export interface RetryDeps extends Pick<Ambient, 'clock' | 'random'> {}
 
 interface RetryOptions {
   /** No new try begins later than this. Each try also has its connection's deadlines. */

@@ -1,9 +1,8 @@
 import type { z } from 'zod';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import type { Random } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 import type { ReadBudget } from './order-reads.ts';
@@ -11,10 +10,8 @@ import { parseJson } from './parse-json.ts';
 import { errorFromAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import type { AccessToken, TokenSource } from './token-source.ts';
 
-export interface ReadDeps {
+export interface ReadDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly http: Http;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
   /**

@@ -1,8 +1,7 @@
 import { type Command, isFinal } from '../../../domain/command.ts';
 import { isTerminal } from '../../../domain/order.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Random } from '../../../runtime/random.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
 import {
   keyOfCancel,
@@ -33,11 +32,9 @@ const passing: ReadonlySet<DeclineCode> = new Set([
 const againAfter = { firstMs: 500, maxMs: 5_000 };
 
 /** What a single run needs from `CancelAlls`. */
-export interface CancelAllRunDeps {
+export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly journal: CommandJournal;
   readonly books: Pick<CommandBooks, 'listen'>;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
 }
 
