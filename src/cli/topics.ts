@@ -3,7 +3,7 @@ import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { TopicKind } from '../service/log/judge-topic-ids.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
-import { applyTopics, planTopics, type TopicPlan, topicFindings } from '../service/log/plan-topics.ts';
+import { applyTopics, planTopics, type TopicPlan, topicFindings, withoutRight } from '../service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
 import { withAdmin } from '../service/log/with-admin.ts';
 import type { CliIo } from './io/io.ts';
@@ -126,6 +126,7 @@ function describePlan(plan: TopicPlan, verb: 'plan' | 'apply', { deleteRecords }
       }),
     ),
     ...(plan.notes ?? []).map((what) => `note: ${what}`),
+    ...(plan.unread ?? []).map((topic) => `doubt: ${withoutRight(topic)}`),
     ...plan.faults.map((fault) => `fault: ${fault}`),
   ];
   return lines.length === 0 ? 'The topics are as planned; nothing to do.\n' : `${lines.join('\n')}\n`;

@@ -2,6 +2,7 @@ import kafkajs, { type Admin } from 'kafkajs';
 import type { Clock } from '../../runtime/clock.ts';
 import { deletedBy, judgeSetting, type SettingChange } from './judge-topics.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import { kafkaErrorType } from './publish-sends.ts';
 import { type TopicNames, type TopicSpec, topicSpecs } from './topics.ts';
 import { type AdminDeps, withAdmin } from './with-admin.ts';
 
@@ -30,6 +31,8 @@ export interface TopicPlan {
   readonly faults: readonly string[];
   /** For people to know; nothing is done about them. Left out: none. */
   readonly notes?: readonly string[];
+  /** Topics whose settings this user of Kafka may not read. Left out: none. */
+  readonly unread?: readonly string[];
 }
 
 /**
@@ -48,6 +51,7 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
   const faults: string[] = [];
   const alterations: TopicAlteration[] = [];
   const notes: string[] = [];
+  const unread: string[] = [];
   for (const spec of present) {
     const topic = found.get(spec.name);
     if (topic === undefined) continue;
@@ -57,15 +61,20 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
       );
     }
     const wanted = wantedSettings(spec, topic.replication);
-    const changes = Object.entries(wanted)
+    const changes = Object.entries(topic.unread ? {} : wanted)
       .filter(([setting, value]) => topic.settings.get(setting) !== value)
       .map(([setting, value]) => changeOf(setting, topic.settings.get(setting) ?? '', value));
+    if (topic.unread) unread.push(spec.name);
     if (topic.replication < replication)
       notes.push(`${spec.name} has ${topic.replication} replicas, the cluster has brokers for ${replication}`);
     if (changes.length > 0)
       alterations.push({ topic: spec.name, replication: topic.replication, changes, own: topic.own });
   }
-  return { creations, alterations, faults, ...(notes.length > 0 && { notes }) };
+  return {
+    ...{ creations, alterations, faults },
+    ...(notes.length > 0 && { notes }),
+    ...(unread.length > 0 && { unread }),
+  };
 }
 
 function changeOf(setting: string, found: string, wanted: string): SettingChange {
@@ -84,6 +93,8 @@ function wantedSettings(spec: TopicSpec, replication: number): Record<string, st
 interface FoundTopic {
   readonly partitions: number;
   readonly replication: number;
+  /** This user may not read the settings: they are empty here. */
+  readonly unread: boolean;
   /** Effective settings, including the broker's defaults. */
   readonly settings: ReadonlyMap<string, string>;
   /** Those set on the topic itself. */
@@ -98,21 +109,20 @@ const setOnTopic = 1;
 
 async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<string, FoundTopic>> {
   const names = specs.map(({ name }) => name);
-  const [{ topics }, { resources }] = await Promise.all([
+  const [{ topics }, ...settings] = await Promise.all([
     admin.fetchTopicMetadata({ topics: names }),
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
-    }),
+    ...names.map((name) => settingsOf(admin, name)),
   ]);
   return new Map(
     topics.map(({ name, partitions }) => {
-      const entries = resources.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
+      const read = settings[names.indexOf(name)];
+      const entries = read ?? [];
       return [
         name,
         {
           partitions: partitions.length,
           replication: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+          unread: read === undefined,
           settings: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
           own: Object.fromEntries(
             entries
@@ -123,6 +133,22 @@ async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<
       ];
     }),
   );
+}
+
+/**
+ * A topic's settings; undefined if this user may not read them. Each topic is asked for alone: one
+ * refusal would hide the settings of all, and a missing right is no silence of Kafka.
+ */
+async function settingsOf(admin: Admin, name: string) {
+  const asked = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name }];
+  try {
+    return (
+      (await admin.describeConfigs({ includeSynonyms: false, resources: asked })).resources[0]?.configEntries ?? []
+    );
+  } catch (err) {
+    if (kafkaErrorType(err) === 'TOPIC_AUTHORIZATION_FAILED') return undefined;
+    throw err;
+  }
 }
 
 /**
@@ -151,9 +177,13 @@ export function topicFindings(plan: TopicPlan): TopicFindings {
       ...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``),
       ...plan.faults,
     ],
-    doubts: textsOf('doubt'),
+    doubts: [...textsOf('doubt'), ...(plan.unread ?? []).map(withoutRight)],
     notes: [...textsOf('note'), ...(plan.notes ?? [])],
   };
+}
+
+export function withoutRight(topic: string): string {
+  return `the settings of ${topic} can't be read, so that nobody knows whether they are as planned: this user of Kafka may not; grant it DescribeConfigs on the topic (docs/security.md)`;
 }
 
 /** Never a command that deletes records without saying so. */

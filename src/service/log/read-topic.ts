@@ -97,6 +97,12 @@ export function isWithoutLeader(err: unknown): boolean {
 
 const newClusterFailures = 4;
 
+/** kafkajs hides why no broker named a coordinator of our group. */
+function hintFor(err: unknown): string {
+  if (!isWithoutLeader(err)) return '';
+  return '. Kafka named no coordinator of the group: none has started yet, or this user of Kafka may not; grant it Read on groups that begin with its client id (docs/security.md)';
+}
+
 /**
  * The least time between two lines about failures: a broker that is down for an hour is one line a
  * minute, with the count.
@@ -128,7 +134,10 @@ async function followAlways(
       else if (isWithoutLeader(err) && failures <= newClusterFailures)
         deps.log.debug({ err, topic: options.topic, failures }, 'Kafka has no leader of our group yet; asking again');
       else if (nowMs >= sayAtMs) {
-        deps.log.warn({ err, topic: options.topic, failures }, 'reading a topic failed; connecting again');
+        deps.log.warn(
+          { err, topic: options.topic, failures },
+          `reading a topic failed; connecting again${hintFor(err)}`,
+        );
         sayAtMs = nowMs + sayEveryMs;
       }
       await deps.clock.sleep(backoff.nextMs(), signal);

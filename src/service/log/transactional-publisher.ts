@@ -56,6 +56,8 @@ interface Connected {
   first: Transaction | undefined;
   /** It was handed records: once it is retired, their fate is not known. */
   used: boolean;
+  /** The last failed step of this client. */
+  refusal?: unknown;
 }
 
 /**
@@ -165,6 +167,7 @@ export class TransactionalPublisher implements StatePublisher {
       try {
         return await work();
       } catch (err) {
+        connected.refusal = err;
         const again = notYet.has(kafkaErrorType(err) ?? '') || (err instanceof Error && err.name === notFoundYet);
         if (!again || this.connected !== connected) throw err;
       }
@@ -172,12 +175,22 @@ export class TransactionalPublisher implements StatePublisher {
     }
   }
 
+  /**
+   * kafkajs hides why no broker named a coordinator: it is still starting, or this user may not
+   * describe the id.
+   */
+  private worded(failure: PublishError, refusal: unknown): PublishError {
+    if (failure.code !== 'timeout' || !(refusal instanceof Error) || refusal.name !== notFoundYet) return failure;
+    const why = `Kafka named no coordinator for the transactional id ${this.options.transactionalId()}: none has started yet, or this user of Kafka may not; grant it Describe and Write on that id (docs/security.md)`;
+    return new PublishError(failure.code, `${failure.message}: ${why}`, { cause: failure });
+  }
+
   private async guarded(what: string, deadlineMs: number, work: () => Promise<void>): Promise<void> {
     try {
       await withDeadline(this.deps.clock, deadlineMs, what, work());
     } catch (err) {
-      const failure = toPublishError(err);
       const { connected } = this;
+      const failure = this.worded(toPublishError(err), connected?.refusal);
       this.connected = undefined;
       connected?.client.retire();
       // As in `LogPublisher`. A fenced one is a fault of its own, even if it had sent nothing.

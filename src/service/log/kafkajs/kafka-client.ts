@@ -6,6 +6,7 @@ import type { Logger } from '../../../observability/logger.ts';
 import { bareHost } from '../../../runtime/url-host.ts';
 import type { KafkaOptions } from '../kafka-options.ts';
 import { leanProduce } from './lean-produce.ts';
+import { readCompressed } from './read-compressed.ts';
 
 export interface KafkaClientDeps {
   readonly log: Logger;
@@ -40,6 +41,7 @@ export interface KafkaClient {
 export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, attempt = 0): KafkaClient {
   quietThrottleTimer();
   leanProduce();
+  readCompressed();
   const sockets = new Set<Socket>();
   let retired = false;
   const socketFactory: ISocketFactory = ({ host: toldHost, port: toldPort, ssl, onConnect }) => {
