@@ -144,7 +144,10 @@ export async function countMiss(deps: CountMissDeps, entry: Watched, probe: Comp
   const isShown = by === 'reference' && look.shown.length > 0;
   if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command)) return;
   const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
-  const missed: MissedBy = { read: look, by, ageMs, atMs: clock.nowMs() };
+  const atMs = clock.nowMs();
+  // The look has the time of this machine; the command's sends are by the clock of all processes.
+  const read = { ...look, startedAtMs: atMs - Math.ceil(clock.monotonicMs() - calledAtMs) };
+  const missed: MissedBy = { read, by, ageMs, atMs };
   const decide = (newest: Command) => (entry.bound.length > 0 ? undefined : decideAbsence(newest, missed));
   const { command } = entry;
   const evidence = entry.bound.length > 0 ? undefined : missOf(command, missed);

@@ -98,7 +98,11 @@ export class RestServer implements Service {
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
       ? new StaticTokens(
-          { clock, log, ...(deps.principals === undefined ? {} : { store: deps.principals }) },
+          {
+            clock: deps.sharedClock ?? clock,
+            log,
+            ...(deps.principals === undefined ? {} : { store: deps.principals }),
+          },
           { configured: tokens ?? [], refreshEveryMs: tokensEveryMs },
         )
       : undefined;

@@ -1,6 +1,7 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { AccountRepairs } from '../../store/account-repairs.ts';
 import type { FleetActions } from '../../store/fleet/fleet-actions.ts';
 import type { OrderReads } from '../../store/orders/order-reads.ts';
@@ -22,6 +23,8 @@ import type { StreamHub } from './stream/stream-hub.ts';
 export interface RestParts extends Ambient {
   /** Reads the issuer's keys. */
   readonly fetch: typeof fetch;
+  /** The database's wall time, for the ends of its tokens. Left out: that of `clock`. */
+  readonly sharedClock?: Clock;
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;

@@ -65,7 +65,10 @@ export function assembleService(
 
   const later = { keeper: () => fleet.keeper, commands: () => commands.service, rest: () => faces.rest };
   const way: UpdateParts = updateParts({ ...shared, tracing, lease, store, kafka, platform, ...later }, config);
-  const commands: CommandParts = commandParts({ ...shared, tracing, lease, store, kafka, platform, way }, config);
+  const commands: CommandParts = commandParts(
+    { ...shared, tracing, lease, store, kafka, platform, way, sharedClock: watches.sharedClock },
+    config,
+  );
   const joined = { ...shared, lease, holder, version, store, kafka, watches, way, commands };
   const restAddress = () => faces.rest.address;
   const fleet: FleetParts = fleetParts({ ...joined, effective, restAddress }, config);

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Tracing } from '../../observability/tracing.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
@@ -22,6 +23,8 @@ interface CommandPartsDeps extends SharedParts {
   readonly kafka: Pick<KafkaParts, 'outcomePublisher'>;
   readonly way: Pick<UpdateParts, 'sources' | 'held' | 'witness'>;
   readonly tracing: Tracing | undefined;
+  /** Holders of one shard judge by it what earlier ones wrote down. */
+  readonly sharedClock: Clock;
 }
 
 export type CommandParts = ReturnType<typeof commandParts>;
@@ -30,7 +33,10 @@ export type CommandParts = ReturnType<typeof commandParts>;
  * The command side with its way to the platform, the relay for the steps of commands, and requested
  * repairs. Made also when commands are off: earlier commands are still settled.
  */
-export function commandParts({ store, platform, kafka, way, ...shared }: CommandPartsDeps, config: PlatformConfig) {
+export function commandParts(
+  { store, platform, kafka, way, sharedClock, ...shared }: CommandPartsDeps,
+  config: PlatformConfig,
+) {
   const { clock, random, log, metrics } = shared;
   const { http, proxies } = platform;
   const { sources: accounts, held, witness } = way;
@@ -47,7 +53,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
   });
   const service = new CommandService(
     {
-      ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
+      ...{ ...shared, clock: sharedClock, journal: store.journal, entry, accounts, metrics: metrics.commands },
       quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
       // Before the shards are known, none is held, and commands are declined with any number.
       shardOf: (accountId) => held.shardOf(accountId) ?? 0,

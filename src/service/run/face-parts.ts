@@ -65,6 +65,7 @@ export function faceParts(deps: FacePartsDeps, config: Config) {
   const rest = restParts(
     {
       ...{ ...shared, fetch, store, commands: service, others: directory, instance: holder, tracing },
+      sharedClock: watches.sharedClock,
       service: serviceView({ clock, commands: config.commands, status, ring, consumers: kafka.consumers, look }),
       accountStates: () => followedAccounts(keeper.state === 'held', sources),
     },

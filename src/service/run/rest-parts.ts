@@ -15,7 +15,10 @@ import type { StoreParts } from './store-parts.ts';
 
 /** What others made already, and what the rest is made from. */
 interface RestSources
-  extends Pick<RestParts, keyof SharedParts | 'fetch' | 'commands' | 'service' | 'accountStates' | 'tracing'> {
+  extends Pick<
+    RestParts,
+    keyof SharedParts | 'fetch' | 'sharedClock' | 'commands' | 'service' | 'accountStates' | 'tracing'
+  > {
   readonly store: Pick<
     StoreParts,
     'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { EventLoopWatch } from '../../observability/event-loop-watch.ts';
+import { SharedClock } from '../../runtime/shared-clock.ts';
 import { databaseTimeMs } from '../../store/session/database-clock.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -24,6 +25,7 @@ export function watchParts({ store, kafka, ...shared }: WatchPartsDeps, config: 
   const { clock, log } = shared;
   const metrics = shared.metrics.process;
   const { pool, partitionRows, published } = store;
+  const sharedClock = new SharedClock(clock);
   return {
     eventLoop: new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 }),
     schema: new SchemaGate({ pool, log }),
@@ -39,6 +41,7 @@ export function watchParts({ store, kafka, ...shared }: WatchPartsDeps, config: 
     ),
     topics: new TopicsCheck({ clock, ask: kafka.checkTopics, metrics }),
     replaced: new ReplacedTopics({ clock, log, findTopics: kafka.findTopics, published, metrics }),
-    clocks: new ClockWatch({ clock, log, metrics, databaseMs: () => databaseTimeMs(pool) }),
+    clocks: new ClockWatch({ clock, log, metrics, databaseMs: () => sharedClock.read(() => databaseTimeMs(pool)) }),
+    sharedClock,
   };
 }

@@ -8,6 +8,7 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { Tracing } from '../../../src/observability/tracing.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
+import { SharedClock } from '../../../src/runtime/shared-clock.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type CommandOptions, commandDefaults } from '../../../src/service/commands/command-options.ts';
 import { CommandService } from '../../../src/service/commands/command-service.ts';
@@ -225,6 +226,8 @@ interface RigOptions extends Partial<CommandOptions> {
   readonly shards?: readonly number[];
   /** The wall clock of the process, ahead of the journal's. May be changed by its owner. */
   readonly ahead?: { ms: number };
+  /** It goes by the journal's clock all the same, as processes do. */
+  readonly sharedClock?: true;
   readonly shardOf?: (accountId: string) => number;
   /** How much of all shards that is. */
   readonly part?: () => number;
@@ -253,7 +256,16 @@ export class CommandRig {
 
   /** `beside`: shares clock, journal and orders with another process. */
   constructor(options: RigOptions = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
-    const { shards = [0], ahead, shardOf = () => shards[0] ?? 0, part, tracing, noticeLost, ...over } = options;
+    const {
+      shards = [0],
+      ahead,
+      sharedClock,
+      shardOf = () => shards[0] ?? 0,
+      part,
+      tracing,
+      noticeLost,
+      ...over
+    } = options;
     this.seed = seed;
     this.shards = shards;
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
@@ -261,11 +273,13 @@ export class CommandRig {
     this.journal = beside?.journal ?? new MemoryJournal(this.orders);
     this.journal.nowMs = () => this.clock.nowMs();
     this.entry = new RigEntry(this.clock);
-    this.probes = new RigProbes(this.clock);
+    const own = ahead === undefined ? this.clock : aheadOf(this.clock, ahead);
+    this.probes = new RigProbes(own);
     this.quotes = new RigQuotes(this.clock);
     this.lease = new Lease(this.clock, 1e12);
     const { journal, entry, probes, quotes, lease } = this;
-    const clock = ahead === undefined ? this.clock : aheadOf(this.clock, ahead);
+    const clock = sharedClock === undefined ? own : new SharedClock(own);
+    if (clock instanceof SharedClock) void clock.read(async () => this.journal.nowMs());
     this.commands = new CommandService(
       {
         clock,

@@ -46,7 +46,9 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
    */
   readonly forwards?: { readonly most?: number; readonly ms?: number; readonly againMs?: number };
   /** Instead of those that live in memory. */
-  readonly ports?: Partial<Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing'>>;
+  readonly ports?: Partial<
+    Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing' | 'sharedClock'>
+  >;
 }
 
 const longest: Random = { ...systemRandom, next: () => 1 };

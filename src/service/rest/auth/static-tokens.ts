@@ -27,7 +27,7 @@ interface Known {
  *
  * States: idle → refreshing at intervals (`start`) → stopped. A failed read keeps the tokens from
  * the read before: without the database nothing could be read or journaled for them anyway. Expiry
- * is judged by this machine's clock, so it takes effect whether the database answers or not.
+ * goes by the clock it is given, so it takes effect whether the database answers or not.
  * Invariant: an ended token stays so, and an end never gets later. If the database comes back
  * without one, the token is refused, and is ended again.
  */
