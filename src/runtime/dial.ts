@@ -107,7 +107,7 @@ function askForTunnel(socket: Socket, proxy: ProxyServer, authority: string, sig
   asked.once('close', () => reject(new Error('the connection was closed')));
   asked.once('connect', ({ statusCode = 0 }, _, head: Buffer) => {
     if (statusCode < 200 || statusCode > 299)
-      reject(new Error(`it answers CONNECT with ${statusCode}${hint(statusCode)}`));
+      reject(new Error(`it answers CONNECT with ${statusCode}${hint(statusCode, proxy)}`));
     // Neither TLS nor HTTP begins at the server: these bytes are the proxy's own.
     else if (head.length > 0) reject(new Error('it sent bytes of its own into the tunnel'));
     else resolve();
@@ -116,7 +116,10 @@ function askForTunnel(socket: Socket, proxy: ProxyServer, authority: string, sig
   return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-function hint(status: number): string {
-  if (status === 407) return ': it wants a user and password, in the address of the proxy';
+function hint(status: number, { authorization }: ProxyServer): string {
+  if (status === 407)
+    return authorization === undefined
+      ? ': it wants a user and password, in the address of the proxy'
+      : ': it does not take the user and password in the address of the proxy; check both';
   return status === 403 ? ': it does not allow this address' : '';
 }
