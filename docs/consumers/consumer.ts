@@ -153,10 +153,12 @@ async function readState(admin: Admin): Promise<void> {
  * behind the beginning that the updates topic had before the state was read. `partitions`: those to look at; `lost` are known to be no longer there. True: some began again.
  */
 async function settle(admin: Admin, partitions: readonly number[], lost: readonly number[]): Promise<boolean> {
+  // As they are before the ends are asked for: what arrives meanwhile is taken meanwhile, and would lie above an end that is a moment old.
+  const before = new Map(positions);
   const begin = await offsetsOf(admin, updates, 'low');
   const end = await offsetsOf(admin, updates, 'high');
   const outside = partitions.filter((partition) => {
-    const next = positions.get(partition) ?? -1n;
+    const next = before.get(partition) ?? -1n;
     return lost.includes(partition) || next < (begin.get(partition) ?? 0n) || next > (end.get(partition) ?? 0n);
   });
   if (outside.length === 0) return false;
@@ -206,7 +208,8 @@ const seek = (partition: number) =>
 consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
   assigned = payload.memberAssignment[updates] ?? [];
   inStep.clear();
-  for (const partition of assigned) seek(partition);
+  // One that was added while we run has no position: its first record, or the next look, starts it from nothing.
+  for (const partition of assigned) if (positions.has(partition)) seek(partition);
 });
 
 let settling: Promise<unknown> = Promise.resolve();
