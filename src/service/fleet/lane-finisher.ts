@@ -12,7 +12,7 @@ import { relayDefaults } from '../log/relay-options.ts';
 import { StateWriter, stateWriterDefaults } from '../log/state-writer.ts';
 import { WitnessWriter } from '../log/witness-writer.ts';
 import { LaneKeeper, type LaneWork } from './lane-keeper.ts';
-import type { ShardTakerDeps } from './shard-taker.ts';
+import type { LossCheck } from './loss-check.ts';
 
 interface LaneFinisherDeps extends Ambient {
   readonly lanes: LaneStore;
@@ -25,7 +25,7 @@ interface LaneFinisherDeps extends Ambient {
     /** Left out: no witness is kept. */
     readonly witness?: Publisher;
   };
-  readonly lossCheck: ShardTakerDeps['lossCheck'];
+  readonly lossCheck: Pick<LossCheck, 'ask'>;
 }
 
 interface LaneFinisherOptions {
@@ -80,7 +80,7 @@ export class LaneFinisher {
     const work: LaneWork = {
       begin: async ({ batch }) => {
         taken.resolve(true);
-        await this.askKafka().catch((error: unknown) => {
+        await this.deps.lossCheck.ask().catch((error: unknown) => {
           begun.reject(error);
           throw error;
         });
@@ -139,12 +139,6 @@ export class LaneFinisher {
     );
     const close = () => Promise.all([updates.close(), states.close(), witnesses?.close()]);
     return { relay, stateWriter, close };
-  }
-
-  private async askKafka(): Promise<void> {
-    const { lossCheck } = this.deps;
-    await lossCheck.begin();
-    if (lossCheck.failingForMs !== undefined) throw new Error('Kafka could not be asked for the newest updates');
   }
 
   private async publishAndFree(lease: Lease, parts: readonly { hurry(): void }[], signal: AbortSignal): Promise<void> {

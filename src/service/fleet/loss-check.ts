@@ -43,6 +43,8 @@ export class LossCheck {
   private failingSinceMs: number | undefined;
   private asked = false;
   private refused = false;
+  /** Counts the terms that ended: an answer to an earlier one says nothing of this one. */
+  private ended = 0;
   private readonly deps: LossCheckDeps;
 
   constructor(deps: LossCheckDeps) {
@@ -70,12 +72,16 @@ export class LossCheck {
   async begin(): Promise<void> {
     this.over.abort();
     this.over = new AbortController();
+    const { ended } = this;
     let loss: FoundLoss | undefined;
     try {
       loss = await this.deps.look();
-      this.asked = true;
-      this.failingSinceMs = undefined;
+      if (ended === this.ended) {
+        this.asked = true;
+        this.failingSinceMs = undefined;
+      }
     } catch (err) {
+      if (ended !== this.ended) return;
       this.refused = isRefused(err);
       this.failingSinceMs ??= this.deps.clock.monotonicMs();
       this.deps.log.warn(
@@ -84,6 +90,25 @@ export class LossCheck {
       );
       void this.lookAgain(this.over.signal);
     }
+    this.assertNone(loss);
+  }
+
+  /**
+   * For the lane of another process: the term goes on as it was, whatever the answer. Rejects with
+   * `CommitsLostError`, or when Kafka can't be asked. A refusal is no reason to wait here either.
+   */
+  async ask(): Promise<void> {
+    let loss: FoundLoss | undefined;
+    try {
+      loss = await this.deps.look();
+    } catch (err) {
+      if (!isRefused(err)) throw new Error('Kafka could not be asked for the newest updates', { cause: err });
+      this.deps.log.warn({ err }, 'the newest records on Kafka may not be read: a lane is finished without them');
+    }
+    this.assertNone(loss);
+  }
+
+  private assertNone(loss: FoundLoss | undefined): void {
     if (loss === undefined) return;
     this.deps.onLoss(loss);
     throw new CommitsLostError(`Kafka has updates that the database lacks; generation ${loss.generation} has begun`);
@@ -91,6 +116,7 @@ export class LossCheck {
 
   end(): void {
     this.over.abort();
+    this.ended += 1;
     this.failingSinceMs = undefined;
     this.asked = false;
     this.refused = false;

@@ -21,11 +21,10 @@ it('the shards of a lane stay with it until Kafka has answered, however late tha
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   const lossCheck = {
-    begin: () => {
+    ask: () => {
       asked.resolve();
       return answer.promise;
     },
-    failingForMs: undefined,
   };
   const finisher = new LaneFinisher(
     {
