@@ -18,7 +18,7 @@ export class SharedClock implements Clock {
   }
 
   nowMs(): number {
-    return this.last === undefined ? this.own.nowMs() : Math.floor(this.since(this.last));
+    return Math.floor(this.exactMs());
   }
 
   /** `ask`: the database's time, in milliseconds since the epoch. Rejects as it does. */
@@ -27,13 +27,13 @@ export class SharedClock implements Clock {
     const theirsMs = await ask();
     const monotonicMs = this.own.monotonicMs();
     const latestMs = theirsMs + monotonicMs - beganMs;
-    const heldMs = this.last === undefined ? (theirsMs + latestMs) / 2 : this.since(this.last);
-    this.last = { wallMs: Math.min(latestMs, Math.max(theirsMs, heldMs)), monotonicMs };
+    this.last = { wallMs: Math.min(latestMs, Math.max(theirsMs, this.exactMs())), monotonicMs };
     return theirsMs;
   }
 
-  private since({ wallMs, monotonicMs }: Moment): number {
-    return wallMs + this.own.monotonicMs() - monotonicMs;
+  private exactMs(): number {
+    const { last, own } = this;
+    return last === undefined ? own.nowMs() : last.wallMs + own.monotonicMs() - last.monotonicMs;
   }
 
   monotonicMs(): number {

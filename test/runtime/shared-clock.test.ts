@@ -35,6 +35,15 @@ describe('a clock with the time of the database', () => {
     expect(offMs()).toBe(0);
   });
 
+  it.each([0, 0.5, 1])(
+    'keeps the own time where a slow answer does not prove it wrong (%d of it passed)',
+    async (part) => {
+      const { read, offMs } = worlds(0);
+      await read(800, part);
+      expect(offMs()).toBe(0);
+    },
+  );
+
   it('does not follow a step of the own clock', async () => {
     const { own, read, offMs } = worlds(0);
     await read();
