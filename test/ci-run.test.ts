@@ -35,33 +35,33 @@ const tests = (line: string, code = 0) => `test) echo "${line}"; exit ${code};;`
 
 describe('.ci/run', () => {
   it('adds the steps and the tests up in its last line', () => {
-    expect(ci(tests('12 passed, 0 failed'))).toEqual({ code: 0, last: '19 passed, 0 failed' });
+    expect(ci(tests('12 passed, 0 failed'))).toEqual({ code: 0, last: '20 passed, 0 failed' });
   });
 
   it('runs the deep tests where there are any', () => {
     const deep = `"run test:deep") echo "5 passed, 0 failed";;`;
     expect(ci(`${tests('12 passed, 0 failed')}\n${deep}`, { 'test:deep': 'x' })).toEqual({
       code: 0,
-      last: '24 passed, 0 failed',
+      last: '25 passed, 0 failed',
     });
   });
 
   it('counts failed tests, and ends with a failure', () => {
-    expect(ci(tests('10 passed, 2 failed', 1))).toEqual({ code: 1, last: '17 passed, 2 failed' });
+    expect(ci(tests('10 passed, 2 failed', 1))).toEqual({ code: 1, last: '18 passed, 2 failed' });
   });
 
   it('counts a step that fails', () => {
     expect(ci(`"run -s lint") exit 1;;\n${tests('12 passed, 0 failed')}`)).toEqual({
       code: 1,
-      last: '18 passed, 1 failed',
+      last: '19 passed, 1 failed',
     });
   });
 
   it('counts tests that break off without a last line, and tests that fail in spite of it', () => {
-    expect(ci('test) echo "killed"; exit 137;;')).toEqual({ code: 1, last: '7 passed, 1 failed' });
+    expect(ci('test) echo "killed"; exit 137;;')).toEqual({ code: 1, last: '8 passed, 1 failed' });
     rmSync(folder, { recursive: true });
     mkdirSync(folder);
-    expect(ci(tests('12 passed, 0 failed', 1))).toEqual({ code: 1, last: '19 passed, 1 failed' });
+    expect(ci(tests('12 passed, 0 failed', 1))).toEqual({ code: 1, last: '20 passed, 1 failed' });
   });
 
   it('stops when the packages cannot be installed', () => {
