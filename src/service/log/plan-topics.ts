@@ -183,7 +183,7 @@ export function topicFindings(plan: TopicPlan): TopicFindings {
 }
 
 export function withoutRight(topic: string): string {
-  return `the settings of ${topic} can't be read, so that nobody knows whether they are as planned: this user of Kafka may not; grant it DescribeConfigs on the topic (docs/security.md)`;
+  return `the settings of ${topic} can't be read, so it is not known whether they are as planned: this user of Kafka may not; grant it DescribeConfigs on the topic (docs/security.md)`;
 }
 
 /** Never a command that deletes records without saying so. */

@@ -27,8 +27,8 @@ const sayEveryMs = 60_000;
  * (docs/decisions/013-what-proves-that-commits-were-lost.md). If it dies, and the database comes
  * back without its last commits, the next process finds them here.
  *
- * Invariant: no batch's record, and no command's step, is sent before Kafka has a witness for it,
- * or without one in the same request. So the witness is never behind the topics, whichever lane
+ * Invariant: no batch's record, and no command's step, is sent unless Kafka has a witness for it or
+ * gets one in the same request. So the witness is never behind the topics, whichever lane
  * wrote last in them. It only ever names committed batches: one that is ahead of the topics is a
  * proof as well.
  */
@@ -76,10 +76,7 @@ export class WitnessWriter {
   async cover(batch?: bigint): Promise<void> {
     const { lease } = this.deps;
     const { lane, witness } = lease;
-    this.refuseUnasked();
-    if (batch !== undefined) witness.sawBatch(batch);
-    const { changes } = witness;
-    this.termBegan = undefined;
+    const { changes } = this.toPublish(batch);
     while (!this.covers(changes, batch) && lease.lane === lane && witness.newest !== undefined) {
       try {
         await (this.writing ?? this.write());
@@ -99,12 +96,8 @@ export class WitnessWriter {
    * It goes along only while Kafka takes witnesses: its refusal would refuse the updates as well.
    */
   along(batch: bigint): SentAlong | undefined {
-    const { lease } = this.deps;
-    const { lane, witness } = lease;
-    this.refuseUnasked();
-    witness.sawBatch(batch);
-    this.termBegan = undefined;
-    const { changes, newest } = witness;
+    const { lane } = this.deps.lease;
+    const { changes, newest } = this.toPublish(batch);
     if (newest === undefined || this.covers(changes, batch)) return undefined;
     return {
       row: rowOf({ ...newest, lane, changes }),
@@ -127,9 +120,15 @@ export class WitnessWriter {
     return this.written.changes >= changes || (batch !== undefined && ofTerm && witnessed.batch >= batch);
   }
 
-  private refuseUnasked(): void {
-    if (!this.deps.mayWrite())
+  /** What has to be witnessed before something is published. Throws where nothing may be yet. */
+  private toPublish(batch: bigint | undefined): { readonly changes: number; readonly newest: Witnessed | undefined } {
+    const { mayWrite, lease } = this.deps;
+    if (!mayWrite())
       throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
+    if (batch !== undefined) lease.witness.sawBatch(batch);
+    this.termBegan = undefined;
+    const { changes, newest } = lease.witness;
+    return { changes, newest };
   }
 
   private write(): Promise<void> {
