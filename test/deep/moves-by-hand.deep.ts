@@ -4,7 +4,7 @@ import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { call } from '../support/rest/rest-call.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
-import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
+import { longLeases, serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const ofUpdates = { topic: 'updates', outcome: 'acknowledged' };
 const body = { reason: 'a new kernel' };
@@ -16,7 +16,7 @@ async function further(service: RunningService): Promise<void> {
 
 it('a process that is drained under load gives its shards, pinned or not, stays, and gets back its part but for those that are pinned', async () => {
   const { description } = await runningSandbox({ accounts: 8, market: { rate: 100, openOrders: 50, knownOrders: 50 } });
-  const world = await World.create({ platform: platformSettings(description) });
+  const world = await World.create({ platform: platformSettings(description), env: longLeases });
   const [one, two] = await serveTogether(world, [{}, {}]);
   if (one === undefined || two === undefined) throw new Error('two were started');
   await Promise.all([further(one), further(two)]);

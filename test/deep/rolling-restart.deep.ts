@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
-import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
+import { longLeases, serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const ofUpdates = { topic: 'updates', outcome: 'acknowledged' };
 
@@ -16,7 +16,7 @@ it('two processes, each restarted in turn under load, lose and double nothing', 
     accounts: 8,
     market: { rate: 200, openOrders: 100, knownOrders: 150 },
   });
-  const world = await World.create({ platform: platformSettings(description) });
+  const world = await World.create({ platform: platformSettings(description), env: longLeases });
   let [next, other] = await serveTogether(world, [{}, {}]);
   for (let restarts = 0; restarts < 2; restarts += 1) {
     if (next === undefined || other === undefined) throw new Error('two were started');
@@ -27,7 +27,6 @@ it('two processes, each restarted in turn under load, lose and double nothing', 
     // Given back with its lane, not left for others to finish.
     expect(await world.query('select shard from shards where lane = $1', [before.lane])).toEqual([]);
     expect(await world.query('select holder from lanes where lane = $1', [before.lane])).toEqual([{ holder: null }]);
-    // In whatever lane: one that stood still for longer than its lease has taken another.
     await untilShardsAt(world, [(await other.status()).lane.lane]);
     const again = await world.serve();
     await again.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');

@@ -5,7 +5,7 @@ import { eventually } from '../support/runs/poll.ts';
 import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
 import type { TidemarkProcess } from '../support/runs/tidemark-process.ts';
 import { newerBuild } from './parts/newer-build.ts';
-import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
+import { longLeases, serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const adding = { sql: 'alter table public.orders add column told_later text;', older: true };
 const breaking = { sql: 'alter table public.orders rename column state to whole_state;', older: false };
@@ -39,7 +39,7 @@ it('a newer build migrates and takes over process by process under load, the old
     accounts: 8,
     market: { rate: 200, openOrders: 100, knownOrders: 150 },
   });
-  const world = await World.create({ platform: platformSettings(description) });
+  const world = await World.create({ platform: platformSettings(description), env: longLeases });
   const newer = await newerBuild('0.2.0', [adding]);
   const [older, olderBeside] = await serveTogether(world, [{}, {}]);
   if (older === undefined || olderBeside === undefined) throw new Error('two were started');
@@ -92,7 +92,7 @@ it('a newer build migrates and takes over process by process under load, the old
 
 it('a migration that the older build cannot run beside waits until that is stopped, and keeps it out from then on', async () => {
   const { description } = await runningSandbox({ market: { rate: 50 } });
-  const world = await World.create({ platform: platformSettings(description) });
+  const world = await World.create({ platform: platformSettings(description), env: longLeases });
   const newer = await newerBuild('2.0.0', [breaking]);
   const older = await world.serve();
   await older.waitLive();

@@ -7,7 +7,7 @@ import { EventReader } from '../support/rest/event-reader.ts';
 import { call } from '../support/rest/rest-call.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
-import { serveTogether } from './parts/serve-together.ts';
+import { longLeases, serveTogether } from './parts/serve-together.ts';
 
 const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 const word = { reason: 'drill' };
@@ -27,7 +27,10 @@ function place(service: RunningService, accountId: string, forwarded = false) {
 // docs/operating.md, "The fleet".
 it('two processes share all accounts: they lose nothing, show all of it to a reader of either, take commands for each other, and halt together', async () => {
   const { description } = await runningSandbox({ accounts: 8, market: { rate: 200 } });
-  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on' } });
+  const world = await World.create({
+    platform: platformSettings(description),
+    env: { ...longLeases, TIDEMARK_COMMANDS: 'on' },
+  });
   const [zero, one] = await serveTogether(world, [{}, {}]);
   if (zero === undefined || one === undefined) throw new Error('two were started');
   const reader = await EventReader.open(`${await zero.restAddress()}/v1/stream?after=0`);

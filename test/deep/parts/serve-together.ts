@@ -7,6 +7,16 @@ import type { RunningService, World } from '../../support/runs/service-under-tes
 const nowhere = 32_767;
 
 /**
+ * For tests in which nobody dies: beside other tests, a process of a slow machine has stood still
+ * for the 2 s of the usual lease, lost its lane and taken another.
+ */
+export const longLeases = {
+  TIDEMARK_LEASE_RENEW_MS: '1000',
+  TIDEMARK_LEASE_ACT_MS: '10000',
+  TIDEMARK_LEASE_EXPIRE_MS: '20000',
+};
+
+/**
  * Processes that share the shards from their start, the first one in lane 0 and so on: the shards
  * are free once all of them run. One that comes later is given one shard every 5 s, so it would
  * have its part after a minute.
