@@ -29,7 +29,14 @@ interface Broker {
 
 interface FetchedPartition {
   readonly partition: number;
-  readonly messages: readonly { offset: string; key: Buffer | null; value: Buffer | null; timestamp: string }[];
+  readonly messages: readonly {
+    readonly offset: string;
+    readonly key: Buffer | null;
+    readonly value: Buffer | null;
+    readonly timestamp: string;
+    /** The end of a transaction, which has an offset and is no record. */
+    readonly isControlRecord?: boolean;
+  }[];
 }
 
 const clusterOptions = { allowAutoTopicCreation: false, isolationLevel: 0 };
@@ -39,7 +46,8 @@ const partitionMaxBytes = 1_048_588;
 
 /**
  * Each partition's newest records, at least the last one: two requests to each leader, a few
- * milliseconds. Rejects when the brokers don't answer within `deadlineMs`.
+ * milliseconds; a third where the last offset is the end of a transaction, which is no record.
+ * Rejects when the brokers don't answer within `deadlineMs`.
  *
  * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three
  * seconds (`group.initial.rebalance.delay.ms`). A takeover may take only twice that time.
@@ -168,17 +176,25 @@ async function openTopic(
 
 async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]> {
   const { low, high } = await openTopic(cluster, topic);
-  const last = new Map([...high].filter(([partition, end]) => end > (low.get(partition) ?? 0n)));
-  const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...last.keys()]));
-  const fetched = await Promise.all(
-    byLeader.map(([nodeId, of]) =>
-      fetchFrom(cluster, nodeId, topic, new Map(of.map((partition) => [partition, (last.get(partition) ?? 1n) - 1n]))),
-    ),
-  );
+  const lowOf = (partition: number) => low.get(partition) ?? 0n;
+  const readBack = async (offsets: bigint, ends: ReadonlyMap<number, bigint>): Promise<TopicRecord[]> => {
+    const from = (partition: number, end: bigint) =>
+      end - offsets > lowOf(partition) ? end - offsets : lowOf(partition);
+    const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...ends.keys()]));
+    const fetched = await Promise.all(
+      byLeader.map(([leader, of]) =>
+        fetchFrom(cluster, leader, topic, new Map(of.map((one) => [one, from(one, ends.get(one) ?? 0n)]))),
+      ),
+    );
+    return fetched.flat().flatMap(({ isEnd, ...record }) => (isEnd ? [] : [record]));
+  };
+  const filled = new Map([...high].filter(([partition, end]) => end > lowOf(partition)));
+  const found = await readBack(1n, filled);
+  const seen = new Set(found.map(({ partition }) => partition));
+  const unseen = new Map([...filled].filter(([partition]) => !seen.has(partition)));
+  if (unseen.size > 0) found.push(...(await readBack(BigInt(mostOfPartition), unseen)));
   await cluster.disconnect();
-  return [...Map.groupBy(fetched.flat(), ({ partition }) => partition).values()].flatMap((of) =>
-    of.slice(-mostOfPartition),
-  );
+  return [...Map.groupBy(found, ({ partition }) => partition).values()].flatMap((of) => of.slice(-mostOfPartition));
 }
 
 async function fetchFrom(
@@ -186,7 +202,7 @@ async function fetchFrom(
   nodeId: string,
   topic: string,
   from: ReadonlyMap<number, bigint>,
-): Promise<TopicRecord[]> {
+): Promise<(TopicRecord & { readonly isEnd: boolean })[]> {
   const broker = await cluster.findBroker({ nodeId });
   const { responses } = await broker.fetch({
     replicaId: -1,
@@ -207,7 +223,8 @@ async function fetchFrom(
   });
   return responses.flatMap((response) =>
     response.partitions.flatMap(({ partition, messages }) =>
-      messages.map(({ offset, key, value, timestamp }) => ({
+      messages.map(({ offset, key, value, timestamp, isControlRecord = false }) => ({
+        isEnd: isControlRecord,
         partition,
         offset: BigInt(offset),
         key: key?.toString() ?? '',

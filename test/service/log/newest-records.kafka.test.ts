@@ -1,5 +1,11 @@
 import { expect, inject, it } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
 import { newestRecords } from '../../../src/service/log/newest-records.ts';
+import {
+  TransactionalPublisher,
+  transactionalPublisherDefaults,
+} from '../../../src/service/log/transactional-publisher.ts';
+import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, readAll } from '../../support/servers/kafka-fixture.ts';
 
 it('the newest records of a topic are the last of each partition, and none of an empty one', async () => {
@@ -20,4 +26,34 @@ it('the newest records of a topic are the last of each partition, and none of an
   const last = new Map((await readAll(brokers, topics.updates)).map((record) => [record.partition, record]));
   const ends = new Map((await newest()).map((record) => [record.partition, record]));
   expect(ends).toEqual(last);
+});
+
+it('the newest records of a topic of transactions are there too, though each transaction ends with an offset of its own', async () => {
+  const brokers = inject('kafkaBrokers');
+  const { state: topic } = await freshTopics(brokers);
+  const kafka = kafkaOptions(brokers);
+  const publisher = new TransactionalPublisher(
+    { ...kafkaDeps, metrics: createMetrics().relay },
+    { ...transactionalPublisherDefaults, kafka, topic, transactionalId: () => topic },
+  );
+  await publisher.takeOver();
+  for (let round = 0; round < 3; round += 1)
+    await publisher.flush(
+      Array.from({ length: 7 }, (_, i) => ({
+        topic: 'updates' as const,
+        key: `account:o-${i}`,
+        payload: `${round} ${i}`,
+      })),
+    );
+  await publisher.close();
+  // Kafka acknowledges a commit before readers of committed records see it.
+  const newestOfAll = await eventually(async () => {
+    const all = await readAll(brokers, topic);
+    expect(all).toHaveLength(21);
+    return new Map(all.map((record) => [record.partition, record]));
+  });
+  const ends = new Map(
+    (await newestRecords(kafkaDeps, kafka, topic, 5_000)).map((record) => [record.partition, record]),
+  );
+  expect(ends).toEqual(newestOfAll);
 });
