@@ -6,7 +6,7 @@ import { hiddenCluster } from './kafkajs/hidden-cluster.ts';
 import { openKafkaClient } from './kafkajs/kafka-client.ts';
 import { readTopic } from './read-topic.ts';
 import type { AdminDeps } from './with-admin.ts';
-import { decodeWitness, type LaneWitness, mergeWitness } from './witness-writer.ts';
+import { decodeWitness, highest, type LaneWitness, mergeWitness } from './witness-writer.ts';
 
 /** The methods that we use from kafkajs 2.2.4's own cluster. Its types hide them. */
 interface Cluster {
@@ -45,9 +45,10 @@ const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
 
 /**
- * Each partition's newest records, at least the last one: two requests to each leader, a few
- * milliseconds; a third where the last offset is the end of a transaction, which is no record.
- * Rejects when the brokers don't answer within `deadlineMs`.
+ * Each partition's newest records: two requests to each leader, a few milliseconds; a third where
+ * the last offset is the end of a transaction, which is no record. At least the last record, unless
+ * the last 20 offsets have none, or more than a fetch takes. Rejects when the brokers don't answer
+ * within `deadlineMs`.
  *
  * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three
  * seconds (`group.initial.rebalance.delay.ms`). A takeover may take only twice that time.
@@ -119,12 +120,7 @@ export class WitnessReader {
     // The topic was deleted and made again.
     if ([...this.next].some(([partition, next]) => next > (high.get(partition) ?? 0n))) this.forget();
     for (const [partition, first] of low) if ((this.next.get(partition) ?? 0n) < first) this.next.set(partition, first);
-    const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...high.keys()]));
-    await Promise.all(
-      byLeader.map(([leader, of]) =>
-        this.readOf(cluster, leader, new Map(of.map((one) => [one, high.get(one) ?? 0n]))),
-      ),
-    );
+    await Promise.all(byLeader(cluster, topic, high).map(([leader, ends]) => this.readOf(cluster, leader, ends)));
     await cluster.disconnect();
     return [...this.newest.values()];
   }
@@ -174,17 +170,25 @@ async function openTopic(
   return { low, high };
 }
 
+/** The offsets of each leader's partitions. */
+function byLeader(
+  cluster: Cluster,
+  topic: string,
+  offsets: ReadonlyMap<number, bigint>,
+): (readonly [leader: string, offsets: ReadonlyMap<number, bigint>])[] {
+  const leaders = Object.entries(cluster.findLeaderForPartitions(topic, [...offsets.keys()]));
+  return leaders.map(([leader, of]) => [leader, new Map(of.map((one) => [one, offsets.get(one) ?? 0n]))]);
+}
+
 async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]> {
   const { low, high } = await openTopic(cluster, topic);
   const lowOf = (partition: number) => low.get(partition) ?? 0n;
   const readBack = async (offsets: bigint, ends: ReadonlyMap<number, bigint>): Promise<TopicRecord[]> => {
-    const from = (partition: number, end: bigint) =>
-      end - offsets > lowOf(partition) ? end - offsets : lowOf(partition);
-    const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...ends.keys()]));
+    const from = new Map(
+      Array.from(ends, ([partition, end]) => [partition, highest(end - offsets, lowOf(partition))] as const),
+    );
     const fetched = await Promise.all(
-      byLeader.map(([leader, of]) =>
-        fetchFrom(cluster, leader, topic, new Map(of.map((one) => [one, from(one, ends.get(one) ?? 0n)]))),
-      ),
+      byLeader(cluster, topic, from).map(([leader, of]) => fetchFrom(cluster, leader, topic, of)),
     );
     return fetched.flat().flatMap(({ isEnd, ...record }) => (isEnd ? [] : [record]));
   };

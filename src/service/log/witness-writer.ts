@@ -196,7 +196,10 @@ export function mergeWitness(known: LaneWitness | undefined, later: LaneWitness)
   if (later.generation < known.generation) return known;
   const isOlder =
     later.epoch < known.epoch || (later.epoch === known.epoch && (later.changes ?? 0) < (known.changes ?? 0));
-  const highest = (a: bigint, b: bigint) => (a > b ? a : b);
   const facts = isOlder ? { ...later, ...known } : { ...known, ...later };
   return { ...facts, epoch: highest(known.epoch, later.epoch), batch: highest(known.batch, later.batch) };
+}
+
+export function highest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
 }
