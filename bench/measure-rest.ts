@@ -59,12 +59,8 @@ async function startMemory(cleanup: Cleanup, bodies: Readonly<Record<string, str
   cleanup.add(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'bodies.json');
   await writeFile(file, JSON.stringify(bodies));
-  const child = await startChild(cleanup, {
-    name: 'memory-reads',
-    script: 'bench/memory-reads.ts',
-    args: [file],
-    env: {},
-  });
+  const memory = { name: 'memory-reads', script: 'bench/memory-reads.ts', args: [file], env: {} };
+  const child = await startChild(cleanup, memory);
   const { port } = (await child.firstJson) as { port: number };
   return new RestClient(cleanup, `http://127.0.0.1:${port}`, concurrency);
 }

@@ -14,20 +14,21 @@ export interface CpuProfile {
 
 /**
  * The work of the service, by the code that does it. The first that matches the nearest frame wins.
+ * Folders of builds before src/ had its rooms are named beside those of today, for `--vs`.
  */
 const parts: readonly (readonly [part: string, url: RegExp])[] = [
-  ['websocket', /node_modules\/ws\/|service\/sources\/(ws-socket|connection)\.ts/],
-  ['parse and decode', /service\/sources\/(decode|describe)[\w-]*\.ts|venue\/platform\/(parse-json|wire\/)/],
-  ['audits', /service\/sources\/(audit|row-reader|account-reader|absent-orders|order-looks|read-progress)\.ts/],
-  ['connectors', /src\/service\/sources\//],
+  ['websocket', /node_modules\/ws\/|(sources|connectors)\/(ws-socket|connection)\.ts/],
+  ['parse and decode', /(sources|connectors)\/(decode|describe)[\w-]*\.ts|\/platform\/(parse-json|wire\/)/],
+  ['audits', /(sources|connectors)\/(audit|row-reader|account-reader|absent-orders|order-looks|read-progress)\.ts/],
+  ['connectors', /src\/(service\/sources|connectors)\//],
   ['encode', /domain\/encode-/],
   ['reduce', /src\/domain\//],
   ['statement', /src\/store\/|node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\//],
-  ['kafkajs', /node_modules\/kafkajs\/|src\/service\/log\/kafkajs\//],
-  ['send to the log topic', /src\/service\/log\/(log-publisher|publish-sends)\.ts/],
-  ['send to the state topic', /src\/service\/log\/(state-writer|transactional-publisher|newest-[\w-]+)\.ts/],
-  ['relay', /src\/service\/log\//],
-  ['ingest', /src\/service\/orders\//],
+  ['kafkajs', /node_modules\/kafkajs\/|(log|publish)\/kafkajs\//],
+  ['send to the log topic', /(log|publish)\/(log-publisher|publish-sends)\.ts/],
+  ['send to the state topic', /(log|publish)\/(state-writer|transactional-publisher|newest-[\w-]+)\.ts/],
+  ['relay', /src\/(service\/log|publish)\//],
+  ['ingest', /src\/(service\/orders|ingest)\//],
   ['metrics', /node_modules\/prom-client\/|src\/observability\//],
 ];
 
@@ -38,9 +39,13 @@ export interface ProfileWindow {
 
 const noTime = { total: 0, longest: 0 };
 
+/** A sample further apart than this waited for a core, at least in part. */
+const apartMicros = 2000;
+
 /**
- * Microseconds of each part within the window, and the longest without another one in between; what
- * V8 itself names in brackets (idle, garbage collector, program) under that name.
+ * Microseconds of each part within the window, and the longest without another one in between and
+ * without waits for a core. What V8 itself names in brackets (idle, garbage collector, program) is
+ * under that name.
  */
 export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<string, typeof noTime> {
   const partOfNode = nameNodes(profile);
@@ -52,7 +57,8 @@ export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<strin
     at += micros;
     if (at < window.fromMicros || at > window.untilMicros) continue;
     const part = partOfNode.get(id) ?? 'other';
-    stretch = { part, micros: part === stretch.part ? stretch.micros + micros : micros };
+    const worked = Math.min(micros, apartMicros);
+    stretch = { part, micros: part === stretch.part ? stretch.micros + worked : worked };
     const { total, longest } = shares.get(part) ?? noTime;
     shares.set(part, { total: total + micros, longest: Math.max(longest, stretch.micros) });
   }

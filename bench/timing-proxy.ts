@@ -53,8 +53,5 @@ export async function startTimingProxy(cleanup: Cleanup, target: string): Promis
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    answerMs: (name) => times.get(name),
-  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answerMs: (name) => times.get(name) };
 }

@@ -33,6 +33,12 @@ test('a stretch of a part ends where another one begins', () => {
   expect(statement).toEqual({ total: 80, longest: 50 });
 });
 
+test('a wait for a core within a part makes its stretch no longer than a sample', () => {
+  const waited = { ...profile, samples: [2, 2], timeDeltas: [10, 30_000] };
+  const { statement } = Object.fromEntries(shareTime(waited, { fromMicros: 0, untilMicros: 100_000 }));
+  expect(statement).toEqual({ total: 30_010, longest: 2010 });
+});
+
 test.each([
   ['service/log', 'log-publisher.ts', 'send to the log topic'],
   ['service/log', 'state-writer.ts', 'send to the state topic'],
