@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { Colours } from './cli/io/colours.ts';
 import { FileOutput } from './cli/io/file-output.ts';
 import type { CliIo, TextOutput } from './cli/io/io.ts';
+import { PipeOutput } from './cli/io/pipe-output.ts';
 import { runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { cacheFolder } from './runtime/cache-folder.ts';
@@ -65,11 +66,17 @@ function readVersion(): string {
 
 /** A command's output may not lack a part without a word. The log of a service may. */
 function output(): TextOutput {
-  if (process.stdout instanceof Socket) return process.stdout;
-  return new FileOutput(
-    (bytes) => writeSync(1, bytes),
-    process.argv[2] === 'serve' ? goOnWithoutLog : endWithoutOutput,
-  );
+  const isService = process.argv[2] === 'serve';
+  if (process.stdout instanceof Socket) return new PipeOutput(process.stdout, isService ? sayStalled : undefined);
+  return new FileOutput((bytes) => writeSync(1, bytes), isService ? goOnWithoutLog : endWithoutOutput);
+}
+
+function sayStalled(leftOut: number | undefined): void {
+  const what =
+    leftOut === undefined
+      ? 'the reader of the log takes no more lines; the service goes on without them'
+      : `the reader of the log takes lines again; left out: ${leftOut}`;
+  process.stderr.write(`tidemark: ${what}\n`);
 }
 
 function goOnWithoutLog(error: unknown): void {

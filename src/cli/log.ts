@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { readAuditTrail } from '../store/commands/read-audit-trail.ts';
 import { shaped } from './io/flag-text.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -50,7 +50,7 @@ async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
     let { after } = flags;
     for (;;) {
       const lines = await readAuditTrail(pool, { ...flags, after, limit: pageSize });
-      io.stdout.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      await writeAtPaceOfReader(io.stdout, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
       after = lines.at(-1)?.id ?? after;
       if (lines.length < pageSize) break;
     }

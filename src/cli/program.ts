@@ -128,7 +128,10 @@ export async function runProgram(
 
 /** All output, JSON too: a terminal obeys some characters that JSON does not escape. */
 function withSafeOutputs(io: CliIo): CliIo {
-  const safe = (output: TextOutput): TextOutput => ({ write: (text) => output.write(escapeControls(text)) });
+  const safe = (output: TextOutput): TextOutput => ({
+    write: (text) => output.write(escapeControls(text)),
+    drained: async (signal) => output.drained?.(signal),
+  });
   const outputs = { stdout: safe(io.stdout), stderr: safe(io.stderr) };
   // Not a copy: some properties are read at the moment of use.
   return new Proxy(io, {

@@ -5,7 +5,7 @@ import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { shapedNumber } from './io/flag-text.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
 
@@ -80,11 +80,10 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
       const update = value === undefined ? undefined : parseUpdate(value);
       if (update === undefined || value === undefined || !first.isFirst(update) || !wanted(update, options)) continue;
       const isWhole = options.wide === true || (io.columns ?? columnsOfWholeLines) >= columnsOfWholeLines;
-      io.stdout.write(
-        options.json
-          ? `${value}\n`
-          : `${formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word))}\n`,
-      );
+      const line = options.json
+        ? value
+        : formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word));
+      await writeAtPaceOfReader(io.stdout, `${line}\n`, interrupted.signal);
       left -= 1;
       if (left === 0) break;
     }

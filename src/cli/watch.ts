@@ -1,5 +1,5 @@
 import { sentenceOf } from '../runtime/program-error.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 
 const watchEveryMs = 2000;
 /** Moves to a terminal's first line and clears it. */
@@ -22,7 +22,8 @@ export async function watch(io: CliIo, read: () => Promise<Shown>): Promise<bool
     while (!interrupted.signal.aborted) {
       const shown = await read().catch((error: unknown) => ({ text: `${sentenceOf(error)}\n`, isWell: false }));
       last = shown.isWell;
-      io.stdout.write(io.isTerminal ? `${clearScreen}${shown.text}` : `${shown.text}\n`);
+      const text = io.isTerminal ? `${clearScreen}${shown.text}` : `${shown.text}\n`;
+      await writeAtPaceOfReader(io.stdout, text, interrupted.signal);
       await io.clock.sleep(watchEveryMs, interrupted.signal);
     }
   } finally {

@@ -4,8 +4,18 @@ import type { Random } from '../../runtime/random.ts';
 import type { Colours } from './colours.ts';
 
 export interface TextOutput {
-  /** False when the reader is slower than we are; the text is kept all the same. */
+  /** False when the reader is slower than we are. */
   write(text: string): boolean;
+  /** Until the reader has caught up. Left out where each text is taken at once. */
+  drained?(signal?: AbortSignal): Promise<void>;
+}
+
+/**
+ * For a command without an end of its own: it writes no faster than its reader reads, who may be a
+ * pager.
+ */
+export async function writeAtPaceOfReader(out: TextOutput, text: string, signal?: AbortSignal): Promise<void> {
+  if (!out.write(text)) await out.drained?.(signal);
 }
 
 /**

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import type { TextOutput } from './io.ts';
+
+/** Of a service's log, what a reader that has stalled may leave in memory. */
+const mostWaitingBytes = 8 * 1024 * 1024;
+
+/**
+ * stdout where it is a pipe, a socket or a terminal. Node keeps without a bound what the reader has
+ * not taken, so a command waits for it by `drained`.
+ *
+ * A service waits for nobody. With `onStalled`, texts are left out while 8 MiB wait. It is called
+ * for the first of them, and with their count before the next text that has room.
+ */
+export class PipeOutput implements TextOutput {
+  private leftOut = 0;
+  private readonly stream: Writable;
+  private readonly onStalled: ((leftOut: number | undefined) => void) | undefined;
+
+  constructor(stream: Writable, onStalled?: (leftOut: number | undefined) => void) {
+    this.stream = stream;
+    this.onStalled = onStalled;
+  }
+
+  write(text: string): boolean {
+    if (this.onStalled !== undefined && this.stream.writableLength > mostWaitingBytes) {
+      if (this.leftOut === 0) this.onStalled(undefined);
+      this.leftOut += 1;
+      return false;
+    }
+    if (this.leftOut > 0) this.onStalled?.(this.leftOut);
+    this.leftOut = 0;
+    return this.stream.write(text);
+  }
+
+  /** Also ends if the reader goes away, or the signal aborts. */
+  async drained(signal?: AbortSignal): Promise<void> {
+    if (this.stream.writableNeedDrain) await once(this.stream, 'drain', { signal }).catch(() => undefined);
+  }
+}
