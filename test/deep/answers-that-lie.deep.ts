@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
-import type { Fence } from '../../../src/store/commands/term.ts';
-import { type Plant, runUnderFaults } from '../../support/commands/commands-under-faults.ts';
-import { MemoryJournal } from '../../support/commands/memory-journal.ts';
+import type { NewCommand, OpenResult } from '../../src/store/commands/command-journal.ts';
+import type { Fence } from '../../src/store/commands/term.ts';
+import { type Plant, runUnderFaults } from '../support/commands/commands-under-faults.ts';
+import { MemoryJournal } from '../support/commands/memory-journal.ts';
 
 /**
  * Each says that something is in the database of which nobody knows whether it
@@ -48,7 +48,7 @@ async function pretended(command: NewCommand, fence: Fence): Promise<OpenResult>
 /** The first of them shows it, as a rule. */
 const mostSeeds = 25;
 
-// The oracle of the test beside this one had never been seen to fail.
+// The oracle of answers-under-database-faults.deep.ts must be seen to fail.
 it.each(Object.entries(lies))(
   '%s: it is caught',
   async (_name, { plant, caught }) => {

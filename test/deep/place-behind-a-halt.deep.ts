@@ -1,14 +1,14 @@
 // What a user saw: Another process sent thirty places in the five seconds after a halt was answered with 200.
 
 import { expect, it } from 'vitest';
-import { systemClock } from '../../../../src/runtime/clock.ts';
-import { platformSettings, type SandboxDescription } from '../../../../src/sandbox/describe-sandbox.ts';
-import { TakenAccounts } from '../../../support/orders/taken-accounts.ts';
-import { controlLines, runningSandbox } from '../../../support/platform/sandbox.ts';
-import { call, callAt } from '../../../support/rest/rest-call.ts';
-import { eventually } from '../../../support/runs/poll.ts';
-import { type RunningService, World } from '../../../support/runs/service-under-test.ts';
-import { proxyTo, through } from '../../../support/servers/network.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { platformSettings, type SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { TakenAccounts } from '../support/orders/taken-accounts.ts';
+import { controlLines, runningSandbox } from '../support/platform/sandbox.ts';
+import { call, callAt } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { proxyTo, through } from '../support/servers/network.ts';
 
 const order = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 const askEveryMs = 40;
