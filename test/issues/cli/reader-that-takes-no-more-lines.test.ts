@@ -1,4 +1,4 @@
-// What a user saw: The driver of the container's logs hung, and the service took more memory until it was killed.
+// What a user saw: The reader of the log hung, and the service took more memory until it was killed.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { writeAtPaceOfReader } from '../../../src/cli/io/io.ts';
 import { PipeOutput } from '../../../src/cli/io/pipe-output.ts';
 
-/** Writes 64 MiB in lines as a service does, to a pipe that nobody reads; then one more for each line of stdin. */
+/** Writes 64 MiB as a service does, to a pipe that nobody reads; one more line once asked. */
 const service = `
   import { PipeOutput } from './src/cli/io/pipe-output.ts';
   const output = new PipeOutput(process.stdout, (leftOut) => process.stderr.write('left out: ' + leftOut + '\\n'));
