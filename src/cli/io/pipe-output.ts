@@ -9,7 +9,7 @@ const mostWaitingBytes = 8 * 1024 * 1024;
  * stdout where it is a pipe, a socket or a terminal. Node keeps without a bound what the reader has
  * not taken, so a command waits for it by `drained`.
  *
- * A service waits for nobody. With `onStalled`, texts are left out while 8 MiB wait. It is called
+ * A service does not wait. With `onStalled`, texts are left out while 8 MiB wait. It is called
  * for the first of them, and with their count before the next text that has room.
  */
 export class PipeOutput implements TextOutput {
