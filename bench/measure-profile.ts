@@ -28,22 +28,22 @@ export async function measureProfile(bench: Bench): Promise<Figure[]> {
   });
   // The service's own has the most samples: what starts it, and what makes its page, leave one too.
   const texts = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file), 'utf8')));
-  const all = texts.map((text) => JSON.parse(text) as CpuProfile);
-  const profile = all.reduce((most, next) => (next.samples.length > most.samples.length ? next : most));
+  const profiles = texts.map((text) => JSON.parse(text) as CpuProfile);
+  const profile = profiles.reduce((most, next) => (next.samples.length > most.samples.length ? next : most));
   return loads.flatMap(({ rate, figures, untilMicros }) => {
     // Both processes count from the same boot.
     const shares = shareTime(profile, { fromMicros: untilMicros - figures.seconds * 1e6, untilMicros });
     shares.delete('idle');
     const parts = [...shares].sort(([, a], [, b]) => b.total - a.total);
-    const sum = parts.reduce((before, [, { total }]) => before + total, 0);
-    if (sum === 0) throw new Error('the profile of the service shows nothing of the time that was measured');
+    const all = parts.reduce((sum, [, { total }]) => sum + total, 0);
+    if (all === 0) throw new Error('the profile of the service shows nothing of the time that was measured');
     const micros = figures.processes.find(({ name }) => name === 'service')?.cpuMicrosPerUpdate ?? 0;
     return [
       { name: `us of the service an update at ${rate}, profiled`, value: micros },
       ...parts.map(([part, { total, longest }]) => ({
         name: `us an update at ${rate}: ${part}`,
-        value: (total / sum) * micros,
-        note: `${((total / sum) * 100).toFixed(1)} %, at most ${(longest / 1000).toFixed(1)} ms at a stretch`,
+        value: (total / all) * micros,
+        note: `${((total / all) * 100).toFixed(1)} %, at most ${(longest / 1000).toFixed(1)} ms at a stretch`,
       })),
     ];
   });
