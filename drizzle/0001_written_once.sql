@@ -202,6 +202,7 @@ CREATE TABLE public.moved_states (
 );
 
 DROP FUNCTION
+  public.note_miss(integer, bigint, json),
   public.apply_batch(integer, bigint, bigint, text[], text[], text[], text[], text[], bigint[], bigint[], bigint[], json[], json[],
     text[], text[], text[], bigint[], text[], text[], text[], text[], text[], text[], text[], bigint[]),
   public.apply_batch_with_bindings(integer, bigint, bigint, text[], text[], text[], text[], text[], bigint[], bigint[], bigint[], json[], json[],
@@ -1000,6 +1001,42 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.note_misses(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_noted json;
+  v_moved json;
+  v_found integer;
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  -- Locked by a statement of its own: what follows sees the newest evidence of each, and numbers its own behind it.
+  PERFORM FROM public.commands c JOIN json_to_recordset(p) AS m("commandId" uuid) ON c.command_id = m."commandId"
+  WHERE c.shard = p_shard ORDER BY c.command_id FOR NO KEY UPDATE OF c;
+  GET DIAGNOSTICS v_found = ROW_COUNT;
+  IF v_found < json_array_length(p) THEN
+    RAISE EXCEPTION 'a command that was missed is not there' USING ERRCODE = 'TM012';
+  END IF;
+  WITH miss AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(p) AS m("commandId" uuid, version integer, evidence json)
+  ), counted AS (
+    UPDATE public.commands c SET misses = c.misses + 1 FROM miss m
+    WHERE c.command_id = m."commandId" AND c.version = m.version AND c.state = 'unknown'
+    RETURNING c.command_id, c.misses, m.evidence
+  ), told AS (
+    INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
+    SELECT c.command_id, (SELECT coalesce(max(e.number), 0) + 1 FROM public.evidence e WHERE e.command_id = c.command_id),
+      c.evidence ->> 'kind', c.evidence ->> 'code', c.evidence -> 'detail', c.evidence ->> 'attemptId', public.ms_to_time((c.evidence ->> 'atMs')::double precision)
+    FROM counted c
+  )
+  SELECT coalesce(json_agg(json_build_object('commandId', command_id, 'misses', misses)), '[]') INTO v_noted FROM counted;
+  SELECT coalesce(json_agg(public.command_json(c)), '[]') INTO v_moved FROM public.commands c, json_to_recordset(p) AS m("commandId" uuid)
+  WHERE c.command_id = m."commandId" AND NOT EXISTS (SELECT FROM json_to_recordset(v_noted) AS n("commandId" uuid) WHERE n."commandId" = c.command_id);
+  RETURN json_build_object('kind', 'noted', 'noted', v_noted, 'moved', v_moved);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1069,7 +1106,7 @@ BEGIN
     WHEN 'open_command' THEN RETURN public.open_command(p_shard, p_epoch, p);
     WHEN 'mark_sending' THEN RETURN public.mark_sending(p_shard, p_epoch, p ->> 'attemptId', (p ->> 'atMs')::double precision);
     WHEN 'step_command' THEN RETURN public.step_command(p_shard, p_epoch, p);
-    WHEN 'note_miss' THEN RETURN public.note_miss(p_shard, p_epoch, p);
+    WHEN 'note_misses' THEN RETURN public.note_misses(p_shard, p_epoch, p);
     WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
     WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
     WHEN 'mark_published' THEN DELETE FROM public.command_outbox WHERE id = ANY (ARRAY(SELECT json_array_elements_text(p)::bigint));
@@ -1255,7 +1292,7 @@ GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, 
 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.try_sending, public.sending_objection, public.mark_sending,
-  public.step_command, public.note_miss, public.add_audit_lines, public.write_one, public.write_group,
+  public.step_command, public.note_misses, public.add_audit_lines, public.write_one, public.write_group,
   public.take_over_commands TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,

@@ -15,13 +15,14 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type { NextProbe, ReconcileReport } from './commands.ts';
+import { countMisses } from './count-misses.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { JournalSweep, LandingSweep } from './journal-sweep.ts';
 import { lookAfterRefusal, lookAtElder, lookForSuccessor } from './look-at-order.ts';
 import { OrphanOrders } from './orphan-orders.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
-import { countMiss, SettleWatched } from './settle-watched.ts';
+import { SettleWatched } from './settle-watched.ts';
 import { isFollowed, noteStillEnded, type Watched } from './watched.ts';
 
 interface ReconcilerDeps extends Ambient {
@@ -233,16 +234,7 @@ export class Reconciler {
     const { calledAtMs, look } = probe;
     const ended = entries.filter((entry) => noteStillEnded(entry, { certain: look.certain, calledAtMs }));
     await inParallel(ended, judgedAtOnce, (entry) => this.settle(entry));
-    await inParallel(entries, judgedAtOnce, (entry) => this.countMiss(entry, probe, term));
-  }
-
-  private async countMiss(entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
-    try {
-      await countMiss(this.deps, entry, probe, term);
-    } catch (err) {
-      const { commandId } = entry.command;
-      this.deps.log.warn({ err, commandId }, 'a read that did not show a command could not be recorded');
-    }
+    await countMisses(this.deps, entries, probe, term);
   }
 }
 

@@ -3,16 +3,14 @@ import { settleCommand } from '../../domain/settle-command.ts';
 import type { Finding } from '../../domain/settling.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
-import { decideAbsence, decideFinding, type MissedBy, missOf } from './decide-step.ts';
+import { decideFinding } from './decide-step.ts';
 import { catchUp } from './follow-orders.ts';
-import type { CompleteProbe } from './probe-watch.ts';
-import { isFollowed, type Watched } from './watched.ts';
+import type { Watched } from './watched.ts';
 
 interface SettleWatchedDeps extends Ambient {
   readonly journal: CommandJournal;
@@ -124,40 +122,4 @@ export class SettleWatched {
 export function findingOf({ updates, bound, successor, rivals, stillEnded }: Watched, command: Command): Finding {
   const known = { command, updates, bound, rivals: rivals.size > 0, stillEnded };
   return settleCommand({ ...known, ...(successor !== undefined && { successor }) });
-}
-
-interface CountMissDeps {
-  readonly journal: Pick<CommandJournal, 'noteMiss'>;
-  readonly steps: CommandSteps;
-  readonly book: CommandBook;
-  readonly clock: Clock;
-}
-
-/**
- * A complete read did not show the command, and everything it showed has been judged: counts this
- * durably, as a fact beside the command's steps. It leads to a step only where it sets the label.
- * Rejects when the journal can't be written.
- */
-export async function countMiss(deps: CountMissDeps, entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
-  const { journal, steps, book, clock } = deps;
-  const { look, by, calledAtMs } = probe;
-  const isShown = by === 'reference' && look.shown.length > 0;
-  if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command)) return;
-  const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
-  const atMs = clock.nowMs();
-  // The look has the time of this machine; the command's sends are by the clock of all processes.
-  const read = { ...look, startedAtMs: atMs - Math.ceil(clock.monotonicMs() - calledAtMs) };
-  const missed: MissedBy = { read, by, ageMs, atMs };
-  const decide = (newest: Command) => (entry.bound.length > 0 ? undefined : decideAbsence(newest, missed));
-  const { command } = entry;
-  const evidence = entry.bound.length > 0 ? undefined : missOf(command, missed);
-  if (evidence === undefined || term.over.aborted) return;
-  if (decide(command) !== undefined) {
-    await steps.commit(command, decide, term);
-    return;
-  }
-  const { commandId, version } = command;
-  const noted = await journal.noteMiss({ commandId, version, evidence }, term.fence);
-  // For a command that has moved on, the miss no longer says anything.
-  if (noted.kind !== 'fenced') book.adopt(noted.command);
 }

@@ -30,7 +30,7 @@ export class CommandTraces {
     const { journal, entry, onStep } = ports;
     return {
       ...ports,
-      journal: instead(journal, { open: this.opening(journal), noteMiss: this.missing(journal) }),
+      journal: instead(journal, { open: this.opening(journal), noteMisses: this.missing(journal) }),
       entry: { send: this.sending(entry) },
       onStep: (made?: MadeStep) => {
         if (made !== undefined) this.stepped(made);
@@ -128,18 +128,23 @@ export class CommandTraces {
     this.tracing.begin(`command ${state}`, { parent, follows: evidence !== 'answer', sinceMs, attributes }).end();
   }
 
-  private missing(journal: CommandJournal): CommandJournal['noteMiss'] {
-    return async (miss, fence) => {
-      const { commandId, evidence } = miss;
-      const parent = this.tracing.ofCommand(commandId);
-      const attributes = {
-        'tidemark.command.id': commandId,
-        'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`],
+  /** One write, and a span in the trace of each command that it is about. */
+  private missing(journal: CommandJournal): CommandJournal['noteMisses'] {
+    return (misses, fence) => {
+      const spans = misses.map(({ commandId, evidence }) => {
+        const parent = this.tracing.ofCommand(commandId);
+        const attributes = {
+          'tidemark.command.id': commandId,
+          'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`],
+        };
+        return parent && this.tracing.begin('command evidence', { parent, follows: true, attributes });
+      });
+      const end: TracedSpan['end'] = (how) => {
+        for (const span of spans) span?.end(how);
       };
-      const span = parent && this.tracing.begin('command evidence', { parent, follows: true, attributes });
       return within(
-        span,
-        () => journal.noteMiss(miss, fence),
+        { end },
+        () => journal.noteMisses(misses, fence),
         ({ kind }) => (kind === 'fenced' ? kind : undefined),
       );
     };
@@ -148,7 +153,7 @@ export class CommandTraces {
 
 /** Ends the span with the work, in whatever way that ends. `failed`: why a result is a failure. */
 async function within<T>(
-  span: TracedSpan | undefined,
+  span: Pick<TracedSpan, 'end'> | undefined,
   work: () => Promise<T>,
   failed: (result: T) => string | undefined,
 ): Promise<T> {

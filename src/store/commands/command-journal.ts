@@ -96,6 +96,9 @@ export type StepResult =
   | { readonly kind: 'not_waiting' }
   | { readonly kind: 'fenced' };
 
+/** Of one write: some ten milliseconds on the server, and of a group of writes a part. */
+export const maxMisses = 200;
+
 /** A complete read that did not show an unknown command. */
 export interface Miss {
   readonly commandId: string;
@@ -105,9 +108,13 @@ export interface Miss {
 }
 
 export type MissResult =
-  | { readonly kind: 'noted'; readonly command: Command }
-  /** It is at another version, or not unknown any more. Nothing was written. */
-  | { readonly kind: 'stale'; readonly command: Command }
+  | {
+      readonly kind: 'noted';
+      /** How often each was missed by now. */
+      readonly noted: readonly Pick<Command, 'commandId' | 'misses'>[];
+      /** At another version, or not unknown any more: nothing was written of them. */
+      readonly moved: readonly Command[];
+    }
   | { readonly kind: 'fenced' };
 
 export interface Landings {
@@ -159,10 +166,10 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason>;
   step(step: CommandStep, fence: Fence): Promise<StepResult>;
   /**
-   * Counts the miss, with its evidence, in one transaction. It is not a step: there is no new
-   * version and no event.
+   * Counts the misses of one read, at most `maxMisses`, each with its evidence, in one transaction.
+   * They are no steps: there is no new version and no event.
    */
-  noteMiss(miss: Miss, fence: Fence): Promise<MissResult>;
+  noteMisses(misses: readonly Miss[], fence: Fence): Promise<MissResult>;
   /**
    * Any process may add true facts at any time, such as a late answer at a former holder. They are
    * not a verdict.

@@ -36,7 +36,7 @@ type OpenedCommand =
  * on every caller's critical path.
  */
 export async function openCommand({ groups }: Grouped, command: NewCommand, fence: Fence): Promise<OpenResult> {
-  const of = command.request.accountId;
+  const of = [command.request.accountId];
   const result = await groups.write<OpenedCommand>({ name: 'open_command', fence, of, body: storableJson(command) });
   return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
 }
@@ -51,7 +51,7 @@ export function markSending(
   atMs: number,
   fence: Fence,
 ): Promise<boolean | Reason> {
-  return groups.write({ name: 'mark_sending', fence, of: attemptId, body: storableJson({ attemptId, atMs }) });
+  return groups.write({ name: 'mark_sending', fence, of: [attemptId], body: storableJson({ attemptId, atMs }) });
 }
 
 type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
@@ -61,7 +61,7 @@ type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCom
  * one commit.
  */
 export async function stepCommand({ groups }: Grouped, step: CommandStep, fence: Fence): Promise<StepResult> {
-  const of = step.commandId;
+  const of = [step.commandId];
   return stepResult(await groups.write<Stepped>({ name: 'step_command', fence, of, body: storableJson(step) }));
 }
 
@@ -84,16 +84,15 @@ function stepResult(stepped: Stepped | null | undefined): StepResult {
   return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
 }
 
-type Noted = { readonly kind: 'noted' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
+type Noted =
+  | { readonly kind: 'fenced' }
+  | (Omit<Extract<MissResult, { kind: 'noted' }>, 'moved'> & { readonly moved: readonly StoredCommand[] });
 
-/**
- * One more complete read that missed an unknown command. Writes its count and the evidence, no step
- * and no event.
- */
-export async function noteMiss({ groups }: Grouped, miss: Miss, fence: Fence): Promise<MissResult> {
-  const of = miss.commandId;
-  const result = await groups.write<Noted>({ name: 'note_miss', fence, of, body: storableJson(miss) });
-  return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
+/** One more complete read that missed these. Writes counts and evidence, no step and no event. */
+export async function noteMisses({ groups }: Grouped, misses: readonly Miss[], fence: Fence): Promise<MissResult> {
+  const of = misses.map(({ commandId }) => commandId);
+  const result = await groups.write<Noted>({ name: 'note_misses', fence, of, body: storableJson(misses) });
+  return result.kind === 'fenced' ? result : { ...result, moved: result.moved.map(decodeCommand) };
 }
 
 type Deps = RetryDeps & { readonly pool: Pool };
@@ -107,7 +106,7 @@ export async function addEvidence(
   commandId: string,
   evidence: readonly NewEvidence[],
 ): Promise<void> {
-  await groups.write({ name: 'add_command_evidence', of: commandId, body: storableJson({ commandId, evidence }) });
+  await groups.write({ name: 'add_command_evidence', of: [commandId], body: storableJson({ commandId, evidence }) });
 }
 
 /** Audit lines, in this order; `again` without those already there. */
@@ -116,7 +115,7 @@ export async function addToAuditTrail(
   lines: readonly AuditTrailEntry[],
   again = false,
 ): Promise<void> {
-  await groups.write({ name: 'add_audit_lines', of: 'audit trail', body: storableJson({ lines, again }) });
+  await groups.write({ name: 'add_audit_lines', of: ['audit trail'], body: storableJson({ lines, again }) });
 }
 
 /** Complete commands in one read: 0.1 s on the server. */

@@ -11,7 +11,7 @@ export interface JournalWrite {
     | 'open_command'
     | 'mark_sending'
     | 'step_command'
-    | 'note_miss'
+    | 'note_misses'
     | 'add_command_evidence'
     | 'add_audit_lines'
     | 'mark_published';
@@ -21,7 +21,7 @@ export interface JournalWrite {
    * An account, a command or an attempt by its id: what it locks. Writes with the same are done in
    * their order, but for one that is asked for alone. Left out: it locks nothing.
    */
-  readonly of?: string;
+  readonly of?: readonly string[];
   /** JSON (`storableJson`). */
   readonly body: string;
 }
@@ -129,13 +129,13 @@ export class GroupCommit {
     const passedOver = new Set<string>();
     let chars = 0;
     for (const [i, write] of this.waiting.entries()) {
-      const { of, body } = write;
+      const { of = [], body } = write;
       if (group.length === maxWrites || (group.length > 0 && chars + body.length > maxGroupChars)) {
         left.push(...this.waiting.slice(i));
         break;
       }
-      if (of !== undefined && (this.locked.has(of) || passedOver.has(of))) {
-        passedOver.add(of);
+      if (of.some((id) => this.locked.has(id) || passedOver.has(id))) {
+        for (const id of of) passedOver.add(id);
         left.push(write);
       } else {
         chars += body.length;
@@ -148,9 +148,10 @@ export class GroupCommit {
 
   private async serve(group: readonly Waiting[]): Promise<void> {
     this.groupsUnderWay += 1;
-    for (const { of } of group) if (of !== undefined) this.locked.add(of);
+    const ids = group.flatMap(({ of = [] }) => of);
+    for (const id of ids) this.locked.add(id);
     const left = await this.send(group);
-    for (const { of } of group) if (of !== undefined) this.locked.delete(of);
+    for (const id of ids) this.locked.delete(id);
     this.groupsUnderWay -= 1;
     this.waiting.unshift(...left);
     this.sendWaiting();

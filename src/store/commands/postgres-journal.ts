@@ -23,7 +23,7 @@ import {
   addToAuditTrail,
   endCancelAll,
   markSending,
-  noteMiss,
+  noteMisses,
   openCancelAll,
   openCommand,
   readCancelAll,
@@ -121,7 +121,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
       fenced(),
       sawCommand,
     ),
-    noteMiss: write(noteMiss, fenced()),
+    noteMisses: write(noteMisses, fenced()),
     addEvidence: write(addEvidence),
     takeOver: async (...asked) => {
       const taken = await write(takeOverCommands)(...asked);

@@ -267,26 +267,41 @@ BEGIN
 END
 $$;
 
--- Under the fence, and only while the command is unknown at the version that the read was judged by. Returns as `step_command` does.
-CREATE FUNCTION public.note_miss(p_shard integer, p_epoch bigint, p json) RETURNS json
+-- What one complete read did not show, under the fence: a miss counts where the command is still unknown, at the version by which the read was judged. `p` is Miss[].
+-- {kind, noted: {commandId, misses}[], moved: the others as they are now}, without a whole command for what only counted.
+CREATE FUNCTION public.note_misses(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v public.commands;
-  v_id uuid := p ->> 'commandId';
+  v_noted json;
+  v_moved json;
+  v_found integer;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  -- Locked by a statement of its own: what follows sees the newest evidence of each, and numbers its own behind it.
+  PERFORM FROM public.commands c JOIN json_to_recordset(p) AS m("commandId" uuid) ON c.command_id = m."commandId"
+  WHERE c.shard = p_shard ORDER BY c.command_id FOR NO KEY UPDATE OF c;
+  GET DIAGNOSTICS v_found = ROW_COUNT;
+  IF v_found < json_array_length(p) THEN
+    RAISE EXCEPTION 'a command that was missed is not there' USING ERRCODE = 'TM012';
   END IF;
-  IF v.version <> (p ->> 'version')::integer OR v.state <> 'unknown' THEN
-    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
-  END IF;
-  UPDATE public.commands SET misses = misses + 1 WHERE command_id = v_id RETURNING * INTO v;
-  PERFORM public.append_evidence(v_id, json_build_array(p -> 'evidence'));
-  RETURN json_build_object('kind', 'noted', 'command', public.command_json(v));
+  WITH miss AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(p) AS m("commandId" uuid, version integer, evidence json)
+  ), counted AS (
+    UPDATE public.commands c SET misses = c.misses + 1 FROM miss m
+    WHERE c.command_id = m."commandId" AND c.version = m.version AND c.state = 'unknown'
+    RETURNING c.command_id, c.misses, m.evidence
+  ), told AS (
+    INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
+    SELECT c.command_id, (SELECT coalesce(max(e.number), 0) + 1 FROM public.evidence e WHERE e.command_id = c.command_id),
+      c.evidence ->> 'kind', c.evidence ->> 'code', c.evidence -> 'detail', c.evidence ->> 'attemptId', public.ms_to_time((c.evidence ->> 'atMs')::double precision)
+    FROM counted c
+  )
+  SELECT coalesce(json_agg(json_build_object('commandId', command_id, 'misses', misses)), '[]') INTO v_noted FROM counted;
+  SELECT coalesce(json_agg(public.command_json(c)), '[]') INTO v_moved FROM public.commands c, json_to_recordset(p) AS m("commandId" uuid)
+  WHERE c.command_id = m."commandId" AND NOT EXISTS (SELECT FROM json_to_recordset(v_noted) AS n("commandId" uuid) WHERE n."commandId" = c.command_id);
+  RETURN json_build_object('kind', 'noted', 'noted', v_noted, 'moved', v_moved);
 END
 $$;
 
@@ -366,7 +381,7 @@ BEGIN
     WHEN 'open_command' THEN RETURN public.open_command(p_shard, p_epoch, p);
     WHEN 'mark_sending' THEN RETURN public.mark_sending(p_shard, p_epoch, p ->> 'attemptId', (p ->> 'atMs')::double precision);
     WHEN 'step_command' THEN RETURN public.step_command(p_shard, p_epoch, p);
-    WHEN 'note_miss' THEN RETURN public.note_miss(p_shard, p_epoch, p);
+    WHEN 'note_misses' THEN RETURN public.note_misses(p_shard, p_epoch, p);
     WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
     WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
     WHEN 'mark_published' THEN DELETE FROM public.command_outbox WHERE id = ANY (ARRAY(SELECT json_array_elements_text(p)::bigint));

@@ -27,8 +27,8 @@ it('a miss that comes behind the order changes nothing', async () => {
   rig.entry.scripts.push({ result: unknown });
   const { commandId } = await rig.send(placeEquity);
   rig.journal.hook = async (operation, transact) => {
-    if (operation === 'noteMiss') rig.land(commandId);
-    if (operation === 'noteMiss') await rig.clock.sleep(50);
+    if (operation === 'noteMisses') rig.land(commandId);
+    if (operation === 'noteMisses') await rig.clock.sleep(50);
     return transact();
   };
   await rig.clock.advance(2_000);

@@ -37,8 +37,8 @@ const calls = {
   'command evidence': ({ traces, rig, journal, entry }) => {
     rig.tracing.rememberCommand('c', rig.tracing.begin('caller').context);
     const evidence = { kind: 'read', code: 'missed', detail: {}, atMs: 1 } as const;
-    const around = traces.around({ journal: Object.assign(journal, { noteMiss: fails }), entry });
-    return around.journal.noteMiss({ commandId: 'c', version: 1, evidence }, fence);
+    const around = traces.around({ journal: Object.assign(journal, { noteMisses: fails }), entry });
+    return around.journal.noteMisses([{ commandId: 'c', version: 1, evidence }], fence);
   },
 } satisfies Record<string, (of: ReturnType<typeof traced>) => Promise<unknown>>;
 

@@ -147,8 +147,8 @@ describe('the journal in memory does what the one in Postgres does', () => {
         version,
         evidence: { kind: 'read', code: 'missed', detail: {}, atMs },
       } as const;
-      const sql = sqlCall('note_miss', under.shard, under.epoch, miss);
-      return { name: `missed, ${of.state}`, of, sql, call: (journal) => journal.noteMiss(miss, under) };
+      const sql = sqlCall('note_misses', under.shard, under.epoch, [miss]);
+      return { name: `missed, ${of.state}`, of, sql, call: (journal) => journal.noteMisses([miss], under) };
     };
     const misses = commands.flatMap((of) =>
       [fence, fenced(), { ...fence, shard: 1 }].flatMap((under) => [1, 2].map((version) => missed(of, under, version))),

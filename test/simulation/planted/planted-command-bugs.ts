@@ -341,10 +341,15 @@ export const plantedCommandBugs: readonly PlantedBug[] = [
 function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNullable<PlantedBug['deps']> {
   return ({ journal }) => ({
     journal: instead(journal, {
-      noteMiss: async ({ evidence, ...of }: Miss, fence: Fence): Promise<MissResult> => {
-        const result = await journal.step(change({ ...of, atMs: evidence.atMs, evidence: [evidence] }), fence);
-        if (result.kind === 'not_waiting') throw new Error('a miss is under no approval');
-        return result.kind === 'stepped' ? { kind: 'noted', command: result.command } : result;
+      noteMisses: async (misses: readonly Miss[], fence: Fence): Promise<MissResult> => {
+        const moved: Command[] = [];
+        for (const { evidence, ...of } of misses) {
+          const result = await journal.step(change({ ...of, atMs: evidence.atMs, evidence: [evidence] }), fence);
+          if (result.kind === 'not_waiting') throw new Error('a miss is under no approval');
+          if (result.kind === 'fenced') return result;
+          moved.push(result.command);
+        }
+        return { kind: 'noted', noted: [], moved };
       },
     }),
   });

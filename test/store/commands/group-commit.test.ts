@@ -5,7 +5,7 @@ import { GroupCommit, type JournalWrite } from '../../../src/store/commands/grou
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const mark: JournalWrite = { name: 'mark_sending', fence: { shard: 0, epoch: 1n }, body: '{}' };
-const opening: JournalWrite = { ...mark, name: 'open_command', of: 'acct-1' };
+const opening: JournalWrite = { ...mark, name: 'open_command', of: ['acct-1'] };
 
 /** A database that never answers: each group stays under way. */
 function withoutAnswers() {
@@ -40,7 +40,7 @@ describe('writes behind a group without an answer', () => {
 
   it('wait for the one with the same account or command, and others do not', () => {
     const { groups, sizes } = withoutAnswers();
-    codesOf([groups.write(opening), groups.write(opening), groups.write({ ...opening, of: 'acct-2' })]);
+    codesOf([groups.write(opening), groups.write(opening), groups.write({ ...opening, of: ['acct-2'] })]);
     expect(sizes).toEqual([1, 1]);
   });
 

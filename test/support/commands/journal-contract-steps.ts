@@ -185,21 +185,34 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       const { commandId, version } = command;
       const events = await rig.events();
       const evidence = { kind: 'read', code: 'missed', detail: { by: 'account' }, atMs } as const;
-      for (const misses of [1, 2])
-        expect(await rig.journal.noteMiss({ commandId, version, evidence }, fence)).toEqual({
-          kind: 'noted',
-          command: { ...command, misses },
-        });
+      const other = await unknown(rig.journal, newPlace());
+      const miss = { commandId, version, evidence };
+      const both = [miss, { commandId: other.commandId, version: other.version, evidence }];
+      expect(await rig.journal.noteMisses([miss], fence)).toEqual({
+        ...{ kind: 'noted', noted: [{ commandId, misses: 1 }], moved: [] },
+      });
+      expect(await rig.journal.noteMisses(both, fence)).toEqual({
+        kind: 'noted',
+        noted: expect.toSatisfy((noted: unknown[]) => noted.length === 2),
+        moved: [],
+      });
+      expect(await rig.journal.find(commandId)).toEqual({ ...command, misses: 2 });
+      expect(await rig.journal.find(other.commandId)).toEqual({ ...other, misses: 1 });
       expect((await rig.journal.evidenceOf(commandId)).slice(-2)).toMatchObject([evidence, evidence]);
-      expect(await rig.journal.noteMiss({ commandId, version: version - 1, evidence }, fence)).toMatchObject({
-        kind: 'stale',
-      });
-      expect(await rig.journal.noteMiss({ commandId, version, evidence }, { shard: 0, epoch: 9n })).toEqual({
-        kind: 'fenced',
-      });
       const over = await unknown(rig.journal, newPlace(), { to: 'applied' });
       const late = { commandId: over.commandId, version: over.version, evidence };
-      expect(await rig.journal.noteMiss(late, fence)).toEqual({ kind: 'stale', command: over });
+      expect(await rig.journal.noteMisses([{ ...miss, version: version - 1 }, late], fence)).toEqual({
+        kind: 'noted',
+        noted: [],
+        moved: expect.arrayContaining([{ ...command, misses: 2 }, over]),
+      });
+      expect(await rig.journal.noteMisses([late, miss], fence)).toEqual({
+        ...{ kind: 'noted', noted: [{ commandId, misses: 3 }], moved: [over] },
+      });
+      expect(await rig.journal.noteMisses([miss], { shard: 0, epoch: 9n })).toEqual({ kind: 'fenced' });
+      const nowhere = { ...miss, commandId: randomUUID() };
+      await expect(rig.journal.noteMisses([miss, nowhere], fence)).rejects.toThrow();
+      expect((await rig.journal.find(commandId))?.misses).toBe(3);
       expect((await rig.events()).filter((event) => event.commandId === commandId)).toEqual(
         events.filter((event) => event.commandId === commandId),
       );

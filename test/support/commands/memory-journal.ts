@@ -157,14 +157,18 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  noteMiss({ commandId, version, evidence }: Miss, fence: Fence): Promise<MissResult> {
-    return this.hook('noteMiss', () => {
+  noteMisses(misses: readonly Miss[], fence: Fence): Promise<MissResult> {
+    return this.hook('noteMisses', () => {
       if (!this.holds(fence)) return { kind: 'fenced' };
-      const command = this.ofShard(commandId, fence);
-      if (command.version !== version || command.state !== 'unknown') return { kind: 'stale', command };
-      const next = { ...command, misses: command.misses + 1 };
-      this.commit(next, [evidence], 'quiet');
-      return { kind: 'noted', command: next };
+      const found = misses.map((miss) => ({ ...miss, command: this.ofShard(miss.commandId, fence) }));
+      const isUnmoved = ({ command, version }: (typeof found)[number]) =>
+        command.version === version && command.state === 'unknown';
+      const noted = found.filter(isUnmoved).map(({ command, evidence }) => {
+        const next = { ...command, misses: command.misses + 1 };
+        this.commit(next, [evidence], 'quiet');
+        return { commandId: next.commandId, misses: next.misses };
+      });
+      return { kind: 'noted', noted, moved: found.filter((each) => !isUnmoved(each)).map(({ command }) => command) };
     });
   }
 

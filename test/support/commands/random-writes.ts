@@ -45,9 +45,9 @@ export class RandomWrites {
     if (dice < 0.7) return { name: 'step_command', fence: under, body: storableJson(this.step(of)) };
     if (dice < 0.78)
       return {
-        name: 'note_miss',
+        name: 'note_misses',
         fence: under,
-        body: storableJson({ ...this.named(of), version: this.version(of), evidence: answer('not_shown') }),
+        body: storableJson([of, ...this.others(of)].map((each) => this.miss(each))),
       };
     if (dice < 0.9)
       return {
@@ -56,6 +56,15 @@ export class RandomWrites {
       };
     const line = { atMs, principal: 'ann', action: 'settle', commandId: of.commandId };
     return { name: 'add_audit_lines', body: storableJson({ lines: [line], again: this.random.next() < 0.5 }) };
+  }
+
+  /** As one read misses them: each command once. */
+  private others(of: Drawn): Drawn[] {
+    return this.commands.slice(-3).filter((each) => each !== of && this.random.next() < 0.5);
+  }
+
+  private miss(of: Drawn) {
+    return { ...this.named(of), version: this.version(of), evidence: answer('not_shown') };
   }
 
   private opening(): JournalWrite {

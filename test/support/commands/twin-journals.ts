@@ -160,7 +160,9 @@ export function fenced(): Fence {
 }
 
 function decoded(result: unknown): unknown {
-  if (typeof result !== 'object' || result === null || !('command' in result)) return result;
+  if (typeof result !== 'object' || result === null) return result;
+  if ('moved' in result) return { ...result, moved: (result.moved as StoredCommand[]).map(decodeCommand) };
+  if (!('command' in result)) return result;
   return { ...result, command: decodeCommand(result.command as StoredCommand) };
 }
 

@@ -1,0 +1,87 @@
+import type { Ambient } from '../../observability/ambient.ts';
+import { inParallel } from '../../runtime/waiting.ts';
+import { type CommandJournal, type Miss, maxMisses } from '../../store/commands/command-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { decideAbsence, type MissedBy, missOf } from './decide-step.ts';
+import type { CompleteProbe } from './probe-watch.ts';
+import { isFollowed, type Watched } from './watched.ts';
+
+interface CountMissesDeps extends Pick<Ambient, 'clock' | 'log'> {
+  readonly journal: Pick<CommandJournal, 'noteMisses'>;
+  readonly steps: CommandSteps;
+  readonly book: CommandBook;
+}
+
+const stepsAtOnce = 8;
+
+/**
+ * A complete read did not show these commands, and everything it showed has been judged: counts
+ * this durably, as a fact beside each command's steps. It leads to a step only where it sets the
+ * label. Never rejects: a miss that could not be written is not counted.
+ */
+export async function countMisses(
+  deps: CountMissesDeps,
+  entries: readonly Watched[],
+  probe: CompleteProbe,
+  term: Term,
+): Promise<void> {
+  const misses: Miss[] = [];
+  const labelled: { readonly entry: Watched; readonly missed: MissedBy }[] = [];
+  for (const entry of entries) {
+    const { command } = entry;
+    const missed = missedBy(deps, entry, probe);
+    const evidence = missed && missOf(command, missed);
+    if (missed === undefined || evidence === undefined) continue;
+    if (decideAbsence(command, missed) !== undefined) labelled.push({ entry, missed });
+    else misses.push({ commandId: command.commandId, version: command.version, evidence });
+  }
+  for (let at = 0; at < misses.length; at += maxMisses) await note(deps, misses.slice(at, at + maxMisses), term);
+  await inParallel(labelled, stepsAtOnce, ({ entry, missed }) => label(deps, entry, missed, term));
+}
+
+/** Undefined: the read says nothing about this command. */
+function missedBy({ clock }: CountMissesDeps, entry: Watched, probe: CompleteProbe): MissedBy | undefined {
+  const { look, by, calledAtMs } = probe;
+  const isShown = entry.bound.length > 0 || (by === 'reference' && look.shown.length > 0);
+  if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command))
+    return undefined;
+  const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
+  const atMs = clock.nowMs();
+  // The look has the time of this machine; the command's sends are by the clock of all processes.
+  const read = { ...look, startedAtMs: atMs - Math.ceil(clock.monotonicMs() - calledAtMs) };
+  return { read, by, ageMs, atMs };
+}
+
+async function note(deps: CountMissesDeps, misses: readonly Miss[], term: Term): Promise<void> {
+  const { journal, book, log } = deps;
+  if (term.over.aborted) return;
+  try {
+    const result = await journal.noteMisses(misses, term.fence);
+    if (result.kind === 'fenced') return;
+    for (const { commandId, misses: count } of result.noted) {
+      const command = book.get(commandId)?.command;
+      const { version } = misses.find((miss) => miss.commandId === commandId) ?? {};
+      if (command !== undefined && command.version === version) book.adopt({ ...command, misses: count });
+    }
+    // They have moved on: the miss no longer says anything.
+    for (const command of result.moved) book.adopt(command);
+  } catch (err) {
+    const commandIds = misses.slice(0, 10).map(({ commandId }) => commandId);
+    log.warn({ err, commandIds, misses: misses.length }, 'a read that did not show commands could not be recorded');
+  }
+}
+
+async function label(deps: CountMissesDeps, entry: Watched, missed: MissedBy, term: Term): Promise<void> {
+  const { steps, log } = deps;
+  if (term.over.aborted) return;
+  try {
+    const decide: Parameters<CommandSteps['commit']>[1] = (newest) =>
+      entry.bound.length > 0 ? undefined : decideAbsence(newest, missed);
+    await steps.commit(entry.command, decide, term);
+  } catch (err) {
+    const { commandId } = entry.command;
+    log.warn({ err, commandId }, 'a read that did not show a command could not be recorded');
+  }
+}
