@@ -217,6 +217,18 @@ SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open
   o.join_state, o.updated_at, o.closed_changed_at, o.seq
 FROM public.orders o;
 
+CREATE OR REPLACE FUNCTION public.heads_of(p_keys text[], OUT key text, OUT revision bigint, OUT source_version bigint, OUT kept_state text, OUT payload text, OUT join_state text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  -- Keys are <stream>:<orderId>.
+  RETURN QUERY SELECT k.key, o.revision, o.source_version, o.kept_state::text, o.payload, o.join_state::text
+  FROM unnest(p_keys) AS k(key)
+  JOIN public.current_orders o ON o.stream = split_part(k.key, ':', 1) AND o.order_id = substr(k.key, strpos(k.key, ':') + 1);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.apply_batch(
   p_lane integer, p_epoch bigint, p_number bigint,
   h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
@@ -555,6 +567,17 @@ BEGIN
       'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
     FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
     WHERE a.command_id = e.command_id));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.bindings_of(p_attempt_ids text[], OUT attempt_id text, OUT command_id uuid, OUT caller_ref text, OUT stream text, OUT account_id text, OUT side text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN QUERY SELECT a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
+  FROM unnest(p_attempt_ids) AS k(id) JOIN public.attempts a ON a.attempt_id = k.id JOIN public.commands c ON c.command_id = a.command_id
+  WHERE c.kind = 'place';
 END
 $$;
 
@@ -1287,10 +1310,10 @@ GRANT SELECT ON public.orders, public.current_orders, public.moved_states, publi
 
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
-GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.order_chain, public.log_partitions, public.ensure_log_partitions,
+GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.heads_of, public.order_chain, public.log_partitions, public.ensure_log_partitions,
   public.move_order_states, public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.bindings_of, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.try_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_misses, public.add_audit_lines, public.write_one, public.write_group,
   public.take_over_commands TO tidemark_app;

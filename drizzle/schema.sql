@@ -747,6 +747,24 @@ BEGIN
 END
 $function$
 
+CREATE OR REPLACE FUNCTION public.bindings_of(p_attempt_ids text[], OUT attempt_id text, OUT command_id uuid, OUT caller_ref text, OUT stream text, OUT account_id text, OUT side text)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+BEGIN
+  RETURN QUERY SELECT a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
+  FROM unnest(p_attempt_ids) AS k(id) JOIN public.attempts a ON a.attempt_id = k.id JOIN public.commands c ON c.command_id = a.command_id
+  WHERE c.kind = 'place';
+END
+$function$
+grant execute to tidemark_app
+
 CREATE OR REPLACE FUNCTION public.cancel_all_holds_key(c cancel_alls, p_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1246,6 +1264,25 @@ BEGIN
   RETURN NEW;
 END
 $function$
+
+CREATE OR REPLACE FUNCTION public.heads_of(p_keys text[], OUT key text, OUT revision bigint, OUT source_version bigint, OUT kept_state text, OUT payload text, OUT join_state text)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+BEGIN
+  -- Keys are <stream>:<orderId>.
+  RETURN QUERY SELECT k.key, o.revision, o.source_version, o.kept_state::text, o.payload, o.join_state::text
+  FROM unnest(p_keys) AS k(key)
+  JOIN public.current_orders o ON o.stream = split_part(k.key, ':', 1) AND o.order_id = substr(k.key, strpos(k.key, ':') + 1);
+END
+$function$
+grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint)
  RETURNS boolean

@@ -108,11 +108,6 @@ interface HeadColumns {
   join_state: string;
 }
 
-const headsText = `
-  select k.key, o.revision, o.source_version, o.kept_state::text as kept_state, o.payload, o.join_state::text as join_state
-  from unnest($1::text[]) as k(key)
-  join public.current_orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
-
 /**
  * The heads known under the keys. Keys are `<stream>:<orderId>`; an order id may itself contain
  * colons.
@@ -122,8 +117,11 @@ async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<strin
   // keys as well, every time.
   const askable = keys.filter((key) => !key.includes('\0'));
   if (askable.length === 0) return new Map();
-  // Not prepared: a plan from a time with few orders would read all of them once there are many.
-  const { rows } = await pool.query<HeadColumns>(headsText, [textArray(askable)]);
+  const { rows } = await pool.query<HeadColumns>({
+    name: 'heads_of',
+    text: 'select * from public.heads_of($1)',
+    values: [textArray(askable)],
+  });
   return new Map(
     rows.map((row) => [
       row.key,
@@ -146,19 +144,16 @@ interface BindingColumns {
   side: string;
 }
 
-// Places only: no other kind of command has its reference on an order.
-const bindingsText = `
-  select a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
-  from unnest($1::text[]) as k(attempt_id)
-  join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id
-  where c.kind = 'place'`;
-
 /** The command under each attempt id. Ids that are not ours are left out. */
 async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Binding>> {
   // The ids come from the platform: see `readHeads`.
   const askable = attemptIds.filter((id) => !id.includes('\0'));
   if (askable.length === 0) return new Map();
-  const { rows } = await pool.query<BindingColumns>(bindingsText, [textArray(askable)]);
+  const { rows } = await pool.query<BindingColumns>({
+    name: 'bindings_of',
+    text: 'select * from public.bindings_of($1)',
+    values: [textArray(askable)],
+  });
   return new Map(
     rows.map((row) => [
       row.attempt_id,

@@ -225,6 +225,18 @@ BEGIN
 END
 $$;
 
+-- Places only: no other kind of command has its reference on an order. Planned as `heads_of`.
+CREATE FUNCTION public.bindings_of(p_attempt_ids text[], OUT attempt_id text, OUT command_id uuid, OUT caller_ref text, OUT stream text, OUT account_id text, OUT side text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN QUERY SELECT a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
+  FROM unnest(p_attempt_ids) AS k(id) JOIN public.attempts a ON a.attempt_id = k.id JOIN public.commands c ON c.command_id = a.command_id
+  WHERE c.kind = 'place';
+END
+$$;
+
 -- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
 -- A lock beside the row and not of it: the row's would be written to the row and to the write-ahead log by every transaction of the journal.
 CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
