@@ -71,6 +71,41 @@ test('the bytes of a produce request are those that kafkajs itself would write',
   );
 });
 
+type Request = Parameters<typeof ours>[0];
+const createRequest = load('kafkajs/src/protocol/request') as (of: {
+  readonly correlationId: number;
+  readonly clientId: string;
+  readonly request: object;
+}) => Promise<{ readonly buffer: Buffer }>;
+
+/** By the protocol guide: length, key, version, correlation id, client id, body. */
+function requestOf(correlationId: number, clientId: string, body: Buffer): Buffer {
+  const id = Buffer.from(clientId);
+  const head = Buffer.alloc(10);
+  head.writeInt16BE(0, 0);
+  head.writeInt16BE(7, 2);
+  head.writeInt32BE(correlationId, 4);
+  head.writeInt16BE(id.length, 8);
+  const whole = Buffer.concat([head, id, body]);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(whole.length);
+  return Buffer.concat([length, whole]);
+}
+
+test('a whole request has its head before the same bytes, also where its client has a name too long to fit', async () => {
+  const clients = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant('c'.repeat(300)));
+  const ids = fc.integer({ min: 0, max: 2 ** 31 - 1 });
+  await fc.assert(
+    fc.asyncProperty(args, clients, ids, async (drawn: Request, clientId, correlationId) => {
+      const body = (await theirs(drawn)).buffer;
+      const { request } = produce.protocol({ version: 7 })(drawn);
+      const sent = await createRequest({ correlationId, clientId, request });
+      expect(sent.buffer.equals(requestOf(correlationId, clientId, body))).toBe(true);
+    }),
+    { numRuns: 100 },
+  );
+});
+
 const message = { key: 'k', value: 'v', timestamp: '1795250000000' };
 const withMessages = (
   messages: ProduceArguments['topicData'][number]['partitions'][number]['messages'],

@@ -38,11 +38,12 @@ const transactional = 16;
  * partition: `ProduceRequest` and `RecordBatch` in Kafka's protocol guide.
  *
  * One buffer with the right size, written once. kafkajs makes a buffer for every record and for
- * every level above it, grows and copies each, and writes every number through an array.
+ * every level above it, grows and copies each, and writes every number through an array. Bytes
+ * before `start` are left to the caller.
  */
-export function encodeProduce(body: ProduceBody): Buffer {
-  const buffer = Buffer.allocUnsafe(sizeOf(body));
-  let at = writeString(buffer, body.transactionalId, 0);
+export function encodeProduce(body: ProduceBody, start: number): Buffer {
+  const buffer = Buffer.allocUnsafe(start + sizeOf(body));
+  let at = writeString(buffer, body.transactionalId, start);
   at = buffer.writeInt16BE(body.acks, at);
   at = buffer.writeInt32BE(body.timeoutMs, at);
   at = buffer.writeInt32BE(body.topics.length, at);

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { encodeProduce, type PlainRecord, type ProduceBody } from './encode-produce.ts';
+import { type Encoded, headroom, InPlace, requestInPlace } from './request-in-place.ts';
 
 /** A produce request's arguments, as kafkajs passes them to its encoder. */
 export interface ProduceArguments {
@@ -27,12 +28,6 @@ interface KafkaMessage {
   readonly headers?: unknown;
 }
 
-/** The part of kafkajs's encoder that its request needs. */
-interface Encoded {
-  readonly buf: Buffer;
-  readonly buffer: Buffer;
-}
-
 export interface ProduceProtocol {
   protocol(options: { version: number }): (args: ProduceArguments) => {
     readonly request: { encode: () => Promise<Encoded> };
@@ -55,6 +50,7 @@ const firstVersion = 3;
  * version is pinned. Safe to call again.
  */
 export function leanProduce(): void {
+  requestInPlace();
   const produce = load('kafkajs/src/protocol/requests/produce') as ProduceProtocol & { [patched]?: true };
   if (produce[patched]) return;
   const original = produce.protocol;
@@ -66,10 +62,7 @@ export function leanProduce(): void {
       const made = make(args);
       const body = version < firstVersion ? undefined : plainBody(args);
       if (body !== undefined) {
-        made.request.encode = async () => {
-          const buffer = encodeProduce(body);
-          return { buf: buffer, buffer };
-        };
+        made.request.encode = async () => new InPlace(encodeProduce(body, headroom), headroom);
       }
       return made;
     };
