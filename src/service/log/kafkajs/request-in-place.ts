@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 
 /**
- * Bytes kept free before a body: length, key, version, correlation id and client id of a request.
- * A client id that is longer is written by kafkajs.
+ * Bytes kept free before a body, for a request's length, key, version, correlation id and client
+ * id. With a longer client id, kafkajs copies the body.
  */
 export const headroom = 256;
 
-/** Part of kafkajs's encoder, to write a request around its body. */
+/** A body, as kafkajs's encoder takes it. */
 export interface Encoded {
   readonly buf: Buffer;
   readonly buffer: Buffer;
@@ -17,7 +17,7 @@ interface Encoder extends Encoded {
   writeEncoder(value: Encoded): Encoded;
 }
 
-/** The end of a buffer, with room before it. What stands before a body is written there. */
+/** A buffer's end, with room before it for a head. */
 export class InPlace implements Encoded {
   readonly buf: Buffer;
   private readonly start: number;
@@ -48,9 +48,9 @@ const load = createRequire(import.meta.url);
 const patched = Symbol.for('tidemark.kafkajs-request-in-place');
 
 /**
- * Has kafkajs 2.2.4 write a request's head before a body that has room for it (`InPlace`). By
- * itself it copies each body twice, into buffers that it fills with zeros first: a twentieth of the
- * service's time at full load. Other bodies are copied as before. Safe to call again.
+ * Has kafkajs 2.2.4 write a request's head before its body in place (`InPlace`). By itself it
+ * copies each body twice, into buffers filled with zeros first: 3 µs a record in a send with ten, 1
+ * to 2 µs with many. Other bodies are copied as before. Safe to call again.
  */
 export function requestInPlace(): void {
   const { prototype } = load('kafkajs/src/protocol/encoder') as { prototype: Encoder & { [patched]?: true } };
