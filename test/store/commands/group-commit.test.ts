@@ -44,6 +44,18 @@ describe('writes behind a group without an answer', () => {
     expect(sizes).toEqual([1, 1]);
   });
 
+  it('wait for each command that another one names, and for those that wait for it', () => {
+    const { groups, sizes } = withoutAnswers();
+    const misses: JournalWrite = { ...mark, name: 'note_misses', of: ['c-1', 'c-2'] };
+    const step = (id: string): JournalWrite => ({ ...mark, name: 'step_command', of: [id] });
+    codesOf([groups.write(misses), groups.write(step('c-2'))]);
+    // It waits for `c-2`, and the next one for it.
+    codesOf([groups.write({ ...misses, of: ['c-2', 'c-3'] }), groups.write(step('c-3'))]);
+    expect(sizes).toEqual([1]);
+    codesOf([groups.write(step('c-4'))]);
+    expect(sizes).toEqual([1, 1]);
+  });
+
   it('are refused as not sent after five seconds, each by its own age, and no one else is', async () => {
     const { clock, groups } = withoutAnswers();
     const first = codesOf([groups.write(mark), groups.write(mark)]);
