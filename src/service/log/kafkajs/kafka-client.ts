@@ -6,6 +6,7 @@ import type { Logger } from '../../../observability/logger.ts';
 import { bareHost } from '../../../runtime/url-host.ts';
 import type { KafkaOptions } from '../kafka-options.ts';
 import { leanProduce } from './lean-produce.ts';
+import { patchOnce } from './patch-once.ts';
 import { readCompressed } from './read-compressed.ts';
 
 export interface KafkaClientDeps {
@@ -151,7 +152,6 @@ interface RequestQueue {
 }
 
 const load = createRequire(import.meta.url);
-const patched = Symbol.for('tidemark.kafkajs-throttle-timer');
 
 /**
  * kafkajs 2.2.4 arms its throttle check's timer even when no request waits, with a delay computed
@@ -160,17 +160,13 @@ const patched = Symbol.for('tidemark.kafkajs-throttle-timer');
  * times a second forever, 2 % of a core when idle. Without pending requests there is nothing to
  * check, and `push` arms the timer when one comes.
  *
- * It changes the package's internals by path, so the version is pinned, and a test checks the
- * expected behaviour. Safe to call again.
+ * Safe to call again.
  */
 export function quietThrottleTimer(): void {
-  const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue & { [patched]?: true } };
-  if (prototype[patched]) return;
-  const original = prototype.scheduleCheckPendingRequests;
-  if (typeof original !== 'function')
-    throw new Error('kafkajs: scheduleCheckPendingRequests is gone; see src/service/log/kafkajs/kafka-client.ts');
-  prototype.scheduleCheckPendingRequests = function scheduleCheckPendingRequests(this: RequestQueue): void {
-    if (this.pending.length > 0) original.call(this);
-  };
-  prototype[patched] = true;
+  const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
+  patchOnce(prototype, 'scheduleCheckPendingRequests', (original) => {
+    return function scheduleCheckPendingRequests(this: RequestQueue): void {
+      if (this.pending.length > 0) original.call(this);
+    };
+  });
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { encodeProduce, type PlainRecord, type ProduceBody } from './encode-produce.ts';
+import { patchOnce } from './patch-once.ts';
 import { type Encoded, headroom, InPlace, requestInPlace } from './request-in-place.ts';
 
 /** A produce request's arguments, as kafkajs passes them to its encoder. */
@@ -36,7 +37,6 @@ export interface ProduceProtocol {
 }
 
 const load = createRequire(import.meta.url);
-const patched = Symbol.for('tidemark.kafkajs-lean-produce');
 /** Since version 3 the body has the shape that `encodeProduce` writes. */
 const firstVersion = 3;
 
@@ -46,17 +46,12 @@ const firstVersion = 3;
  *
  * Encoding was an update's most expensive step, a third of the service's time: 9.3 to 11 µs for a
  * record of 1.1 kB with its garbage. Now it takes 1.6 µs, for the same bytes (a test compares them
- * with kafkajs's own). Like `quietThrottleTimer` it changes the package's internals by path, so the
- * version is pinned. Safe to call again.
+ * with kafkajs's own). Safe to call again.
  */
 export function leanProduce(): void {
   requestInPlace();
-  const produce = load('kafkajs/src/protocol/requests/produce') as ProduceProtocol & { [patched]?: true };
-  if (produce[patched]) return;
-  const original = produce.protocol;
-  if (typeof original !== 'function')
-    throw new Error('kafkajs: the produce protocol is gone; see src/service/log/kafkajs/lean-produce.ts');
-  produce.protocol = ({ version }) => {
+  const produce = load('kafkajs/src/protocol/requests/produce') as ProduceProtocol;
+  patchOnce(produce, 'protocol', (original) => ({ version }) => {
     const make = original({ version });
     return (args) => {
       const made = make(args);
@@ -66,8 +61,7 @@ export function leanProduce(): void {
       }
       return made;
     };
-  };
-  produce[patched] = true;
+  });
 }
 
 function isText(headers: unknown): boolean {

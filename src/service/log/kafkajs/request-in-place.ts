@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { patchOnce } from './patch-once.ts';
 
 /**
  * Bytes kept free before a body, for a request's length, key, version, correlation id and client
@@ -45,7 +46,6 @@ export class InPlace implements Encoded {
 }
 
 const load = createRequire(import.meta.url);
-const patched = Symbol.for('tidemark.kafkajs-request-in-place');
 
 /**
  * Has kafkajs 2.2.4 write a request's head before its body in place (`InPlace`). By itself it
@@ -53,13 +53,10 @@ const patched = Symbol.for('tidemark.kafkajs-request-in-place');
  * to 2 µs with many. Other bodies are copied as before. Safe to call again.
  */
 export function requestInPlace(): void {
-  const { prototype } = load('kafkajs/src/protocol/encoder') as { prototype: Encoder & { [patched]?: true } };
-  if (prototype[patched]) return;
-  const original = prototype.writeEncoder;
-  if (typeof original !== 'function')
-    throw new Error('kafkajs: its encoder has changed; see src/service/log/kafkajs/request-in-place.ts');
-  prototype.writeEncoder = function (this: Encoder, value) {
-    return (value instanceof InPlace ? value.behind(this.buffer) : undefined) ?? original.call(this, value);
-  };
-  prototype[patched] = true;
+  const { prototype } = load('kafkajs/src/protocol/encoder') as { prototype: Encoder };
+  patchOnce(prototype, 'writeEncoder', (original) => {
+    return function writeEncoder(this: Encoder, value: Encoded): Encoded {
+      return (value instanceof InPlace ? value.behind(this.buffer) : undefined) ?? original.call(this, value);
+    };
+  });
 }
