@@ -60,14 +60,20 @@ async function note(deps: CountMissesDeps, misses: readonly Miss[], term: Term):
   try {
     const result = await journal.noteMisses(misses, term.fence);
     if (result.kind === 'fenced') return;
+    const versions = new Map(misses.map(({ commandId, version }) => [commandId, version]));
     for (const { commandId, misses: count } of result.noted) {
       const command = book.get(commandId)?.command;
-      const { version } = misses.find((miss) => miss.commandId === commandId) ?? {};
-      if (command !== undefined && command.version === version) book.adopt({ ...command, misses: count });
+      if (command !== undefined && command.version === versions.get(commandId))
+        book.adopt({ ...command, misses: count });
     }
     // They have moved on: the miss no longer says anything.
     for (const command of result.moved) book.adopt(command);
   } catch (err) {
+    // One that is gone holds back none of the others.
+    if (misses.length > 1 && (err as { readonly code?: unknown }).code === 'NO_SUCH_COMMAND') {
+      for (const miss of misses) await note(deps, [miss], term);
+      return;
+    }
     const commandIds = misses.slice(0, 10).map(({ commandId }) => commandId);
     log.warn({ err, commandIds, misses: misses.length }, 'a read that did not show commands could not be recorded');
   }

@@ -71,7 +71,6 @@ BEGIN
 END
 $$;
 
-
 -- How far the states of each lane's orders were moved from a partition of the log (by its first seq) into `orders`; see move_order_states.
 CREATE TABLE public.moved_states (
   from_seq bigint NOT NULL,

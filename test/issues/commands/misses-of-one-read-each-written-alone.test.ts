@@ -52,3 +52,13 @@ it('a command that has moved on is not counted, and holds back none of the other
   expect(rig.command(moved)).toMatchObject({ state: 'applied', misses: missed });
   expect(rig.command(other).misses).toBeGreaterThan(before);
 });
+
+it('a command that is gone from the database holds back none of the others', async () => {
+  const rig = await CommandRig.leading();
+  const [gone = '', other = ''] = await unknownPlaces(rig, 2);
+  await rig.clock.advance(3_000);
+  const before = rig.command(other).misses;
+  rig.journal.commands.delete(gone);
+  await rig.clock.advance(2_500);
+  expect(rig.command(other).misses).toBeGreaterThan(before);
+});
