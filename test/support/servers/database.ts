@@ -18,7 +18,7 @@ export interface TestDatabase extends AsyncDisposable {
 
 /** A migrated database of the caller's own. */
 export function freshDatabase(): Promise<TestDatabase> {
-  return create(`template ${inject('postgresTemplate')}`);
+  return create(`template ${inject('postgresTemplate')} strategy file_copy`);
 }
 
 /** An empty database of the caller's own, for tests of the migration itself. */
