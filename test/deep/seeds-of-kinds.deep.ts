@@ -11,8 +11,8 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['owners cancel what we cancel', { contesting: true }, 30],
   ['the platform does what no document says', { odd: true }, 80],
   ["the platform's clock is set back", { setback: true }, 80],
-  ['the database loses its last commits', { losing: true }, 80],
-  ['shards change hands all the time', { moving: true }, 20],
+  ['the database loses its last commits', { losing: true }, 120],
+  ['shards change hands all the time', { moving: true }, 26],
 ];
 const from = 30_001;
 

@@ -147,3 +147,39 @@ export class FleetWorld {
     );
   }
 }
+
+/** Draws from one seed, so that a failure is repeated by it. */
+export function drawsOf(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+export function shuffled(all: readonly number[], draw: (below: number) => number): number[] {
+  return all
+    .map((lane) => ({ lane, place: draw(1e9) }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ lane }) => lane);
+}
+
+/**
+ * Runs for some seconds; each member acts by a look of up to
+ * `lateS` seconds ago, changed by `spoil`.
+ */
+export function runFleet(
+  world: FleetWorld,
+  seconds: number,
+  lateS: number,
+  draw: (below: number) => number,
+  spoil = (look: FleetLook) => look,
+) {
+  const looks: FleetLook[] = [world.look()];
+  for (let i = 0; i < seconds; i += 1) {
+    world.second(shuffled([...world.members.keys()], draw), () =>
+      spoil(looks[Math.max(0, looks.length - 1 - draw(lateS + 1))] ?? world.look()),
+    );
+    looks.push(world.look());
+  }
+}

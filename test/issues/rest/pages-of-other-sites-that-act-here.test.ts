@@ -1,11 +1,11 @@
 // What a user saw: A web page of another site could send commands to the service through a user's browser.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { sampleCommand } from '../../support/commands/scripted-commands.ts';
 import { sampleRow } from '../../support/orders/memory-quarantine.ts';
 import { startAdmin } from '../../support/rest/admin-rig.ts';
-import { ask, type RestRigOptions, startRest } from '../../support/rest/rest-rig.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
 import { sampleRequest } from '../../support/rest/route-samples.ts';
 import { sendRaw } from '../../support/servers/raw-socket.ts';
 
@@ -14,11 +14,18 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function rest(options: RestRigOptions = {}) {
-  const rig = await startRest(options);
+async function rest() {
+  const rig = await startRest();
   stops.push(() => rig.server.drain(new AbortController().signal));
   return rig;
 }
+
+// One for all pages that get nothing done: what one of them did would fail every later test too.
+let untouched: Awaited<ReturnType<typeof startRest>>;
+beforeAll(async () => {
+  untouched = await startRest();
+});
+afterAll(() => untouched.server.drain(new AbortController().signal));
 
 const unsafe = routeTable.filter(({ method }) => method !== 'GET').map((route) => [route.operationId, route] as const);
 
@@ -36,7 +43,7 @@ const foreign: readonly (readonly [string, Readonly<Record<string, string>>])[] 
 
 describe.each(unsafe)('%s', (_name, route) => {
   it.each(foreign)('does nothing for a page %s', async (_page, headers) => {
-    const { address, commands } = await rest();
+    const { address, commands } = untouched;
     const { path, init } = sampleRequest(route, { headers });
     const { status, body } = await ask(`${address}${path}`, init);
     expect([status, body['code']]).toEqual([403, 'CROSS_SITE_REQUEST']);

@@ -111,7 +111,7 @@ describe.each(endpoints)('$name', (endpoint) => {
           ]);
         }),
       ),
-      { numRuns: shape === undefined ? 1 : 25 },
+      { numRuns: shape === undefined ? 1 : 15 },
     );
   });
 
@@ -131,7 +131,7 @@ describe.each(endpoints)('$name', (endpoint) => {
           });
           expect(stateOf(shared) === before).toBe(true);
         }),
-        { numRuns: Math.max(30, breaks.length * 6) },
+        { numRuns: Math.max(20, breaks.length * 4) },
       );
     });
   }
@@ -159,7 +159,7 @@ describe.each(endpoints)('$name', (endpoint) => {
         expect(answer.status).toBeLessThan(500);
         if (answer.status >= 400) expect(stateOf(shared) === before).toBe(true);
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { failuresOf, range } from './failures-of.ts';
 
-const perTest = 50;
+const perTest = 25;
 const limitMs = 300_000;
 
-/** The tests of 100 seeds. `npm run test:deep` has more, and `npm run simulate` any others. */
+/** Seeds 1 to this run with every `npm test`. */
+export const seedsOfEachRun = 100;
+
+/** The tests of half of them. `npm run test:deep` has more, and `npm run simulate` any others. */
 export function keepsEveryPromise(from: number): void {
   describe('the service, whatever goes wrong around it,', () => {
     it.each(range(0, 2).map((i) => [from + i * perTest, from + (i + 1) * perTest - 1]))(
