@@ -30,7 +30,10 @@ it('an update takes less than 1.6 times its own bytes of write-ahead log', async
 
 type Rig = Awaited<ReturnType<typeof storeRig>>;
 
-/** The server keeps its log from here on: a checkpoint, such as each drop of a database makes, removes what no slot needs. */
+/**
+ * The server keeps its log from here on. A checkpoint removes what no slot needs, and each drop of
+ * a database makes one.
+ */
 async function keptLog({ rows }: Rig): Promise<AsyncDisposable> {
   await rows("select pg_create_physical_replication_slot('measured_' || current_database(), true)");
   return {
