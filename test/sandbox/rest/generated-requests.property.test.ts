@@ -111,7 +111,7 @@ describe.each(endpoints)('$name', (endpoint) => {
           ]);
         }),
       ),
-      { numRuns: shape === undefined ? 1 : 15 },
+      { numRuns: shape === undefined ? 1 : 10 },
     );
   });
 
@@ -159,7 +159,7 @@ describe.each(endpoints)('$name', (endpoint) => {
         expect(answer.status).toBeLessThan(500);
         if (answer.status >= 400) expect(stateOf(shared) === before).toBe(true);
       }),
-      { numRuns: 25 },
+      { numRuns: 20 },
     );
   });
 
