@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import { isCommandId } from '../commands/command-reads.ts';
-import { type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
+import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
 import { conditionValues, orderConditions, symbolValue } from './order-conditions.ts';
 import type { StoredOrder } from './order-reads.ts';
 
@@ -19,7 +19,7 @@ const statement = {
       select s.stream, $14 as order_id from unnest(array['account', 'prediction']) as s(stream)
       union select b.stream, b.order_id from named n join public.order_bindings b on b.command_id = n.command_id
     )
-    select ${orderColumns} from keys k join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id
+    select ${orderColumns} from keys k ${joinOrders}
     where ${inScope('o.account_id', 1)} and ($2::text is null or o.account_id = $2) and ($3::text is null or o.stream = $3)
       and ($4::boolean is null or o.is_open = $4) and ${orderConditions}
     order by o.updated_at desc, o.stream, o.order_id limit $8`,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { accountsOf } from '../account-scope.ts';
-import { type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
+import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
 import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
 import type { Page, StoredOrder } from './order-reads.ts';
 
@@ -49,7 +49,7 @@ const pageOf = (keys: string) => `
     select stream, order_id, changed_at from (${keys}) as merged order by changed_at desc, stream desc, order_id desc limit $5
   ),
   page as (
-    select ${orderColumns}, k.changed_at from keys k join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id
+    select ${orderColumns}, k.changed_at from keys k ${joinOrders}
     where ${orderConditions} order by k.changed_at desc, k.stream desc, k.order_id desc limit $8
   ),
   last as (

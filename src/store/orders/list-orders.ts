@@ -27,10 +27,13 @@ export interface OrderRow {
 export const orderColumns =
   'o.stream, o.order_id, o.account_id, o.revision, o.source_version, o.kept_state::text as kept_state, o.payload';
 
+/** The orders of keys `k`. */
+export const joinOrders = 'join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id';
+
 const statement = {
   name: 'load_orders',
   text: `select ${orderColumns} from unnest($1::text[], $2::text[]) as k(stream, order_id)
-    join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id where ${inScope('o.account_id', 3)}`,
+    ${joinOrders} where ${inScope('o.account_id', 3)}`,
 };
 
 /** Single orders, many at once: one query for each scope among them, usually one in total. */
@@ -126,16 +129,15 @@ const keysOfAccounts = (openness: string) => `
 
 const keysOf = (runs: string) =>
   `keys as materialized (select stream, order_id from (${runs}) as runs order by stream, order_id limit $5)`;
-const orderOf = 'join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id';
 
 /** A page that shows all that it looks at. With the conditions, planning alone took 1 ms. */
 const wholePage = (runs: string) => `
-  with ${keysOf(runs)} select ${orderColumns} from keys k ${orderOf} order by k.stream, k.order_id`;
+  with ${keysOf(runs)} select ${orderColumns} from keys k ${joinOrders} order by k.stream, k.order_id`;
 
 const chosenPage = (runs: string) => `
   with ${keysOf(runs)},
   page as (
-    select ${orderColumns} from keys k ${orderOf} where ${orderConditions} order by k.stream, k.order_id limit $8
+    select ${orderColumns} from keys k ${joinOrders} where ${orderConditions} order by k.stream, k.order_id limit $8
   ),
   last as (select stream as last_stream, order_id as last_id, count(*) over () as looked from keys order by stream desc, order_id desc limit 1)
   select * from last left join page on true order by page.stream, page.order_id`;
