@@ -72,13 +72,13 @@ describe('the service, whatever goes wrong around it,', () => {
     'is tried enough: orders change, processes come and go, the lane passes on',
     async () => {
       const results: RunResult[] = [];
-      for (const seed of range(1, 10)) results.push(await runSeed(seed));
+      for (const seed of range(1, 20)) results.push(await runSeed(seed));
       const total = (of: (result: RunResult) => number) => results.reduce((sum, result) => sum + of(result), 0);
-      expect(total(({ updates }) => updates)).toBeGreaterThan(750);
-      expect(total(({ processes }) => processes)).toBeGreaterThan(12);
-      expect(total(({ terms }) => terms)).toBeGreaterThan(12);
-      expect(total(({ commands }) => commands)).toBeGreaterThan(30);
-      expect(total(({ writes }) => writes)).toBeGreaterThan(30);
+      expect(total(({ updates }) => updates)).toBeGreaterThan(1_500);
+      expect(total(({ processes }) => processes)).toBeGreaterThan(25);
+      expect(total(({ terms }) => terms)).toBeGreaterThan(25);
+      expect(total(({ commands }) => commands)).toBeGreaterThan(100);
+      expect(total(({ writes }) => writes)).toBeGreaterThan(75);
     },
     limitMs,
   );

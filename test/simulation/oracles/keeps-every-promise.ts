@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { failuresOf, range } from './failures-of.ts';
 
-const perTest = 25;
-const limitMs = 300_000;
-
 /** Seeds 1 to this run with every `npm test`. */
 export const seedsOfEachRun = 100;
+const perTest = seedsOfEachRun / 4;
+const limitMs = 300_000;
 
 /** The tests of half of them. `npm run test:deep` has more, and `npm run simulate` any others. */
 export function keepsEveryPromise(from: number): void {

@@ -142,7 +142,7 @@ describe('moving states', () => {
   });
 });
 
-it.each([1, 2])(
+it.each([1, 2, 3, 4])(
   'every read gives the newest payload whatever was written, moved and dropped, seed %i',
   async (seed) => {
     await using rig = await stateRig();
