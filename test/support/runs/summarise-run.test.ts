@@ -21,6 +21,21 @@ it('counts what passed and what failed', () => {
   });
 });
 
+it('tells a failed test by its whole name, and how its error begins', () => {
+  const message = ['\u001b[31mError: lost\u001b[39m', '', 'x'.repeat(900), ...Array(30).fill('    at a line')].join(
+    '\n',
+  );
+  const test = { status: 'failed', title: 'loses nothing', ancestorTitles: ['a service'], failureMessages: [message] };
+  const testResults = [{ name: 'a.test.ts', status: 'failed', assertionResults: [test] }];
+  const [complaint] = summarise(report({ numFailedTests: 1, testResults }), 1).complaints;
+  expect(complaint?.split('\n')).toEqual([
+    'failed: a.test.ts › a service › loses nothing',
+    '  Error: lost',
+    `  ${'x'.repeat(200)}`,
+    ...Array(6).fill('      at a line'),
+  ]);
+});
+
 it.each([
   ['a skipped test', report({ numPendingTests: 1 }), 0],
   ['a test that is still to be written', report({ numTodoTests: 1 }), 0],

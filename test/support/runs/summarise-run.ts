@@ -1,3 +1,14 @@
+import { stripVTControlCharacters } from 'node:util';
+
+interface TestReport {
+  readonly status: string;
+  readonly title: string;
+  /** Its describe blocks, outermost first. */
+  readonly ancestorTitles?: readonly string[];
+  /** Each error with its stack, with colours. */
+  readonly failureMessages?: readonly string[];
+}
+
 /** The part of vitest's JSON report (the shape of Jest's) that the verdict needs. */
 export interface RunReport {
   readonly numPassedTests: number;
@@ -10,7 +21,7 @@ export interface RunReport {
     /** Milliseconds since 1970. */
     readonly startTime?: number;
     readonly endTime?: number;
-    readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
+    readonly assertionResults: readonly TestReport[];
   }[];
 }
 
@@ -24,6 +35,21 @@ export interface RunSummary {
 /** `-t <pattern>` leaves tests out by the caller's own wish. */
 export function isFiltered(args: readonly string[]): boolean {
   return args.some((arg) => arg === '-t' || arg.startsWith('--testNamePattern'));
+}
+
+const mostLines = 8;
+const mostCharacters = 200;
+
+/**
+ * The test's whole name and the beginning of its first error: a log is often kept only in part, and
+ * its end is kept most.
+ */
+function failureOf({ title, ancestorTitles = [], failureMessages = [] }: TestReport): string {
+  const lines = stripVTControlCharacters(failureMessages[0] ?? '').split('\n');
+  const shown = lines.filter((line) => line.trim() !== '').slice(0, mostLines);
+  return [[...ancestorTitles, title].join(' › '), ...shown.map((line) => `  ${line.slice(0, mostCharacters)}`)].join(
+    '\n',
+  );
 }
 
 /**
@@ -41,8 +67,8 @@ export function summarise(report: RunReport | undefined, exitCode: number, filte
   );
   for (const file of broken) complaints.push(`${file.name} failed outside its tests`);
   for (const file of report.testResults)
-    for (const { status, title } of file.assertionResults)
-      if (status === 'failed') complaints.push(`failed: ${file.name} › ${title}`);
+    for (const test of file.assertionResults)
+      if (test.status === 'failed') complaints.push(`failed: ${file.name} › ${failureOf(test)}`);
   let failed = report.numFailedTests + skipped + broken.length;
   if (report.numPassedTests + failed === 0) {
     failed = 1;
