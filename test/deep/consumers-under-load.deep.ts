@@ -1,15 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, inject, it } from 'vitest';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { sampleUpdate } from '../support/orders/sample-update.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher } from '../support/servers/kafka-fixture.ts';
+import { ConsumerProcess, consumerEnvironment } from './parts/consumer-process.ts';
 
 /** `consumer.ts` in a folder of its own. It looks 50 times a second here, not every 30 s. */
 function lookingOften(folder: string): string {
@@ -49,30 +47,14 @@ it('the consumer in TypeScript stays in step while records arrive between what i
   };
   await publishThis();
 
-  const child = spawn(process.execPath, [lookingOften(folder)], {
-    env: {
-      ...process.env,
-      KAFKA_BROKERS: brokers.join(','),
-      TOPIC_PREFIX: topics.updates.replace('tidemark.order-updates.v1', ''),
-      GROUP_ID: topics.updates,
-      STATE_FILE: join(folder, 'orders.sqlite'),
-      NODE_NO_WARNINGS: '1',
-    },
-  });
-  cleanup.defer(async () => {
-    child.kill('SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
-  });
-  const warned: string[] = [];
-  const said: string[] = [];
-  createInterface(child.stdout).on('line', (line) => said.push(line));
-  createInterface(child.stderr).on('line', (line) => {
-    if (!line.includes('"logger":"kafkajs"')) warned.push(line);
-  });
+  const env = consumerEnvironment(brokers, topics, join(folder, 'orders.sqlite'));
+  const child = new ConsumerProcess([process.execPath, lookingOften(folder)], env, { isOnce: true });
+  cleanup.defer(() => child.kill());
+  const { said, warned } = child;
   const isCaughtUp = () =>
     eventually(
       () => {
-        expect(child.exitCode, warned.join('\n')).toBe(null);
+        expect(child.isRunning, warned.join('\n')).toBe(true);
         const database = new DatabaseSync(join(folder, 'orders.sqlite'), { readOnly: true });
         try {
           const [row] = database.prepare('select min(revision) as least, count(*) as orders from orders').all();

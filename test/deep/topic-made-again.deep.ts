@@ -10,18 +10,9 @@ import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { type RunningService, World } from '../support/runs/service-under-test.ts';
-import { kafkaDeps, kafkaOptions, readAll } from '../support/servers/kafka-fixture.ts';
+import { deleteTopics, kafkaDeps, kafkaOptions, readAll } from '../support/servers/kafka-fixture.ts';
 
 const kinds = ['updates', 'state', 'continuity', 'outcomes', 'witness'] as const satisfies (keyof TopicNames)[];
-
-async function remove(world: World, topics: readonly string[]): Promise<void> {
-  await withAdmin(kafkaDeps, kafkaOptions(world.brokers), async (admin) => {
-    await admin.deleteTopics({ topics: [...topics] });
-    await eventually(async () =>
-      expect((await admin.listTopics()).filter((name) => topics.includes(name))).toEqual([]),
-    );
-  });
-}
 
 /** As `tidemark topics apply` does. */
 async function make(world: World): Promise<void> {
@@ -93,8 +84,8 @@ it('every process doubts a topic that was deleted and made again, until the line
     { part: 'topic ids', verdict: 'ok', detail: 'the topics are those that were published to' },
   ]);
 
-  await remove(
-    world,
+  await deleteTopics(
+    world.brokers,
     kinds.map((kind) => world.topics[kind]),
   );
   await make(world);
@@ -128,7 +119,7 @@ it('every process doubts a topic that was deleted and made again, until the line
   // While no process runs; then one that is gone and was not made again;
   // then a partial replay, which ends nothing.
   await Promise.all([one.stop(), two.stop()]);
-  await remove(world, [world.topics.updates, world.topics.outcomes]);
+  await deleteTopics(world.brokers, [world.topics.updates, world.topics.outcomes]);
   const three = await world.serve();
   await untilDoubted(three, /order-updates\.v1 is gone.*command-outcomes\.v1 is gone/);
   await make(world);

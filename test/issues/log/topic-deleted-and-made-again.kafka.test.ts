@@ -12,7 +12,7 @@ import type { PublishedTopic } from '../../../src/store/published-topics.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
-import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
+import { deleteTopics, freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
 
 /**
  * What was on the topic was gone, and status said trusted: a topic that is made again is as
@@ -51,8 +51,7 @@ it('a topic that was deleted and made again is a doubt within half a minute, and
     expect(kept.map(({ topicId }) => topicId)).toEqual(kept.map(() => expect.stringMatching(/^[\w-]{22}$/)));
     expect(await look()).toEqual([]);
 
-    await admin.deleteTopics({ topics: [names.updates] });
-    await eventually(async () => expect(await admin.listTopics()).not.toContain(names.updates));
+    await deleteTopics(brokers, [names.updates]);
     await eventually(async () => expect(await look()).toEqual([expect.stringMatching(/order-updates\.v1 is gone/)]));
     await applyTopics(admin, await planTopics(admin, topicSpecs(names)), kafkaDeps.clock);
     expect(await checkTopics(kafkaDeps, options, names), 'all is as planned').toEqual({ kind: 'planned' });

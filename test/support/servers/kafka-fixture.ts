@@ -1,4 +1,4 @@
-import { Kafka, logLevel } from 'kafkajs';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -14,6 +14,7 @@ import { applyTopics, planTopics } from '../../../src/service/log/plan-topics.ts
 import { readTopic } from '../../../src/service/log/read-topic.ts';
 import { type TopicNames, type TopicSpec, topicNames, topicSpecs } from '../../../src/service/log/topics.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
+import { eventually } from '../runs/poll.ts';
 import { testLog } from '../runs/test-log.ts';
 import { topicPrefix } from './topics.ts';
 
@@ -34,6 +35,22 @@ export async function freshTopics(
     await applyTopics(admin, await planTopics(admin, specs(names)), systemClock);
   });
   return names;
+}
+
+/**
+ * Deletes topics, and resolves once the brokers show none of them: one that is still shown is not
+ * made again.
+ */
+export async function deleteTopics(brokers: readonly string[], topics: readonly string[]): Promise<void> {
+  const deadlineMs = 60_000;
+  const remove = async (admin: Admin) => {
+    await admin.deleteTopics({ topics: [...topics] });
+    await eventually(async () => {
+      const shown = (await admin.listTopics()).filter((name) => topics.includes(name));
+      if (shown.length > 0) throw new Error(`still there: ${shown.join(', ')}`);
+    });
+  };
+  await withAdmin(kafkaDeps, kafkaOptions(brokers), remove, deadlineMs);
 }
 
 /** Everything on a topic now, in order within each partition. */
