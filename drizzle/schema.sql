@@ -574,38 +574,65 @@ CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 DECLARE
   v_rows bigint;
+  v_added bigint;
   v_seqs bigint[];
+  v_all integer[];
+  v_new integer[];
+  v_places integer[];
   v_before_seq bigint[];
   v_before_lane integer[];
 BEGIN
   PERFORM public.enter_lane(p_lane, p_epoch, p_number);
-  SELECT array_agg(nextval('public.order_updates_seq')) INTO v_seqs FROM generate_series(1, cardinality(u_stream));
+  SELECT array_agg(nextval('public.order_updates_seq')) FILTER (WHERE n <= cardinality(u_stream)), array_agg(n) FILTER (WHERE n <= cardinality(h_stream)) INTO v_seqs, v_all
+  FROM generate_series(1, greatest(cardinality(u_stream), cardinality(h_stream))) n;
 
   -- Compare and set on the revision that the new state was made from (0: a new order). If another revision is stored, the caller worked from an old state, or another
-  -- lane follows the account as well. Then the whole batch is refused, and the states are read again. The revision comes in a column, because ON CONFLICT sees no other
-  -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
+  -- lane follows the account as well. Then the whole batch is refused, and the states are read again.
   IF cardinality(h_stream) > 0 THEN
-    WITH written AS (
-      INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, seq)
-      SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state, v_seqs[h.update]
-      FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update)
-        AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, update)
-      -- Without an update only the join's memory changed: the state stays where it is. (It is given, because the row that was to be inserted is checked before the conflict.)
-      ON CONFLICT (stream, order_id) DO UPDATE SET
-        symbol = excluded.symbol, status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
-        lane = CASE WHEN excluded.seq IS NULL THEN o.lane ELSE excluded.lane END, seq = coalesce(excluded.seq, o.seq),
-        state = CASE WHEN excluded.seq IS NOT NULL THEN NULL WHEN excluded.revision = o.revision THEN o.state ELSE excluded.state END,
-        join_state = excluded.join_state, updated_at = excluded.updated_at, before_seq = o.seq, before_lane = o.lane
-      WHERE o.revision = excluded.reduced_from
-      RETURNING o.before_seq, o.before_lane)
-    -- In the order of the heads: rows are written, and returned, one after the other.
-    SELECT count(*), array_agg(w.before_seq), array_agg(w.before_lane) INTO v_rows, v_before_seq, v_before_lane FROM written w;
+    v_new := array_positions(h_reduced_from, 0::bigint);
+    -- Each order is looked up by its key: ANY leaves no other way to join, whatever the table held when this was planned. Without an update only the join's memory changed: the state
+    -- stays where it is.
+    WITH changed AS (
+      UPDATE public.orders o SET
+        symbol = h.symbol, status = h.status, revision = h.revision, reduced_from = h.reduced_from, source_version = h.source_version,
+        lane = CASE WHEN h.update IS NULL THEN o.lane ELSE p_lane END, seq = coalesce(v_seqs[h.update], o.seq),
+        state = CASE WHEN h.update IS NOT NULL THEN NULL WHEN h.revision = o.revision THEN o.state ELSE h.state END,
+        join_state = h.join_state, updated_at = now(), before_seq = o.seq, before_lane = o.lane
+      FROM (SELECT unnest(v_all) AS place, unnest(h_stream) AS stream, unnest(h_order_id) AS order_id, unnest(h_symbol) AS symbol, unnest(h_status) AS status,
+        unnest(h_revision) AS revision, unnest(h_reduced_from) AS reduced_from, unnest(h_source_version) AS source_version, unnest(h_state) AS state,
+        unnest(h_join_state) AS join_state, unnest(h_update) AS update) h
+      WHERE h.reduced_from > 0 AND o.stream = ANY (ARRAY[h.stream]) AND o.order_id = ANY (ARRAY[h.order_id]) AND o.revision = h.reduced_from
+      RETURNING h.place, o.before_seq, o.before_lane)
+    SELECT count(*), array_agg(c.place) || v_new, array_agg(c.before_seq), array_agg(c.before_lane) INTO v_rows, v_places, v_before_seq, v_before_lane FROM changed c;
+    IF v_new <> '{}' THEN
+      INSERT INTO public.orders (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, seq)
+      SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, 0, h.source_version, h.state, h.join_state, v_seqs[h.update]
+      FROM (SELECT unnest(h_stream) AS stream, unnest(h_order_id) AS order_id, unnest(h_account_id) AS account_id, unnest(h_symbol) AS symbol, unnest(h_status) AS status,
+        unnest(h_revision) AS revision, unnest(h_reduced_from) AS reduced_from, unnest(h_source_version) AS source_version, unnest(h_state) AS state,
+        unnest(h_join_state) AS join_state, unnest(h_update) AS update) h
+      WHERE h.reduced_from = 0
+      ON CONFLICT (stream, order_id) DO NOTHING;
+      GET DIAGNOSTICS v_added = ROW_COUNT;
+      v_rows := v_rows + v_added;
+    END IF;
     IF v_rows <> cardinality(h_stream) THEN
+      IF (SELECT count(DISTINCT (h.stream, h.order_id)) FROM unnest(h_stream, h_order_id) AS h(stream, order_id)) <> cardinality(h_stream) THEN
+        RAISE EXCEPTION 'an order is there twice' USING ERRCODE = '21000';
+      END IF;
       RAISE EXCEPTION '% of % heads were not reduced from what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
         USING ERRCODE = 'TM003';
+    END IF;
+    -- Where all were known they come in the order of the heads.
+    IF v_places <> v_all THEN
+      SELECT array_agg(w.seq ORDER BY w.place), array_agg(w.lane ORDER BY w.place) INTO v_before_seq, v_before_lane
+      FROM unnest(v_places, v_before_seq, v_before_lane) AS w(place, seq, lane);
     END IF;
   END IF;
 
@@ -618,7 +645,8 @@ BEGIN
     INSERT INTO public.order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload, before_seq, before_lane)
     SELECT u.seq, p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload,
       CASE WHEN u.before > 0 THEN v_seqs[u.before] ELSE v_before_seq[-u.before] END, CASE WHEN u.before > 0 THEN p_lane ELSE v_before_lane[-u.before] END
-    FROM unnest(v_seqs, u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload) AS u(seq, stream, order_id, account_id, revision, before, payload);
+    FROM (SELECT unnest(v_seqs) AS seq, unnest(u_stream) AS stream, unnest(u_order_id) AS order_id, unnest(u_account_id) AS account_id,
+      unnest(u_revision) AS revision, unnest(u_before) AS before, unnest(u_payload) AS payload) u;
   END IF;
 
   IF cardinality(q_stream) > 0 THEN

@@ -116,15 +116,25 @@ describe('a batch', () => {
     expect(await rig.store.applyBatch({ ...batch(rig.epoch, 1, [['a', 1]]), lane: 7 })).toEqual({ kind: 'lane_lost' });
   });
 
+  it('reduced from a revision of an order that is not stored is refused for a retry', async () => {
+    await using rig = await storeRig();
+    const lost = batch(rig.epoch, 1, [
+      ['a', 4],
+      ['b', 1],
+    ]);
+    expect(await rig.store.applyBatch(lost)).toEqual({ kind: 'retry', code: 'TM003' });
+    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, quarantine: 0, batch: 0 }]);
+  });
+
   it('reduced against an old head is refused for a retry: a stored revision never falls', async () => {
     await using rig = await storeRig();
-    await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 5]]));
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads: [head('a', 5, { reducedFrom: 0 })] }));
     const stale = batch(rig.epoch, 2, [
       ['a', 4],
       ['b', 1],
     ]);
     expect(await rig.store.applyBatch(stale)).toEqual({ kind: 'retry', code: 'TM003' });
-    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 1, quarantine: 0, batch: 1 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 0, quarantine: 0, batch: 1 }]);
   });
 });
 
@@ -195,7 +205,7 @@ describe('heads', () => {
     await rig.store.applyBatch(
       batch(rig.epoch, 1, [], {
         heads: [
-          head('with:colon', 7, { state, sourceVersion: '9223372036854775807' }),
+          head('with:colon', 7, { reducedFrom: 0, state, sourceVersion: '9223372036854775807' }),
           head('plain', 1, { stream: 'account', sourceVersion: null, join: '{"rank":5}' }),
         ],
       }),
