@@ -210,16 +210,17 @@ BEGIN
   END IF;
 
   IF cardinality(u_stream) > 0 THEN
-    -- A revision is given once: by the comparison above, and because each row of an order is one above the row before it.
-    IF EXISTS (SELECT FROM unnest(u_revision, u_before) AS u(revision, before)
-      WHERE u.revision <> 1 + CASE WHEN u.before > 0 THEN u_revision[u.before] ELSE h_reduced_from[-u.before] END) THEN
-      RAISE EXCEPTION 'an update does not follow the one before it' USING ERRCODE = '23505';
-    END IF;
     INSERT INTO public.order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload, before_seq, before_lane)
     SELECT u.seq, p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload,
       CASE WHEN u.before > 0 THEN v_seqs[u.before] ELSE v_before_seq[-u.before] END, CASE WHEN u.before > 0 THEN p_lane ELSE v_before_lane[-u.before] END
     FROM (SELECT unnest(v_seqs) AS seq, unnest(u_stream) AS stream, unnest(u_order_id) AS order_id, unnest(u_account_id) AS account_id,
-      unnest(u_revision) AS revision, unnest(u_before) AS before, unnest(u_payload) AS payload) u;
+      unnest(u_revision) AS revision, unnest(u_before) AS before, unnest(u_payload) AS payload) u
+    -- A revision is given once: by the comparison above, and because each row of an order is one above the row before it. Marks have none before.
+    WHERE (u.revision = 1 + CASE WHEN u.before > 0 THEN u_revision[u.before] ELSE h_reduced_from[-u.before] END) IS NOT FALSE;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    IF v_rows <> cardinality(u_stream) THEN
+      RAISE EXCEPTION 'an update does not follow the one before it' USING ERRCODE = '23505';
+    END IF;
   END IF;
 
   IF cardinality(q_stream) > 0 THEN
