@@ -68,3 +68,35 @@ it('the rows before are those of the same orders, however new and known ones are
     })),
   );
 });
+
+it.each([
+  ['commits', 'commit', { kind: 'retry', code: 'TM003' }],
+  ['rolls back', 'rollback', { kind: 'committed' }],
+])('a batch waits for another lane that writes its order, which then %s', async (_what, end, wanted) => {
+  await using rig = await storeRig();
+  await rig.store.applyBatch(
+    batch(rig.epoch, 1, [
+      ['a', 1],
+      ['b', 1],
+    ]),
+  );
+  const rival = await rig.rival();
+  await rival.query(`begin; update orders set revision = 2, reduced_from = 1 where order_id = 'b'`);
+  const applying = rig.store.applyBatch(
+    batch(rig.epoch, 2, [
+      ['a', 2],
+      ['b', 2],
+      ['c', 1],
+    ]),
+  );
+  await rig.laneBlocked();
+  await rival.query(end);
+  expect(await applying).toMatchObject(wanted);
+  const known = await rig.rows(`select order_id, revision::int from orders order by 1`);
+  const a = wanted.kind === 'committed' ? 2 : 1;
+  expect(known.slice(0, 2)).toEqual([
+    { order_id: 'a', revision: a },
+    { order_id: 'b', revision: 2 },
+  ]);
+  expect(known).toHaveLength(a + 1);
+});
