@@ -24,6 +24,8 @@ export function splitSends<Row extends PublishRow>(
   rows: readonly Row[],
   limits: SendLimits = sendLimits,
 ): (readonly Row[])[] {
+  if (rows.length === 0) return [];
+  if (rows.length <= limits.maxRows && mostBytes(rows) <= limits.maxBytes) return [rows];
   const pieces: Row[][] = [];
   let piece: Row[] = [];
   let bytes = 0;
@@ -39,6 +41,13 @@ export function splitSends<Row extends PublishRow>(
   }
   if (piece.length > 0) pieces.push(piece);
   return pieces;
+}
+
+/** To count a payload's bytes takes longer than to write it. A character has at most three. */
+function mostBytes(rows: readonly PublishRow[]): number {
+  let bytes = 0;
+  for (const { payload, key } of rows) bytes += 3 * (payload.length + key.length) + recordOverheadBytes;
+  return bytes;
 }
 
 /**

@@ -11,8 +11,9 @@ const day = 24 * hour;
 async function takenOver(aheadMs: number, before: (rig: CommandRig) => Promise<unknown>, afterMs = 0) {
   const first = await CommandRig.leading();
   await before(first);
-  await first.clock.advance(afterMs);
+  // Nothing of a process that is gone is to be done in the seven days until then.
   first.commands.end(0);
+  await first.clock.advance(afterMs);
   return CommandRig.leading({ ahead: { ms: aheadMs }, sharedClock: true }, first);
 }
 

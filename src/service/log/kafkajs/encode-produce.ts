@@ -42,7 +42,8 @@ const transactional = 16;
  * before `start` are left to the caller.
  */
 export function encodeProduce(body: ProduceBody, start: number): Buffer {
-  const buffer = Buffer.allocUnsafe(start + sizeOf(body));
+  const sizes: RecordSizes = { bytes: [], next: 0 };
+  const buffer = Buffer.allocUnsafe(start + sizeOf(body, sizes.bytes));
   let at = writeString(buffer, body.transactionalId, start);
   at = buffer.writeInt16BE(body.acks, at);
   at = buffer.writeInt32BE(body.timeoutMs, at);
@@ -52,7 +53,7 @@ export function encodeProduce(body: ProduceBody, start: number): Buffer {
     at = buffer.writeInt32BE(partitions.length, at);
     for (const one of partitions) {
       at = buffer.writeInt32BE(one.partition, at);
-      const end = writeBatch(buffer, body, one, at + 4);
+      const end = writeBatch(buffer, body, one, sizes, at + 4);
       buffer.writeInt32BE(end - at - 4, at);
       at = end;
     }
@@ -60,14 +61,25 @@ export function encodeProduce(body: ProduceBody, start: number): Buffer {
   return buffer.subarray(0, at);
 }
 
+/**
+ * The bytes of each record's key and value, in turn: they are counted once, since to count those of
+ * a payload takes longer than to write it.
+ */
+interface RecordSizes {
+  readonly bytes: number[];
+  /** The place of the next record's key. */
+  next: number;
+}
+
 function writeBatch(
   buffer: Buffer,
   body: ProduceBody,
   { firstSequence, records }: ProducePartition,
+  sizes: RecordSizes,
   start: number,
 ): number {
   let at = start + batchHeaderBytes;
-  for (let i = 0; i < records.length; i += 1) at = writeRecord(buffer, records[i] as PlainRecord, i, at);
+  for (let i = 0; i < records.length; i += 1) at = writeRecord(buffer, records[i] as PlainRecord, i, sizes, at);
   buffer.writeBigInt64BE(0n, start);
   buffer.writeInt32BE(at - start - lengthAt - 4, start + lengthAt);
   buffer.writeInt32BE(0, start + 12);
@@ -85,9 +97,16 @@ function writeBatch(
 }
 
 /** Attributes and time since the batch's first record are 0. */
-function writeRecord(buffer: Buffer, { key, value, headers }: PlainRecord, offset: number, start: number): number {
-  const keyBytes = Buffer.byteLength(key);
-  const valueBytes = Buffer.byteLength(value);
+function writeRecord(
+  buffer: Buffer,
+  { key, value, headers }: PlainRecord,
+  offset: number,
+  sizes: RecordSizes,
+  start: number,
+): number {
+  const keyBytes = sizes.bytes[sizes.next] as number;
+  const valueBytes = sizes.bytes[sizes.next + 1] as number;
+  sizes.next += 2;
   const headerBytes = headers === undefined ? 1 : sizeOfHeaders(headers);
   const size =
     2 + varintBytes(offset) + varintBytes(keyBytes) + keyBytes + varintBytes(valueBytes) + valueBytes + headerBytes;
@@ -123,16 +142,19 @@ function sizeOfHeaders(headers: Readonly<Record<string, string>>): number {
 
 /**
  * Never too small, and too large by a few bytes a record: every varint counts as five bytes, the
- * most that it can have.
+ * most that it can have. Adds the bytes of each key and value to `recordBytes`.
  */
-function sizeOf(body: ProduceBody): number {
+function sizeOf(body: ProduceBody, recordBytes: number[]): number {
   let size = 12 + Buffer.byteLength(body.transactionalId ?? '');
   for (const { topic, partitions } of body.topics) {
     size += 6 + Buffer.byteLength(topic);
     for (const { records } of partitions) {
       size += 8 + batchHeaderBytes;
       for (const { key, value, headers } of records) {
-        size += 23 + Buffer.byteLength(key) + Buffer.byteLength(value);
+        const keyBytes = Buffer.byteLength(key);
+        const valueBytes = Buffer.byteLength(value);
+        recordBytes.push(keyBytes, valueBytes);
+        size += 23 + keyBytes + valueBytes;
         if (headers !== undefined) size += sizeOfHeaders(headers);
       }
     }
