@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import type { TopicNames } from '../../../src/service/log/topics.ts';
 
 /**
@@ -50,10 +51,14 @@ export class ConsumerProcess {
     createInterface(child.stderr).on('line', (line) => {
       if (!ofLibrary.test(line)) this.warned.push(line);
     });
-    child.once('close', () => {
-      if (!this.#isKilled && !this.#isOnce) this.#child = this.#start();
-    });
+    child.once('close', () => void this.#startAgain());
     return child;
+  }
+
+  async #startAgain(): Promise<void> {
+    if (this.#isOnce) return;
+    await systemClock.sleep(1_000);
+    if (!this.#isKilled) this.#child = this.#start();
   }
 
   get isRunning(): boolean {
