@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
-import { type TopicNames, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
+import { type TopicNames, topicSpecs } from '../../src/service/log/topics.ts';
 import {
   TransactionalPublisher,
   transactionalPublisherDefaults,
@@ -22,6 +20,7 @@ import {
   kafkaDeps,
   kafkaOptions,
   logPublisher,
+  makeTopics,
   writeForeign,
 } from '../support/servers/kafka-fixture.ts';
 import { languages, pythonPath } from './parts/consumer-languages.ts';
@@ -32,8 +31,8 @@ let running: ConsumerProcess | undefined;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tidemark-consumer-'));
 });
-afterEach(() => {
-  running?.kill();
+afterEach(async () => {
+  await running?.kill();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -95,10 +94,7 @@ async function deleteRecords(topic: string): Promise<void> {
 
 async function makeAnew(topics: TopicNames): Promise<void> {
   await deleteTopics(brokers(), [topics.updates]);
-  const names = topicNames(topics.updates.replace('tidemark.order-updates.v1', ''));
-  await withAdmin(kafkaDeps, kafkaOptions(brokers()), async (admin) =>
-    applyTopics(admin, await planTopics(admin, topicSpecs(names)), systemClock),
-  );
+  await makeTopics(brokers(), topicSpecs(topics));
 }
 
 function kept(): Record<string, string> {
@@ -155,7 +151,7 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
       ]),
     );
 
-    child.kill();
+    await child.kill();
     await publish({ order: 'o-1', revision: 3 }, { order: 'o-1', revision: 4 }, { order: 'o-2', revision: 1 });
     await publish({ order: 'o-0', revision: 10 }, { order: 'o-2', revision: 1, generation: 2 });
     child = start(program, topics);
@@ -191,7 +187,7 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     child = start(program, topics);
     const first = { 'account:o-1': '1.1', 'account:o-2': '1.1', 'account:o-3': '1.1', 'account:o-4': '1.1' };
     await expectKept(first);
-    child.kill();
+    await child.kill();
 
     // It was off for longer than the retention, and no other change of the order follows.
     await publish({ order: 'o-1', revision: 2 });
@@ -221,7 +217,7 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     await deleteRecords(topics.updates);
     child.signal('SIGCONT');
     await expectKept({ ...first, 'account:o-1': '1.2', 'account:o-2': '1.2', 'account:o-3': '1.3' });
-    child.kill();
+    await child.kill();
     await publisher.close();
 
     await makeAnew(topics);

@@ -11,6 +11,7 @@ import { recipe } from '../support/runs/recipe.ts';
 import { freshDatabase } from '../support/servers/database.ts';
 import { freshTopics, logPublisher, writeForeign } from '../support/servers/kafka-fixture.ts';
 import { onServer } from '../support/servers/on-server.ts';
+import { prefixOf } from '../support/servers/topics.ts';
 import { flinkSql, javaProgram, kafkaConnect, pythonPackage } from './parts/consumer-languages.ts';
 
 /**
@@ -112,7 +113,7 @@ describe('the recipe for Kafka Streams', () => {
       env: {
         ...process.env,
         KAFKA_BROKERS: brokers.join(','),
-        TOPIC_PREFIX: topics.updates.replace('tidemark.order-updates.v1', ''),
+        TOPIC_PREFIX: prefixOf(topics),
         GROUP_ID: topics.updates,
         STATE_DIR: folder,
       },

@@ -1,25 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
-import { type TopicNames, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
-import { withAdmin } from '../../src/service/log/with-admin.ts';
+import { type TopicNames, topicSpecs } from '../../src/service/log/topics.ts';
 import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { type RunningService, World } from '../support/runs/service-under-test.ts';
-import { deleteTopics, kafkaDeps, kafkaOptions, readAll } from '../support/servers/kafka-fixture.ts';
+import { deleteTopics, makeTopics, readAll } from '../support/servers/kafka-fixture.ts';
+import { prefixOf } from '../support/servers/topics.ts';
 
 const kinds = ['updates', 'state', 'continuity', 'outcomes', 'witness'] as const satisfies (keyof TopicNames)[];
-
-/** As `tidemark topics apply` does. */
-async function make(world: World): Promise<void> {
-  await withAdmin(kafkaDeps, kafkaOptions(world.brokers), async (admin) =>
-    applyTopics(admin, await planTopics(admin, topicSpecs(world.topics)), systemClock),
-  );
-}
 
 /** Waits until this process has the doubt, with such words, or until it has none. */
 function untilDoubted(service: RunningService, words: RegExp | undefined): Promise<void> {
@@ -36,7 +27,7 @@ function untilDoubted(service: RunningService, words: RegExp | undefined): Promi
 
 function command(world: World, line: string): Promise<{ code: number; out: string; err: string }> {
   const [, ...args] = line.split(' ');
-  const prefix = world.topics.updates.slice(0, -topicNames().updates.length);
+  const prefix = prefixOf(world.topics);
   const env = {
     DATABASE_URL: world.databaseUrl,
     KAFKA_BROKERS: world.brokers.join(','),
@@ -88,7 +79,7 @@ it('every process doubts a topic that was deleted and made again, until the line
     world.brokers,
     kinds.map((kind) => world.topics[kind]),
   );
-  await make(world);
+  await makeTopics(world.brokers, topicSpecs(world.topics));
   for (const service of [one, two])
     for (const kind of kinds)
       await untilDoubted(
@@ -122,7 +113,7 @@ it('every process doubts a topic that was deleted and made again, until the line
   await deleteTopics(world.brokers, [world.topics.updates, world.topics.outcomes]);
   const three = await world.serve();
   await untilDoubted(three, /order-updates\.v1 is gone.*command-outcomes\.v1 is gone/);
-  await make(world);
+  await makeTopics(world.brokers, topicSpecs(world.topics));
   await untilDoubted(
     three,
     /order-updates\.v1 was deleted and made again.*command-outcomes\.v1 was deleted and made again/,

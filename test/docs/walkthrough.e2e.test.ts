@@ -10,6 +10,7 @@ import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';
 import { kafkaDeps, kafkaOptions } from '../support/servers/kafka-fixture.ts';
+import { prefixOf } from '../support/servers/topics.ts';
 import { PageShell } from './page-shell.ts';
 
 const page = resolve('docs/walkthrough.md');
@@ -56,7 +57,7 @@ it('docs/walkthrough.md shows what its commands print', async () => {
   const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on' } });
   const service = await world.serve();
   await service.waitLive();
-  const topicPrefix = world.topics.updates.replace('tidemark.order-updates.v1', '');
+  const topicPrefix = prefixOf(world.topics);
   const env = {
     ...platformSettings(description),
     DATABASE_URL: world.databaseUrl,

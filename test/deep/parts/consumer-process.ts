@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import type { TopicNames } from '../../../src/service/log/topics.ts';
+import { prefixOf } from '../../support/servers/topics.ts';
 
 /**
  * Lines of kafkajs and of librdkafka (`%4|1690000000.123|SESSTMOUT|…`): what these say of a broker
@@ -15,7 +16,7 @@ export function consumerEnvironment(brokers: readonly string[], topics: TopicNam
   return {
     ...process.env,
     KAFKA_BROKERS: brokers.join(','),
-    TOPIC_PREFIX: topics.updates.replace('tidemark.order-updates.v1', ''),
+    TOPIC_PREFIX: prefixOf(topics),
     GROUP_ID: topics.updates,
     STATE_FILE: stateFile,
     NODE_NO_WARNINGS: '1',
@@ -69,9 +70,13 @@ export class ConsumerProcess {
     this.#child.kill(name);
   }
 
-  kill(): void {
+  /** Kills it, and resolves once it is gone. */
+  async kill(): Promise<void> {
     this.#isKilled = true;
+    if (!this.isRunning) return;
+    const ended = this.ended();
     this.#child.kill('SIGKILL');
+    await ended;
   }
 
   /** The code that it ended with. */

@@ -7,7 +7,6 @@ import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../../src/runtime/random.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
 import { relayDefaults } from '../../../src/service/log/relay-options.ts';
-import { topicNames } from '../../../src/service/log/topics.ts';
 import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
 import { kafkaParts } from '../../../src/service/run/kafka-parts.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
@@ -15,6 +14,7 @@ import { batch, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { freshTopics, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
+import { prefixOf } from '../../support/servers/topics.ts';
 
 const brokers = inject('kafkaBrokers');
 
@@ -26,7 +26,7 @@ async function fleet() {
   const rig = await storeRig();
   onTestFinished(() => rig[Symbol.asyncDispose]());
   const topics = await freshTopics(brokers);
-  const topicPrefix = topics.updates.slice(0, -topicNames().updates.length);
+  const topicPrefix = prefixOf(topics);
   const log = testLog;
   const processOf = () => {
     const metrics = createMetrics();

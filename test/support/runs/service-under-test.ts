@@ -4,11 +4,11 @@ import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../.
 import { TopicCounts } from '../../../src/demo/proof/topic-counts.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import type { TopicNames } from '../../../src/service/log/topics.ts';
-import { topicNames } from '../../../src/service/log/topics.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { atEnd } from '../commands/at-end.ts';
 import { freshDatabase } from '../servers/database.ts';
 import { freshTopics, readAll } from '../servers/kafka-fixture.ts';
+import { prefixOf } from '../servers/topics.ts';
 import { eventually } from './poll.ts';
 import { silentLog } from './silent-log.ts';
 import { type LogLine, TidemarkProcess } from './tidemark-process.ts';
@@ -229,8 +229,4 @@ async function ownDatabase(): Promise<string> {
   const database = await freshDatabase();
   atEnd(() => database.drop());
   return database.url;
-}
-
-function prefixOf(topics: TopicNames): string {
-  return topics.updates.slice(0, -topicNames('').updates.length);
 }

@@ -31,10 +31,15 @@ export async function freshTopics(
   specs: (names: TopicNames) => readonly TopicSpec[] = topicSpecs,
 ): Promise<TopicNames> {
   const names = topicNames(topicPrefix());
-  await withAdmin(kafkaDeps, kafkaOptions(brokers), async (admin) => {
-    await applyTopics(admin, await planTopics(admin, specs(names)), systemClock);
-  });
+  await makeTopics(brokers, specs(names));
   return names;
+}
+
+/** Makes those that are missing, as `tidemark topics apply` does. */
+export async function makeTopics(brokers: readonly string[], specs: readonly TopicSpec[]): Promise<void> {
+  await withAdmin(kafkaDeps, kafkaOptions(brokers), async (admin) =>
+    applyTopics(admin, await planTopics(admin, specs), systemClock),
+  );
 }
 
 /**

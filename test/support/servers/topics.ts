@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type TopicNames, topicNames } from '../../../src/service/log/topics.ts';
 
 /**
  * A prefix that no other test uses, for topic names, consumer groups and
@@ -7,4 +8,9 @@ import { randomBytes } from 'node:crypto';
  */
 export function topicPrefix(): string {
   return `t${randomBytes(6).toString('hex')}.`;
+}
+
+/** The prefix that these topics were made with. */
+export function prefixOf({ updates }: TopicNames): string {
+  return updates.slice(0, -topicNames().updates.length);
 }
