@@ -3,7 +3,7 @@ import { pickRegisters, type Registers, registerFields } from './account-join.ts
 import type { Decimal } from './decimal.ts';
 import type { Head } from './head.ts';
 import { type InstrumentJoin, instrumentOfView, isToldBy } from './joined-instrument.ts';
-import type { Order, OrderView } from './order.ts';
+import type { Order, OrderView, Whole } from './order.ts';
 import { terminalPrecedence } from './order.ts';
 
 /**
@@ -78,18 +78,19 @@ export function memoryOf(
   const { winner, terminals, terminalCumQty, priced, instrument, leastWorking } = join;
   const carried = notShown(join.registers, order);
   const endedAt = terminalCumQty === undefined ? undefined : earlierEnds(join);
-  const memory: AccountMemory = {
-    ...(shownAsItIs(winner, order) ? undefined : { winner: hiddenOf(winner) }),
-    ...(terminalCumQty === undefined ? undefined : { terminals, terminalCumQty }),
-    ...(endedAt === undefined ? undefined : { endedAt }),
-    ...(priced === undefined || isOwnPrice(priced, winner) ? undefined : { priced }),
-    ...(isToldBy(instrument, order) ? undefined : { instrument }),
-    ...(leastWorking === winner.working.quantity ? undefined : { leastWorking }),
-    ...(carried === undefined ? undefined : { carried }),
-    ...(correction === undefined ? undefined : { correction }),
-    ...(formerly === undefined ? undefined : { formerly }),
+  const memory: Whole<AccountMemory> = {
+    winner: shownAsItIs(winner, order) ? undefined : hiddenOf(winner),
+    terminals: terminalCumQty === undefined ? undefined : terminals,
+    terminalCumQty,
+    endedAt,
+    priced: priced === undefined || isOwnPrice(priced, winner) ? undefined : priced,
+    instrument: isToldBy(instrument, order) ? undefined : instrument,
+    leastWorking: leastWorking === winner.working.quantity ? undefined : leastWorking,
+    carried,
+    correction,
+    formerly,
   };
-  return memory as Head['join'];
+  return memory;
 }
 
 function recallEnds({ terminals, endedAt }: AccountMemory, updatedAt: string): EndedAt {

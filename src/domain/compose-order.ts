@@ -1,17 +1,15 @@
-import type { Order, OrderView } from './order.ts';
+import type { Order, OrderView, Whole } from './order.ts';
 
 /** Fields only we know. */
 export type OwnFields = Pick<Order, 'origin' | 'commandId' | 'callerRef' | 'sourceEpoch' | 'conflict'>;
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
 /**
- * The order that shows `view`: required fields first, then the others present, always in this
- * order. So equal orders have equal JSON, and the source's own field order does not matter. Written
- * out because a loop over field names took 1,000 ns instead of 30.
+ * The order that shows `view`: every field, in this order. So equal orders have equal JSON, which
+ * leaves out the undefined ones, and the source's own field order does not matter. Written out
+ * because a loop over field names took 1,000 ns instead of 30.
  */
-export function composeOrder(view: OrderView, own: OwnFields): Order {
-  const order: Writable<Order> = {
+export function composeOrder(view: OrderView, own: OwnFields): Whole<Order> {
+  return {
     stream: view.stream,
     orderId: view.orderId,
     accountId: view.accountId,
@@ -29,44 +27,27 @@ export function composeOrder(view: OrderView, own: OwnFields): Order {
     leavesQty: view.leavesQty,
     origin: own.origin,
     updatedAt: view.updatedAt,
+    certaintyReason: view.certaintyReason,
+    price: view.price,
+    stopPrice: view.stopPrice,
+    avgPrice: view.avgPrice,
+    expireTime: view.expireTime,
+    clOrdId: view.clOrdId,
+    clientOrderRef: view.clientOrderRef,
+    venueOrderId: view.venueOrderId,
+    placedBy: view.placedBy,
+    rejectReason: view.rejectReason,
+    rejectText: view.rejectText,
+    createdAt: view.createdAt,
+    sentAt: view.sentAt,
+    firstAckAt: view.firstAckAt,
+    closedAt: view.closedAt,
+    commandId: own.commandId,
+    callerRef: own.callerRef,
+    sourceEpoch: own.sourceEpoch,
+    conflict: own.conflict,
+    extra: view.extra,
   };
-  addTerms(order, view);
-  addReferences(order, view);
-  addHistory(order, view);
-  addOwn(order, own);
-  if (view.extra !== undefined) order.extra = view.extra;
-  return order;
-}
-
-function addTerms(order: Writable<Order>, view: OrderView): void {
-  if (view.certaintyReason !== undefined) order.certaintyReason = view.certaintyReason;
-  if (view.price !== undefined) order.price = view.price;
-  if (view.stopPrice !== undefined) order.stopPrice = view.stopPrice;
-  if (view.avgPrice !== undefined) order.avgPrice = view.avgPrice;
-  if (view.expireTime !== undefined) order.expireTime = view.expireTime;
-}
-
-function addReferences(order: Writable<Order>, view: OrderView): void {
-  if (view.clOrdId !== undefined) order.clOrdId = view.clOrdId;
-  if (view.clientOrderRef !== undefined) order.clientOrderRef = view.clientOrderRef;
-  if (view.venueOrderId !== undefined) order.venueOrderId = view.venueOrderId;
-  if (view.placedBy !== undefined) order.placedBy = view.placedBy;
-}
-
-function addHistory(order: Writable<Order>, view: OrderView): void {
-  if (view.rejectReason !== undefined) order.rejectReason = view.rejectReason;
-  if (view.rejectText !== undefined) order.rejectText = view.rejectText;
-  if (view.createdAt !== undefined) order.createdAt = view.createdAt;
-  if (view.sentAt !== undefined) order.sentAt = view.sentAt;
-  if (view.firstAckAt !== undefined) order.firstAckAt = view.firstAckAt;
-  if (view.closedAt !== undefined) order.closedAt = view.closedAt;
-}
-
-function addOwn(order: Writable<Order>, own: OwnFields): void {
-  if (own.commandId !== undefined) order.commandId = own.commandId;
-  if (own.callerRef !== undefined) order.callerRef = own.callerRef;
-  if (own.sourceEpoch !== undefined) order.sourceEpoch = own.sourceEpoch;
-  if (own.conflict !== undefined) order.conflict = own.conflict;
 }
 
 /** For an order seen for the first time: no command of ours is known to have placed it. */
@@ -76,10 +57,7 @@ export const firstSeen: OwnFields = { origin: 'external' };
  * Our fields, which stay when the platform's part is replaced. Not `conflict`: it is judged again
  * with every change.
  */
-export function ownFields(order: Order): OwnFields {
-  const own: Writable<OwnFields> = { origin: order.origin };
-  if (order.commandId !== undefined) own.commandId = order.commandId;
-  if (order.callerRef !== undefined) own.callerRef = order.callerRef;
-  if (order.sourceEpoch !== undefined) own.sourceEpoch = order.sourceEpoch;
-  return own;
+export function ownFields(order: Order): Whole<OwnFields> {
+  const { origin, commandId, callerRef, sourceEpoch } = order;
+  return { origin, commandId, callerRef, sourceEpoch, conflict: undefined };
 }

@@ -1,3 +1,4 @@
+import { composeOrder } from './compose-order.ts';
 import type { Order } from './order.ts';
 
 /**
@@ -77,7 +78,8 @@ interface StoredHead {
  * that isn't JSON, or a version that isn't digits.
  */
 export function decodeHead(row: StoredHead): Head {
-  const order = JSON.parse(row.state) as Order;
+  const stored = JSON.parse(row.state) as Order;
+  const order = composeOrder(stored, stored);
   const join = JSON.parse(row.join) as Head['join'];
   if (row.sourceVersion === null) return { order, revision: row.revision, join };
   return { order, revision: row.revision, sourceVersion: BigInt(row.sourceVersion), join };

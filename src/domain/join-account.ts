@@ -5,7 +5,6 @@ import {
   joinOfView,
   joinRegisters,
   mergeJoins,
-  pickRegisters,
 } from './account-join.ts';
 import { type AccountMemory, type Correction, memoryOf, recallJoin } from './account-memory.ts';
 import { composeOrder, type OwnFields, ownFields } from './compose-order.ts';
@@ -201,21 +200,32 @@ function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction
   return fill === undefined ? {} : { fill };
 }
 
-/** The account order a join shows: made from the join and our own fields alone. */
+/**
+ * The account order a join shows: made from the join and our own fields alone. Registers are named
+ * one by one: to spread those that are present took 2 µs more an update.
+ */
 export function presentAccount(join: AccountJoin, own: OwnFields): Order {
-  const { winner, terminals } = join;
+  const { winner, terminals, registers } = join;
   const terminal = shownEnd(join);
-  const { avgPrice: _own, ...rest } = winner;
-  const price = averagePrice(join);
   const view: OrderView = {
-    ...rest,
+    ...winner,
     instrument: shownInstrument(winner.instrument, join.instrument),
-    ...pickRegisters(join.registers),
-    ...(price === undefined ? undefined : { avgPrice: price }),
-    ...(terminal === undefined ? undefined : ended(terminal, terminals[terminal] ?? winner.statusRaw)),
+    avgPrice: averagePrice(join),
+    clOrdId: registers.clOrdId ?? winner.clOrdId,
+    clientOrderRef: registers.clientOrderRef ?? winner.clientOrderRef,
+    venueOrderId: registers.venueOrderId ?? winner.venueOrderId,
+    placedBy: registers.placedBy ?? winner.placedBy,
+    rejectReason: registers.rejectReason ?? winner.rejectReason,
+    rejectText: registers.rejectText ?? winner.rejectText,
+    createdAt: registers.createdAt ?? winner.createdAt,
+    sentAt: registers.sentAt ?? winner.sentAt,
+    firstAckAt: registers.firstAckAt ?? winner.firstAckAt,
+    closedAt: registers.closedAt ?? winner.closedAt,
   };
-  const conflict = terminal === undefined ? undefined : contradiction(join, terminal);
-  return composeOrder(view, conflict === undefined ? own : { ...own, conflict });
+  if (terminal === undefined) return composeOrder(view, own);
+  const conflict = contradiction(join, terminal);
+  const shown = { ...view, ...ended(terminal, terminals[terminal] ?? winner.statusRaw) };
+  return composeOrder(shown, conflict === undefined ? own : { ...own, conflict });
 }
 
 /**

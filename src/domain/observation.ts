@@ -15,7 +15,7 @@ export interface Observation {
   readonly cause: Cause;
   readonly view: OrderView;
   /** The platform's `version`, int64. Absent on account orders and if the platform left it out. */
-  readonly sourceVersion?: bigint;
+  readonly sourceVersion?: bigint | undefined;
   /**
    * Prediction orders: the source epoch of its connection or read (docs/settling.md, "A lost
    * store"). 0 on account orders.
@@ -25,14 +25,14 @@ export interface Observation {
    * A complete GET, confirmed by a second one, that disputes our state (`Doubt`). Only this can
    * lower cumQty, or take back an end.
    */
-  readonly correction?: true;
+  readonly correction?: true | undefined;
   /**
    * Of a correction: the revision that was ours at both reads. Only that one is undone by a row
    * with an earlier instant. Left out: none.
    */
-  readonly overrules?: number;
+  readonly overrules?: number | undefined;
   /** A single order a caller waits for: it goes ahead of stream events and list pages. */
-  readonly urgent?: true;
+  readonly urgent?: true | undefined;
   /** Wall time of arrival, milliseconds since the epoch. */
   readonly observedAtMs: number;
   /** Monotonic time of arrival in milliseconds. The measured latency starts here. */
@@ -45,7 +45,7 @@ export interface Observation {
    * Called after the commit, when the order ought to be read from REST. `revision`: ours, which the
    * view was held against. One function for all rows in an account: it costs the stream nothing.
    */
-  readonly onDoubt?: (observation: Observation, doubt: Doubt, revision: number) => void;
+  readonly onDoubt?: ((observation: Observation, doubt: Doubt, revision: number) => void) | undefined;
 }
 
 /**

@@ -70,7 +70,7 @@ export interface WorkingTerms {
 /**
  * One order's content as one source gave it, normalised. Decimals are canonical strings, instants
  * the platform's own ISO 8601 text (already proven to parse), words in lower case (`orderWord`),
- * symbols in their one form (`canonicalSymbol`), texts without blanks around them. Optional means
+ * symbols in their one form (`canonicalSymbol`), texts without blanks around them. Undefined means
  * absent at the source: never zero, never empty.
  */
 export interface OrderView {
@@ -86,29 +86,29 @@ export interface OrderView {
   readonly statusRaw: string;
   /** One of the platform's four values; `certain` if the source does not say. */
   readonly certainty: string;
-  readonly certaintyReason?: string;
+  readonly certaintyReason?: string | undefined;
   readonly pendingAction: string;
   readonly quantity: Decimal;
-  readonly price?: Decimal;
-  readonly stopPrice?: Decimal;
+  readonly price?: Decimal | undefined;
+  readonly stopPrice?: Decimal | undefined;
   readonly working: WorkingTerms;
   readonly cumQty: Decimal;
   readonly leavesQty: Decimal;
-  readonly avgPrice?: Decimal;
-  readonly clOrdId?: string;
-  readonly clientOrderRef?: string;
-  readonly venueOrderId?: string;
-  readonly placedBy?: string;
-  readonly rejectReason?: string;
-  readonly rejectText?: string;
-  readonly createdAt?: string;
+  readonly avgPrice?: Decimal | undefined;
+  readonly clOrdId?: string | undefined;
+  readonly clientOrderRef?: string | undefined;
+  readonly venueOrderId?: string | undefined;
+  readonly placedBy?: string | undefined;
+  readonly rejectReason?: string | undefined;
+  readonly rejectText?: string | undefined;
+  readonly createdAt?: string | undefined;
   readonly updatedAt: string;
-  readonly sentAt?: string;
-  readonly firstAckAt?: string;
-  readonly closedAt?: string;
-  readonly expireTime?: string;
+  readonly sentAt?: string | undefined;
+  readonly firstAckAt?: string | undefined;
+  readonly closedAt?: string | undefined;
+  readonly expireTime?: string | undefined;
   /** Fields we don't know, as they came. Carried, never compared. */
-  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -118,16 +118,23 @@ export interface OrderView {
 export interface Order extends OrderView {
   /** Ours (a command's attempt), or placed elsewhere. */
   readonly origin: 'tidemark' | 'external';
-  readonly commandId?: string;
-  readonly callerRef?: string;
+  readonly commandId?: string | undefined;
+  readonly callerRef?: string | undefined;
   /** Rises when the platform lost its store and versions may have restarted. Absent: 0. */
-  readonly sourceEpoch?: number;
+  readonly sourceEpoch?: number | undefined;
   /**
    * Two different terminal statuses were seen, or a terminal one contradicts the quantities. A
    * person should look.
    */
-  readonly conflict?: string;
+  readonly conflict?: string | undefined;
 }
+
+/**
+ * A view or an order with every field set, undefined ones too. V8 reads objects of one shape much
+ * faster than objects of many: with fields set only where they are present, an update took a fifth
+ * more of decoding, reduction and encoding together.
+ */
+export type Whole<T> = { readonly [K in keyof Required<T>]: T[K] };
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**

@@ -96,12 +96,9 @@ function joinUnversioned(head: Head, observation: Observation): Reduction {
 function accept(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   const { view, sourceVersion, sourceEpoch } = observation;
   const order = composeOrder(view, inEpoch(own, sourceEpoch));
-  const next: Head = {
-    order,
-    revision: (head?.revision ?? 0) + 1,
-    ...(sourceVersion === undefined ? undefined : { sourceVersion }),
-    join: memory(head, observation),
-  };
+  const revision = (head?.revision ?? 0) + 1;
+  const join = memory(head, observation);
+  const next: Head = sourceVersion === undefined ? { order, revision, join } : { order, revision, sourceVersion, join };
   const changed = changedFields(head?.order, order);
   const fill = deriveFill(head?.order, order, mayMergeFills(head, observation));
   return fill === undefined

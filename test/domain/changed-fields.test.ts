@@ -1,15 +1,23 @@
 import { describe, expect, it } from 'vitest';
+import { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { changedFields, contradictedFields } from '../../src/domain/order-fields.ts';
 import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
 
 const order: Order = { ...equityView, origin: 'external' };
 
+/** All that an order has on the wire, but its key and what is carried as it came. */
+const compared = Object.keys(normalisedOrder.shape).filter((name) => !['stream', 'orderId', 'extra'].includes(name));
+
 describe('changed fields', () => {
   it('are named at the top level, in the order of the normalised order', () => {
     expect(
       changedFields(order, { ...order, updatedAt: instantAt(1), working: { quantity: '9' }, status: 'filled' }),
     ).toEqual(['status', 'working', 'updatedAt']);
+  });
+
+  it.each(compared)('name %s', (field) => {
+    expect(changedFields(order, { ...order, [field]: 'other' })).toEqual([field]);
   });
 
   it('include what appeared and what went', () => {

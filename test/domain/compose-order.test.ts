@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import { composeOrder, ownFields } from '../../src/domain/compose-order.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
 import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
@@ -33,10 +34,15 @@ describe('a composed order', () => {
     expect(composeOrder(full, own)).toEqual({ ...full, ...own });
   });
 
-  it('has no field that the view has not', () => {
-    expect(Object.keys(composeOrder(equityView, { origin: 'external' })).sort()).toEqual(
-      [...Object.keys(equityView), 'origin'].sort(),
-    );
+  it('has no field in its JSON that the view has not', () => {
+    const composed = JSON.parse(JSON.stringify(composeOrder(equityView, { origin: 'external' })));
+    expect(Object.keys(composed).sort()).toEqual([...Object.keys(equityView), 'origin'].sort());
+  });
+
+  it('has the same fields in the same order as every other', () => {
+    const fields = Object.keys(composeOrder(full, own));
+    expect(Object.keys(composeOrder(equityView, { origin: 'external' }))).toEqual(fields);
+    expect(new Set(fields)).toEqual(new Set(Object.keys(normalisedOrder.shape)));
   });
 
   it('has the same JSON however the view was put together', () => {

@@ -8,6 +8,7 @@ import {
   encodeUpdate,
 } from '../../domain/encode-update.ts';
 import type { Doubt, Head, Reduction } from '../../domain/head.ts';
+import { formatInstant } from '../../domain/instant.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, orderKey } from '../../domain/order.ts';
 import { reduce, reduceOwned } from '../../domain/reduce.ts';
@@ -252,7 +253,7 @@ class BatchBuilder {
       batch: this.options,
       cause: reduction.correction === true ? 'correction' : observation.cause,
       occurredAt: order.updatedAt,
-      observedAt: new Date(observation.observedAtMs).toISOString(),
+      observedAt: formatInstant(observation.observedAtMs),
       changed: reduction.changed,
       ...(reduction.fill === undefined ? {} : { fill: reduction.fill }),
     });

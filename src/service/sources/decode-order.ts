@@ -1,6 +1,6 @@
 import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
-import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../../domain/order.ts';
+import type { Instrument, Leg, OrderStatus, OrderView, Stream, Whole } from '../../domain/order.ts';
 import { isTerminal, orderStatuses, orderWord, parseVersion, statusWord } from '../../domain/order.ts';
 import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
@@ -13,9 +13,6 @@ interface DecodedOrder {
   readonly view: OrderView;
   readonly sourceVersion?: bigint;
 }
-
-/** A view while its optional fields are filled in. */
-type ViewUnderWay = { -readonly [K in keyof OrderView]: OrderView[K] };
 
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
 const maxLegs = 16;
@@ -44,7 +41,9 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const pendingAction = pendingActions.get(word);
   const status = pendingAction === undefined ? known : cumQty === '0' ? 'new' : 'partially_filled';
   const instrument = readInstrument(row);
-  const view: ViewUnderWay = {
+  const text = row.carriedText('text');
+  const rejected = status === 'rejected';
+  const view: Whole<OrderView> = {
     stream: 'account',
     orderId: row.id('ordId'),
     accountId: row.optionalId('accountId') ?? accountId,
@@ -55,33 +54,31 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
     status,
     statusRaw: word.toUpperCase(),
     certainty: 'certain',
+    certaintyReason: undefined,
     pendingAction: pendingAction ?? 'none',
     quantity,
-    working: { quantity, ...(price !== undefined && { price }), orderType },
+    price,
+    stopPrice,
+    working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
     cumQty,
     leavesQty: leavesOf(row, quantity, cumQty, status),
+    avgPrice: cumQty === '0' ? undefined : averagePrice,
+    clOrdId: row.carriedText('clOrdId'),
+    clientOrderRef: undefined,
+    venueOrderId: undefined,
+    placedBy: undefined,
+    rejectReason: row.carriedText('ordRejReason'),
+    rejectText: rejected ? text : undefined,
+    createdAt: row.carriedInstant('createdAt'),
     updatedAt: row.instant('updatedAt'),
+    sentAt: undefined,
+    firstAckAt: undefined,
+    closedAt: undefined,
+    expireTime: undefined,
+    extra: row.extra(knownAccountFields),
   };
-  if (price !== undefined) view.price = price;
-  if (stopPrice !== undefined) view.stopPrice = stopPrice;
-  if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
-  readOptional(row, view, status);
-  return { view };
-}
-
-function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): void {
-  const clOrdId = row.carriedText('clOrdId');
-  const createdAt = row.carriedInstant('createdAt');
-  const text = row.carriedText('text');
-  const reason = row.carriedText('ordRejReason');
-  const extra = row.extra(knownAccountFields);
-  if (clOrdId !== undefined) view.clOrdId = clOrdId;
-  if (createdAt !== undefined) view.createdAt = createdAt;
-  if (reason !== undefined) view.rejectReason = reason;
   // `text` is a status message on every order; only on a rejected one is it the reason.
-  if (text !== undefined && status === 'rejected') view.rejectText = text;
-  else if (text !== undefined) view.extra = { ...extra, text };
-  if (extra !== undefined && view.extra === undefined) view.extra = extra;
+  return { view: text === undefined || rejected ? view : { ...view, extra: { ...view.extra, text } } };
 }
 
 const hasNoPrice: ReadonlySet<string> = new Set(['market', 'stop']);
@@ -193,7 +190,7 @@ function readVersion(row: RowReader, version: unknown, required: boolean): bigin
   return parsed;
 }
 
-function readView(row: RowReader, accountId: string): OrderView {
+function readView(row: RowReader, accountId: string): Whole<OrderView> {
   const word = statusWord(row.text('state'));
   const status = knownStatus(word, predictionStatuses);
   const quantity = row.quantity('quantity');
@@ -204,7 +201,7 @@ function readView(row: RowReader, accountId: string): OrderView {
   const stopPrice = nonZero(row, 'stopPx');
   const workingPrice = nonZero(row, 'workingPrice');
   const workingOrderType = row.carriedText('workingOrderType');
-  const view: ViewUnderWay = {
+  return {
     stream: 'prediction',
     orderId: row.id('orderId'),
     accountId: row.optionalId('accountId') ?? accountId,
@@ -219,8 +216,11 @@ function readView(row: RowReader, accountId: string): OrderView {
     status,
     statusRaw: word,
     certainty: orderWord(row.optionalText('certainty') ?? 'certain'),
+    certaintyReason: row.carriedText('certaintyReason'),
     pendingAction: orderWord(row.optionalText('pendingAction') ?? 'none'),
     quantity,
+    price,
+    stopPrice,
     working: {
       quantity: working,
       ...(workingPrice !== undefined && { price: workingPrice }),
@@ -228,37 +228,24 @@ function readView(row: RowReader, accountId: string): OrderView {
     },
     cumQty,
     leavesQty: leavesOf(row, working, cumQty, status),
+    // The table calls avgPx required, its text says that optional decimals are never zero: a zero
+    // before the first fill is not a price.
+    avgPrice: cumQty === '0' ? undefined : averagePrice,
+    clOrdId: row.carriedText('clOrdId'),
+    clientOrderRef: row.carriedText('clientOrderRef'),
+    venueOrderId: row.carriedText('venueOrderId'),
+    placedBy: row.carriedText('placedBy'),
+    rejectReason: row.carriedText('rejectReason'),
+    rejectText: row.carriedText('rejectText'),
+    createdAt: row.carriedInstant('createdAt'),
     updatedAt: row.instant('updatedAt'),
+    sentAt: row.carriedInstant('sentAt'),
+    firstAckAt: row.carriedInstant('firstAckAt'),
+    closedAt: row.carriedInstant('closedAt'),
+    expireTime: row.carriedInstant('expireTime'),
+    extra: row.extra(knownPredictionFields),
   };
-  if (price !== undefined) view.price = price;
-  if (stopPrice !== undefined) view.stopPrice = stopPrice;
-  // The table calls avgPx required, its text says that optional decimals are never zero: a zero
-  // before the first fill is not a price.
-  if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
-  for (const field of optionalTexts) {
-    const value = row.carriedText(field);
-    if (value !== undefined) view[field] = value;
-  }
-  for (const field of optionalInstants) {
-    const value = row.carriedInstant(field);
-    if (value !== undefined) view[field] = value;
-  }
-  const extra = row.extra(knownPredictionFields);
-  if (extra !== undefined) view.extra = extra;
-  return view;
 }
-
-/** Fields that keep their name and their text. */
-const optionalTexts = [
-  'certaintyReason',
-  'clOrdId',
-  'clientOrderRef',
-  'venueOrderId',
-  'placedBy',
-  'rejectReason',
-  'rejectText',
-] as const;
-const optionalInstants = ['createdAt', 'sentAt', 'firstAckAt', 'closedAt', 'expireTime'] as const;
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
@@ -310,12 +297,12 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     kind: 'order',
     cause: origin.cause,
     view: decoded.view,
-    ...(decoded.sourceVersion !== undefined && { sourceVersion: decoded.sourceVersion }),
+    sourceVersion: decoded.sourceVersion,
     sourceEpoch: origin.sourceEpoch,
-    ...(origin.correction && { correction: origin.correction }),
-    ...(origin.overrules !== undefined && { overrules: origin.overrules }),
-    ...(origin.urgent && { urgent: origin.urgent }),
-    ...(origin.onDoubt && { onDoubt: origin.onDoubt }),
+    correction: origin.correction,
+    overrules: origin.overrules,
+    urgent: origin.urgent,
+    onDoubt: origin.onDoubt,
     observedAtMs: origin.observedAtMs,
     receivedMs: origin.receivedMs,
     bytes: origin.bytes,
