@@ -1,4 +1,3 @@
-import { composeOrder } from './compose-order.ts';
 import type { Order } from './order.ts';
 
 /**
@@ -78,8 +77,7 @@ interface StoredHead {
  * that isn't JSON, or a version that isn't digits.
  */
 export function decodeHead(row: StoredHead): Head {
-  const stored = JSON.parse(row.state) as Order;
-  const order = composeOrder(stored, stored);
+  const order = JSON.parse(row.state) as Order;
   const join = JSON.parse(row.join) as Head['join'];
   if (row.sourceVersion === null) return { order, revision: row.revision, join };
   return { order, revision: row.revision, sourceVersion: BigInt(row.sourceVersion), join };
