@@ -137,8 +137,9 @@ export function averageOfRest(whole: Averaged, part: Averaged): Decimal | undefi
   const rest = a.minus(b);
   const quotient = a.times(whole.average).minus(b.times(part.average)).dividedBy(rest);
   const most = Math.max(usualFractionDigits, fractionDigits(whole.average), fractionDigits(part.average));
-  const error = roundingOf(whole.average).times(a).plus(roundingOf(part.average).times(b)).dividedBy(rest.abs());
-  if (error.isZero()) return cut(quotient, most);
+  const [wholeError, partError] = [roundingOf(whole.average), roundingOf(part.average)];
+  if (wholeError === none && partError === none) return cut(quotient, most);
+  const error = wholeError.times(a).plus(partError.times(b)).dividedBy(rest.abs());
   for (let digits = 0; digits < most; digits += 1) {
     const shorter = quotient.toDecimalPlaces(digits, Exact.ROUND_HALF_EVEN);
     if (shorter.minus(quotient).abs().lessThanOrEqualTo(error)) return unsignedZero(shorter.toFixed());
