@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { registerFields } from '../../src/domain/account-join.ts';
 import type { Head } from '../../src/domain/head.ts';
 import type { OrderView } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';
@@ -32,6 +33,12 @@ describe('an account order', () => {
     expect(applied(reductions[0]).changed).toEqual(
       expect.arrayContaining(['status', 'quantity', 'clOrdId', 'updatedAt']),
     );
+  });
+
+  it.each(registerFields)('shows %s once any source has told it', (field) => {
+    const value = field.endsWith('At') ? instantAt(0) : 'told';
+    const { [field]: _left, ...others } = partial(2, '4');
+    expect(all(at(1, { [field]: value }), others as OrderView).head.order[field]).toBe(value);
   });
 
   it('stays filled when an older frame says NEW', () => {
