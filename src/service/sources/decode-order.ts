@@ -42,7 +42,7 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const status = pendingAction === undefined ? known : cumQty === '0' ? 'new' : 'partially_filled';
   const instrument = readInstrument(row);
   const text = row.carriedText('text');
-  const rejected = status === 'rejected';
+  const statusText = status === 'rejected' ? undefined : text;
   const view: Whole<OrderView> = {
     stream: 'account',
     orderId: row.id('ordId'),
@@ -68,17 +68,18 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
     venueOrderId: undefined,
     placedBy: undefined,
     rejectReason: row.carriedText('ordRejReason'),
-    rejectText: rejected ? text : undefined,
+    rejectText: status === 'rejected' ? text : undefined,
     createdAt: row.carriedInstant('createdAt'),
     updatedAt: row.instant('updatedAt'),
     sentAt: undefined,
     firstAckAt: undefined,
     closedAt: undefined,
     expireTime: undefined,
-    extra: row.extra(knownAccountFields),
+    // `text` is a status message on every order; only on a rejected one is it the reason.
+    extra:
+      statusText === undefined ? row.extra(knownAccountFields) : { ...row.extra(knownAccountFields), text: statusText },
   };
-  // `text` is a status message on every order; only on a rejected one is it the reason.
-  return { view: text === undefined || rejected ? view : { ...view, extra: { ...view.extra, text } } };
+  return { view };
 }
 
 const hasNoPrice: ReadonlySet<string> = new Set(['market', 'stop']);
