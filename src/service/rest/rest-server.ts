@@ -11,7 +11,7 @@ import { ConnectionPlaces } from './connection-places.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
-import { makeDocuments } from './documents/asyncapi-document.ts';
+import { MadeDocuments } from './documents/asyncapi-document.ts';
 import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { givenRequestId, headerFault } from './request-headers.ts';
@@ -125,7 +125,7 @@ export class RestServer implements Service {
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       eventTail: this.eventTail,
-      documents: makeDocuments(routeTable, options.version),
+      documents: new MadeDocuments(routeTable, options.version),
       draining: this.draining.signal,
     });
   }

@@ -67,7 +67,7 @@ export interface RouteParts extends RestParts {
   readonly draining: AbortSignal;
 }
 
-/** Texts made once, from the routes and the schemas. */
+/** Texts from the routes and the schemas. */
 export interface Documents {
   readonly openapi: string;
   readonly asyncapi: string;

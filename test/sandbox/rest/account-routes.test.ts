@@ -47,7 +47,10 @@ describe('other paths', () => {
     for (const path of ['news/latest', 'charts', 'charts/AAPL', 'options', 'options/chains']) {
       const { status, json } = await ask(`${it.platform}/v1/${path}`);
       expect([path, status, json.error.code]).toEqual([path, 501, 'NOT_SPECIFIED']);
+      expect((await ask(`${it.staging}/v1/${path}?a=1`, { method: 'DELETE' })).status).toBe(501);
+      expect((await ask(`${it.auth}/v1/${path}`)).status).toBe(404);
     }
+    expect((await ask(`${it.platform}/v1/newsletters`)).status).toBe(404);
   });
 
   it('production answers prediction paths with 404', async () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { problemAnswer } from '../../../src/contract/rest-answers.ts';
-import { makeDocuments } from '../../../src/service/rest/documents/asyncapi-document.ts';
+import { MadeDocuments } from '../../../src/service/rest/documents/asyncapi-document.ts';
 import { schemaId } from '../../../src/service/rest/documents/component-schemas.ts';
 import { allExamples } from '../../../src/service/rest/documents/examples/find-examples.ts';
 import { problemCodes } from '../../../src/service/rest/documents/examples/problem-examples.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 
-const documents = makeDocuments(routeTable, '1.0.0');
+const documents = new MadeDocuments(routeTable, '1.0.0');
 
 type Json = Record<string, unknown>;
 interface Media {
