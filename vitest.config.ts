@@ -25,12 +25,14 @@ const suffixes = {
     // As those of e2e: some start servers, and one has Maven fetch them first.
     testTimeout: 240_000,
     globalSetup: ['test/support/servers/global-setup-kafka.ts'],
+    isolate: false,
   },
   e2e: {
     include: ['test/**/*.e2e.test.ts'],
     // Processes that start processes: on a machine that is busy otherwise, one start alone has taken a minute.
     testTimeout: 240_000,
     globalSetup: ['test/support/servers/global-setup-postgres.ts', 'test/support/servers/global-setup-kafka.ts'],
+    isolate: false,
   },
 };
 

@@ -56,15 +56,18 @@ describe('the topics', () => {
           },
         ],
       });
-      const plan = await planTopics(admin, topicSpecs(names));
-      expect(plan.alterations).toMatchObject([{ topic: names.state }]);
+      // A broker shows a change once its own copy of the metadata has it.
+      const plan = await eventually(async () => {
+        const seen = await planTopics(admin, topicSpecs(names));
+        expect(seen.alterations).toMatchObject([{ topic: names.state }]);
+        return seen;
+      });
       expect(plan.alterations[0]?.changes).toContainEqual({
         setting: 'cleanup.policy',
         found: 'delete',
         wanted: 'compact',
       });
       await applyTopics(admin, plan, systemClock);
-      // A broker shows a change once its own copy of the metadata has it.
       await eventually(async () =>
         expect(await planTopics(admin, topicSpecs(names))).toEqual({ creations: [], alterations: [], faults: [] }),
       );
