@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { BatchHistogram } from './batch-histogram.ts';
 
 /** The labels of a metric, each with all its values, or `asSeen`. */
 type Labels<Name extends string> = Readonly<Record<Name, readonly string[]>>;
@@ -35,17 +36,22 @@ export function metricMaker(registry: Registry) {
       zeros.push(() => eachOf(labels, (values) => histogram.zero(values)));
       return histogram;
     },
+    batchHistogram<Name extends string>(name: string, help: string, buckets: number[], labels: Labels<Name>) {
+      const histogram = new BatchHistogram<Name>(registry, name, help, buckets);
+      zeros.push(() => eachOf(labels, (values) => histogram.of(values)));
+      return histogram;
+    },
   };
 }
 
 /** Calls `make` with each combination of the labels' values; the last label changes first. */
 function eachOf<Name extends string>(
   labels: Labels<Name> | undefined,
-  make: (values: Partial<Record<Name, string>>) => void,
+  make: (values: Record<Name, string>) => void,
 ): void {
   if (labels === undefined) return;
   const names = Object.keys(labels) as Name[];
-  let rows: Partial<Record<Name, string>>[] = [{}];
+  let rows = [{} as Record<Name, string>];
   for (const name of names) rows = rows.flatMap((row) => labels[name].map((value) => ({ ...row, [name]: value })));
   for (const row of rows) make(row);
 }

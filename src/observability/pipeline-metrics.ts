@@ -29,7 +29,7 @@ const replaceReasons = [
   'other',
 ] as const;
 
-export function ingestMetrics({ counter, gauge, histogram }: MetricMaker) {
+export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: MetricMaker) {
   return {
     observations: counter(
       'tidemark_observations_total',
@@ -65,7 +65,7 @@ export function ingestMetrics({ counter, gauge, histogram }: MetricMaker) {
       'Rows of jobs over the quarantine that this process carried out, by kind (retry, discard) and outcome (done, failed)',
       { kind: ['retry', 'discard'], outcome: ['done', 'failed'] },
     ),
-    latency: histogram(
+    latency: batchHistogram(
       'tidemark_latency_seconds',
       'Time of an update on its way: receive_to_commit, commit_to_ack, total',
       fineSeconds,

@@ -57,11 +57,11 @@ describe('a quantile of buckets', () => {
 
 it('buckets of all streams are added up, and the difference of two readings is what came between', async () => {
   const { latency } = createMetrics().ingest;
-  latency.observe({ stream: 'account', stage: 'total' }, 0.004);
+  latency.of({ stream: 'account', stage: 'total' }).observe(0.004);
   const before = await sumOfBuckets(latency, { stage: 'total' });
-  latency.observe({ stream: 'prediction', stage: 'total' }, 0.004);
-  latency.observe({ stream: 'prediction', stage: 'commit_to_ack' }, 1);
-  latency.observe({ stream: 'account', stage: 'total' }, 100);
+  latency.of({ stream: 'prediction', stage: 'total' }).observe(0.004);
+  latency.of({ stream: 'prediction', stage: 'commit_to_ack' }).observe(1);
+  latency.of({ stream: 'account', stage: 'total' }).observe(100);
   const now = await sumOfBuckets(latency, { stage: 'total' });
   const between = new Map(countsSince(now, before));
   expect([between.get(0.003), between.get(0.005), between.get(5.5), between.get(infinite)]).toEqual([0, 1, 1, 2]);

@@ -146,7 +146,9 @@ describe('the relay', () => {
     const of = (name: string, stage: string) =>
       values.find(
         ({ metricName, labels }) =>
-          metricName === `tidemark_latency_seconds_${name}` && labels.stage === stage && labels.stream === 'prediction',
+          metricName === `tidemark_latency_seconds_${name}` &&
+          labels['stage'] === stage &&
+          labels['stream'] === 'prediction',
       )?.value;
     expect(of('count', 'total')).toBe(3);
     expect(of('sum', 'commit_to_ack')).toBeCloseTo(0.012, 6);
