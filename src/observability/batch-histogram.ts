@@ -48,8 +48,8 @@ interface Row {
 }
 
 /**
- * A histogram for what is observed several times an update: 0.1 µs each. prom-client's own took 0.8.
- * It checks and hashes the labels each time, and has its buckets by text.
+ * A histogram for what is observed several times an update: 0.1 µs each, and 0.8 with prom-client's
+ * own. That one checks and hashes the labels each time, and has its buckets by text.
  */
 export class BatchHistogram<Name extends string> {
   readonly type = 'histogram';

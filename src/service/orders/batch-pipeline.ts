@@ -1,10 +1,9 @@
-import { orderKey } from '../../domain/order.ts';
 import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
-import { type Entry, endEntries } from './entry.ts';
+import { type Entry, endEntries, keysOf } from './entry.ts';
 import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
@@ -23,6 +22,9 @@ interface PipelineDeps extends IngestDeps {
   /** The uncommitted entries have changed, or failed once more. */
   readonly onProgress: () => void;
 }
+
+/** What a batch has to know first. Undefined: the database could not be reached. */
+type Loaded = ReadonlyMap<string, Binding> | RefusedReadError | undefined;
 
 /**
  * One term of the lane: takes queued entries, reduces them, and keeps up to two batches in flight.
@@ -69,9 +71,7 @@ export class BatchPipeline {
    * an account is never given away with them.
    */
   forgetOrders(isOf: (accountId: string) => boolean): void {
-    const loading = new Set(
-      this.loading.map((entry) => entry.kind === 'order' && orderKey(entry.view.stream, entry.view.orderId)),
-    );
+    const loading = new Set(keysOf(this.loading));
     this.cache.forget((accountId, key) => isOf(accountId) && !loading.has(key));
   }
 
@@ -144,7 +144,8 @@ export class BatchPipeline {
 
   private async send(entries: Entry[]): Promise<void> {
     this.loading = entries;
-    const bindings = await this.load(entries);
+    const keys = keysOf(entries);
+    const bindings = await this.load(entries, keys);
     this.loading = [];
     if (bindings instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
@@ -162,7 +163,7 @@ export class BatchPipeline {
     const unprovenBefore = this.unproven;
     const { lane, epoch } = this.deps.lease;
     const { generation, nextNumber } = this;
-    const term = { lane, generation, number: nextNumber, unproven: unprovenBefore, bindings };
+    const term = { keys, lane, generation, number: nextNumber, unproven: unprovenBefore, bindings };
     const prepared = prepareBatch(entries, this.cache, term);
     this.unproven = prepared.unproven;
     this.cache.trim();
@@ -367,10 +368,9 @@ export class BatchPipeline {
     return undefined;
   }
 
-  /** Undefined: the database could not be reached. */
-  private async load(entries: readonly Entry[]): Promise<ReadonlyMap<string, Binding> | RefusedReadError | undefined> {
+  private async load(entries: readonly Entry[], keys: readonly string[]): Promise<Loaded> {
     try {
-      return await loadKnown(this.deps.store, this.cache, entries);
+      return await loadKnown(this.deps.store, this.cache, entries, keys);
     } catch (error) {
       this.report({ kind: 'unknown', code: String(error) });
       if (error instanceof RefusedReadError) return error;

@@ -1,4 +1,5 @@
 import type { IngestItem, Outcome } from '../../domain/observation.ts';
+import { orderKey } from '../../domain/order.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
@@ -25,6 +26,14 @@ export function entryAgeMs(entry: Entry, clock: Clock): number {
   return entry.kind === 'order'
     ? Math.min(ageMs, Math.max(0, Math.ceil(clock.monotonicMs() - entry.receivedMs)))
     : ageMs;
+}
+
+/**
+ * Each entry's key, '' without an order. Made once a batch: a key is put together and hashed at its
+ * first use.
+ */
+export function keysOf(entries: readonly Entry[]): readonly string[] {
+  return entries.map((entry) => (entry.kind === 'order' ? orderKey(entry.view.stream, entry.view.orderId) : ''));
 }
 
 const smallEntryBytes = 256;

@@ -1,7 +1,7 @@
 import { attemptPrefix } from '../../domain/command.ts';
 import { firstSeen, type OwnFields } from '../../domain/compose-order.ts';
 import type { Head } from '../../domain/head.ts';
-import { type OrderView, orderKey, orderWord } from '../../domain/order.ts';
+import { type OrderView, orderWord } from '../../domain/order.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { Binding, BindingRow, OrderStore } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
@@ -72,12 +72,15 @@ export async function loadKnown(
   store: OrderStore,
   cache: HeadCache,
   entries: readonly Entry[],
+  /** By `keysOf`. */
+  keys: readonly string[],
 ): Promise<ReadonlyMap<string, Binding>> {
   const unknown = new Set<string>();
   const references = new Set<string>();
-  for (const entry of entries) {
+  for (let i = 0; i < entries.length; i += 1) {
+    const entry = entries[i] as Entry;
     if (entry.kind !== 'order') continue;
-    const key = orderKey(entry.view.stream, entry.view.orderId);
+    const key = keys[i] as string;
     const cached = cache.get(key);
     if (cached === undefined) unknown.add(key);
     // For most entries this looks at one prefix: bound orders and foreign orders cost no query.

@@ -10,7 +10,7 @@ import {
 import type { Doubt, Head, Reduction } from '../../domain/head.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
-import { type OrderView, orderKey } from '../../domain/order.ts';
+import type { OrderView } from '../../domain/order.ts';
 import { reduce, reduceOwned } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/settling.ts';
 import type {
@@ -68,6 +68,8 @@ export interface PreparedBatch {
 }
 
 interface PrepareOptions {
+  /** The entries', by `keysOf`. */
+  readonly keys: readonly string[];
   readonly generation: number;
   readonly lane: number;
   /** The batch's number for its commit. */
@@ -84,9 +86,11 @@ interface PrepareOptions {
  * reduced on top of this one while it is still in flight.
  */
 export function prepareBatch(entries: readonly Entry[], cache: HeadCache, options: PrepareOptions): PreparedBatch {
+  const { keys } = options;
   const batch = new BatchBuilder(cache, options);
-  for (const entry of entries) {
-    if (entry.kind === 'order') batch.addObservation(entry);
+  for (let i = 0; i < entries.length; i += 1) {
+    const entry = entries[i] as Entry;
+    if (entry.kind === 'order') batch.addObservation(entry, keys[i] as string);
     else if (entry.kind === 'unreadable') batch.addUnreadable(entry);
     else if (entry.kind === 'continuity') batch.addMark(entry);
     else batch.outcomes.push(undefined);
@@ -129,9 +133,8 @@ class BatchBuilder {
     this.options = options;
   }
 
-  addObservation(observation: Observation): void {
+  addObservation(observation: Observation, key: string): void {
     const { view } = observation;
-    const key = orderKey(view.stream, view.orderId);
     const head = this.cache.get(key);
     const bound = this.bind(head, view);
     const reduction =

@@ -6,6 +6,7 @@ import {
   type ProduceArguments,
   type ProduceProtocol,
 } from '../../../src/service/log/kafkajs/lean-produce.ts';
+import { RequestMemory } from '../../../src/service/log/kafkajs/request-memory.ts';
 
 const load = createRequire(import.meta.url);
 type MakeRequest = (args: ProduceArguments) => { encode(): Promise<{ buffer: Buffer }> };
@@ -131,4 +132,36 @@ test('older versions of the request are left to kafkajs: their records have anot
   const encoded = await request.encode();
   expect(encoded.buffer.equals((await theirs(withMessages([message]))).buffer)).toBe(false);
   expect(response).toHaveProperty('decode');
+});
+
+test('the memory of an answered request is that of the next, and of one without an answer it never is', async () => {
+  const answer = Buffer.alloc(16);
+  const many = withMessages(Array.from({ length: 300 }, () => ({ ...message, value: 'x'.repeat(1_000) })));
+  const send = async (answered: boolean) => {
+    const { request, response } = produce.protocol({ version: 7 })(many);
+    const { buffer } = await request.encode();
+    const expected = (await theirs(many)).buffer;
+    expect(buffer.equals(expected)).toBe(true);
+    // An answer that cannot be read is one all the same.
+    if (answered) await response.decode(answer).catch(() => undefined);
+    return buffer.buffer;
+  };
+  const first = await send(true);
+  const second = await send(false);
+  expect(second).toBe(first);
+  const third = await send(true);
+  expect(third).not.toBe(first);
+  expect(await send(true)).toBe(third);
+});
+
+test('memory that is kept is bounded, in pieces and in bytes', () => {
+  const memory = new RequestMemory();
+  const sizes = [70_000, 200_000, 400_000, 900_000, 1_000_000, 3_000_000];
+  const given = sizes.map((bytes) => memory.take(bytes));
+  for (const [i, buffer] of given.entries()) expect(buffer.length).toBeGreaterThanOrEqual(sizes[i] as number);
+  for (const buffer of given) memory.give(buffer);
+  // Of the five that are not too large, the smallest went.
+  const again = [1, 1, 1, 1].map((bytes) => memory.take(bytes));
+  for (const [i, buffer] of again.entries()) expect(buffer).toBe(given[i + 1]);
+  expect(given).not.toContain(memory.take(1));
 });

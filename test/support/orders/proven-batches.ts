@@ -1,5 +1,6 @@
 import { formatInstant } from '../../../src/domain/instant.ts';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
+import { keysOf } from '../../../src/service/orders/entry.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { type PreparedBatch, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
 import { noneUnproven } from '../../../src/service/orders/unproven.ts';
@@ -37,7 +38,9 @@ export function provenBatches(
       const view = { ...predictionView, orderId, quantity: '9', cumQty: String((number % 6) + 1) };
       return observe(view, { sourceVersion: BigInt(number), observedAtMs: mark.atMs });
     });
-    const batch = prepareBatch([...changes, mark], cache, {
+    const entries = [...changes, mark];
+    const batch = prepareBatch(entries, cache, {
+      keys: keysOf(entries),
       lane,
       generation,
       number: BigInt(number),

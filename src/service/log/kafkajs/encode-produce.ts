@@ -39,11 +39,11 @@ const transactional = 16;
  *
  * One buffer with the right size, written once. kafkajs makes a buffer for every record and for
  * every level above it, grows and copies each, and writes every number through an array. Bytes
- * before `start` are left to the caller.
+ * before `start` are left to the caller. `allocate` gives at least so many bytes.
  */
-export function encodeProduce(body: ProduceBody, start: number): Buffer {
+export function encodeProduce(body: ProduceBody, start: number, allocate: (bytes: number) => Buffer): Buffer {
   const sizes: RecordSizes = { bytes: [], next: 0 };
-  const buffer = Buffer.allocUnsafe(start + sizeOf(body, sizes.bytes));
+  const buffer = allocate(start + sizeOf(body, sizes.bytes));
   let at = writeString(buffer, body.transactionalId, start);
   at = buffer.writeInt16BE(body.acks, at);
   at = buffer.writeInt32BE(body.timeoutMs, at);

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { encodeProduce, type PlainRecord, type ProduceBody } from './encode-produce.ts';
 import { patchOnce } from './patch-once.ts';
 import { type Encoded, headroom, InPlace, requestInPlace } from './request-in-place.ts';
+import { RequestMemory } from './request-memory.ts';
 
 /** A produce request's arguments, as kafkajs passes them to its encoder. */
 export interface ProduceArguments {
@@ -32,7 +33,7 @@ interface KafkaMessage {
 export interface ProduceProtocol {
   protocol(options: { version: number }): (args: ProduceArguments) => {
     readonly request: { encode: () => Promise<Encoded> };
-    readonly response: unknown;
+    readonly response: { decode(answer: Buffer): Promise<unknown> };
   };
 }
 
@@ -56,12 +57,32 @@ export function leanProduce(): void {
     return (args) => {
       const made = make(args);
       const body = version < firstVersion ? undefined : plainBody(args);
-      if (body !== undefined) {
-        made.request.encode = async () => new InPlace(encodeProduce(body, headroom), headroom);
-      }
-      return made;
+      return body === undefined ? made : inKeptMemory(made, body);
     };
   });
+}
+
+const memory = new RequestMemory();
+type Made = ReturnType<ReturnType<ProduceProtocol['protocol']>>;
+
+/** kafkajs asks for the bytes once, and decodes the answer, if one comes, once. */
+function inKeptMemory(made: Made, body: ProduceBody): Made {
+  let taken: Buffer | undefined;
+  made.request.encode = async () => {
+    const bytes = encodeProduce(body, headroom, (size) => {
+      taken = memory.take(size);
+      return taken;
+    });
+    return new InPlace(bytes, headroom);
+  };
+  const { decode } = made.response;
+  const answered = async (answer: Buffer) => {
+    // The broker has read the whole request.
+    if (taken !== undefined) memory.give(taken);
+    taken = undefined;
+    return decode(answer);
+  };
+  return { ...made, response: { ...made.response, decode: answered } };
 }
 
 function isText(headers: unknown): boolean {
