@@ -3,7 +3,7 @@ import { isTerminal } from '../../src/domain/order.ts';
 import type { Witnessed } from '../../src/runtime/lease.ts';
 import { batchOfMark } from '../../src/service/log/newest-records.ts';
 import { decodeWitness } from '../../src/service/log/witness-writer.ts';
-import { addSums, hashOfValue } from '../../src/service/orders/unproven.ts';
+import { addSums, hashOfValue } from '../../src/service/orders/prepare-batch.ts';
 import type { AccountRecord, OpenOrder } from '../../src/store/fleet/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/fleet/lane-store.ts';
 import type { MemberIntroduction } from '../../src/store/fleet/shard-store.ts';

@@ -9,8 +9,7 @@ import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
 import { loadKnown } from './load-known.ts';
-import { prepareBatch } from './prepare-batch.ts';
-import { noneUnproven } from './unproven.ts';
+import { noneUnproven, prepareBatch } from './prepare-batch.ts';
 
 const maxFlights = 2;
 

@@ -82,7 +82,7 @@ export interface Binding {
 export interface Unproven {
   readonly after: bigint;
   readonly count: number;
-  /** The sum of their values' hashes, below 2^48 (`service/orders/unproven.ts`). */
+  /** The sum of their values' hashes, below 2^48 (`service/orders/prepare-batch.ts`). */
   readonly sum: number;
 }
 

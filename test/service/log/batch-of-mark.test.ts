@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { encodeContinuity } from '../../../src/domain/encode-update.ts';
 import { batchOfMark } from '../../../src/service/log/newest-records.ts';
-import { proofOf } from '../../../src/service/orders/unproven.ts';
+import { proofOf } from '../../../src/service/orders/prepare-batch.ts';
 
 const mark = {
   kind: 'continuity',

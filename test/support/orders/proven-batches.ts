@@ -2,8 +2,7 @@ import { formatInstant } from '../../../src/domain/instant.ts';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
 import { keysOf } from '../../../src/service/orders/entry.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
-import { type PreparedBatch, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
-import { noneUnproven } from '../../../src/service/orders/unproven.ts';
+import { noneUnproven, type PreparedBatch, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
 import { predictionView } from './arbitrary-orders.ts';
 import { observe } from './observe.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { addSums, hashOfValue, noneUnproven, proofOf } from '../../../src/service/orders/unproven.ts';
+import { addSums, hashOfValue, noneUnproven, proofOf } from '../../../src/service/orders/prepare-batch.ts';
 import { provenBatches } from '../../support/orders/proven-batches.ts';
 
 describe('a proof', () => {
