@@ -10,7 +10,7 @@ const lookedAtRows = 200_000;
 
 /**
  * The updates behind the lane's last proof, as ingest would have counted them
- * (`service/orders/unproven.ts`). Postgres makes the sum, so at most one row leaves it. The last
+ * (`service/orders/prepare-batch.ts`). Postgres makes the sum, so at most one row leaves it. The last
  * proof is in batch `upTo` + 1, so nearly every row read counts.
  */
 const unprovenText = `
