@@ -10,8 +10,8 @@ const lookedAtRows = 200_000;
 
 /**
  * The updates behind the lane's last proof, as ingest would have counted them
- * (`service/orders/prepare-batch.ts`). Postgres makes the sum, so at most one row leaves it. The last
- * proof is in batch `upTo` + 1, so nearly every row read counts.
+ * (`service/orders/prepare-batch.ts`). Postgres makes the sum, so at most one row leaves it. The
+ * last proof is in batch `upTo` + 1, so nearly every row read counts.
  */
 const unprovenText = `
   with proof as (
