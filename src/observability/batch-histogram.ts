@@ -2,7 +2,7 @@ import type { Metric, Registry } from 'prom-client';
 
 type Values<Name extends string> = Readonly<Record<Name, string>>;
 
-/** One series: how many values lie below each bound, and beyond the last one. */
+/** One series: how many values lie up to each bound, but above the one before it. */
 export class BatchSeries<Name extends string> {
   readonly labels: Values<Name>;
   private readonly bounds: readonly number[];
@@ -47,6 +47,13 @@ interface Row {
   readonly metricName: string;
 }
 
+interface Configuration<Name extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Name[];
+  readonly buckets: readonly number[];
+}
+
 /**
  * A histogram for what is observed several times an update: 0.1 µs each, and 0.8 with prom-client's
  * own. That one checks and hashes the labels each time, and has its buckets by text.
@@ -56,13 +63,16 @@ export class BatchHistogram<Name extends string> {
   readonly aggregator = 'sum';
   readonly name: string;
   readonly help: string;
-  private readonly bounds: readonly number[];
+  /** As prom-client names them. */
+  readonly labelNames: readonly Name[];
+  readonly upperBounds: readonly number[];
   private readonly series = new Map<string, BatchSeries<Name>>();
 
-  constructor(registry: Registry, name: string, help: string, bounds: readonly number[]) {
+  constructor(registry: Registry, { name, help, labelNames, buckets }: Configuration<Name>) {
     this.name = name;
     this.help = help;
-    this.bounds = bounds;
+    this.labelNames = labelNames;
+    this.upperBounds = buckets;
     // By its type, prom-client's own classes alone. A registry asks for `name` and `get`.
     registry.registerMetric(this as unknown as Metric);
   }
@@ -72,7 +82,7 @@ export class BatchHistogram<Name extends string> {
     const key = JSON.stringify(labels);
     const known = this.series.get(key);
     if (known !== undefined) return known;
-    const made = new BatchSeries(labels, this.bounds);
+    const made = new BatchSeries(labels, this.upperBounds);
     this.series.set(key, made);
     return made;
   }

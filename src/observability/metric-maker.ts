@@ -37,7 +37,7 @@ export function metricMaker(registry: Registry) {
       return histogram;
     },
     batchHistogram<Name extends string>(name: string, help: string, buckets: number[], labels: Labels<Name>) {
-      const histogram = new BatchHistogram<Name>(registry, name, help, buckets);
+      const histogram = new BatchHistogram(registry, { ...configured(name, help, labels), buckets });
       zeros.push(() => eachOf(labels, (values) => histogram.of(values)));
       return histogram;
     },

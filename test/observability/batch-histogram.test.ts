@@ -7,11 +7,10 @@ const bounds = [0.001, 0.01, 0.5, 2];
 describe('the histogram of values by the batch', () => {
   it('shows what the one of prom-client shows for the same values', async () => {
     const [ours, theirs] = [new Registry(), new Registry()];
-    const batch = new BatchHistogram<'stream' | 'stage'>(ours, 'seconds', 'Time', bounds);
-    const plain = new Histogram({
-      ...{ name: 'seconds', help: 'Time', registers: [theirs] },
-      ...{ labelNames: ['stream', 'stage'], buckets: bounds },
-    });
+    const configuration = { name: 'seconds', help: 'Time', labelNames: ['stream', 'stage'], buckets: bounds };
+    const batch = new BatchHistogram(ours, configuration);
+    const plain = new Histogram({ ...configuration, registers: [theirs] });
+    expect(batch).toMatchObject({ labelNames: Reflect.get(plain, 'labelNames'), upperBounds: bounds });
     for (const labels of [
       { stream: 'account', stage: 'total' },
       { stream: 'prediction', stage: 'a "quoted" one' },
@@ -38,7 +37,8 @@ describe('the histogram of values by the batch', () => {
   });
 
   it('refuses what is no number, as prom-client does', () => {
-    const series = new BatchHistogram<'stage'>(new Registry(), 'seconds', 'Time', bounds).of({ stage: 'total' });
+    const configuration = { name: 'seconds', help: 'Time', labelNames: ['stage'], buckets: bounds };
+    const series = new BatchHistogram(new Registry(), configuration).of({ stage: 'total' });
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) expect(() => series.observe(value)).toThrow(TypeError);
   });
 });

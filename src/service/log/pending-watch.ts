@@ -137,6 +137,6 @@ export class LatencyRecorder {
     }
     const toAck = (ackedMs - batch.committedMs) / 1000;
     for (const stream of ['account', 'prediction'] as const)
-      this.series[stream].commit_to_ack.observe(toAck, counted[stream]);
+      if (counted[stream] > 0) this.series[stream].commit_to_ack.observe(toAck, counted[stream]);
   }
 }
