@@ -1,6 +1,8 @@
-import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
 import { kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
+
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 
 export interface Right {
   readonly on: keyof typeof AclResourceTypes;

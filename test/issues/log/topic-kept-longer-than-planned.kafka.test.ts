@@ -1,6 +1,6 @@
 // What a user saw: Every process answered 503 after an operator had set a topic to be kept longer.
 
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { applyTopics, checkTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
@@ -8,6 +8,8 @@ import { type TopicNames, topicSpecs } from '../../../src/service/log/topics.ts'
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
+
+const { ConfigResourceTypes } = kafkajs;
 
 const brokers = inject('kafkaBrokers');
 const options = kafkaOptions(brokers);

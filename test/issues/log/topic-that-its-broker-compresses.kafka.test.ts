@@ -1,12 +1,14 @@
 // What a user saw: Nothing could be read back from a topic after an operator had set its compression.type.
 
 import { randomBytes } from 'node:crypto';
-import { ConfigResourceTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { expect, inject, it } from 'vitest';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { readTopic } from '../../../src/service/log/read-topic.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher } from '../../support/servers/kafka-fixture.ts';
+
+const { ConfigResourceTypes } = kafkajs;
 
 const brokers = inject('kafkaBrokers');
 

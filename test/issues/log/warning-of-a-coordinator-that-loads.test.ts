@@ -1,8 +1,10 @@
 // What a user saw: Readers of a new Kafka logged a warning although it was only still starting.
 
-import { KafkaJSError, KafkaJSProtocolError } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { expect, it } from 'vitest';
 import { isWithoutLeader } from '../../../src/service/log/read-topic.ts';
+
+const { KafkaJSError, KafkaJSProtocolError } = kafkajs;
 
 it('a coordinator of a new Kafka that still reads its topic is as normal as one that is not there yet', () => {
   const answer = (code: number) => new KafkaJSProtocolError(Object.assign(new Error('from Kafka'), { code }));

@@ -1,8 +1,10 @@
-import { KafkaJSConnectionError, KafkaJSError, KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import { DeadlineError } from '../../../src/runtime/waiting.ts';
 import { toPublishError } from '../../../src/service/log/publish-sends.ts';
 import { PublishError } from '../../../src/service/log/publisher.ts';
+
+const { KafkaJSConnectionError, KafkaJSError, KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } = kafkajs;
 
 const protocol = (type: string, message = type) => {
   const error = new KafkaJSProtocolError(new Error(message));

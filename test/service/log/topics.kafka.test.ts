@@ -1,4 +1,4 @@
-import { ConfigResourceTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { applyTopics, checkTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
@@ -7,6 +7,8 @@ import { withAdmin } from '../../../src/service/log/with-admin.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
 import { topicPrefix } from '../../support/servers/topics.ts';
+
+const { ConfigResourceTypes } = kafkajs;
 
 const brokers = inject('kafkaBrokers');
 const options = kafkaOptions(brokers);

@@ -3,12 +3,19 @@ import { type RunResult, runSeed } from '../run-seed.ts';
 
 /** Runs these seeds, and tells what a person needs to see each failure again. */
 export async function failuresOf(seeds: Iterable<number>, wishes: CommandWishes = {}): Promise<string[]> {
-  const failed: string[] = [];
-  for (const seed of seeds) {
-    const result = await runSeed(seed, { wishes });
-    if (result.failures.length > 0) failed.push(told(result, wishes));
-  }
-  return failed;
+  return failuresIn(await runSeeds(seeds, wishes), wishes);
+}
+
+/** One after the other, in the order given. */
+export async function runSeeds(seeds: Iterable<number>, wishes: CommandWishes = {}): Promise<RunResult[]> {
+  const results: RunResult[] = [];
+  for (const seed of seeds) results.push(await runSeed(seed, { wishes }));
+  return results;
+}
+
+/** Of runs with these wishes. */
+export function failuresIn(results: readonly RunResult[], wishes: CommandWishes = {}): string[] {
+  return results.filter(({ failures }) => failures.length > 0).map((result) => told(result, wishes));
 }
 
 export function range(from: number, count: number): number[] {
