@@ -1,12 +1,18 @@
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { alerts, dashboards } from '../../grafana/source/generated-files.ts';
 import { unpackPackage } from './unpack-package.ts';
 
+let folder: string;
+let home: string;
+
+beforeAll(() => {
+  ({ folder, home } = unpackPackage());
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 it('the packed package has each page that a message of the program names, and each file that a page names as one of docs', () => {
-  const { folder, home } = unpackPackage();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const named = globSync('src/**/*.{ts,tsx}').flatMap(
     (file) => readFileSync(file, 'utf8').match(/docs\/[\w/-]+\.(md|ts|py|java)/g) ?? [],
   );
@@ -20,8 +26,6 @@ it('the packed package has each page that a message of the program names, and ea
 });
 
 it('the packed package has what Prometheus, Alertmanager and Grafana read: rules, dashboards, and the runbook that each alert leads to', () => {
-  const { folder, home } = unpackPackage();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const read = (file: string): string => readFileSync(join(home, file), 'utf8');
   expect(dashboards.filter(({ uid }) => JSON.parse(read(`grafana/dashboards/${uid}.json`)).uid !== uid)).toEqual([]);
   const linked = [...read('grafana/prometheus/rules/alerts.yml').matchAll(/\/d\/(runbook-(\w+))/g)];

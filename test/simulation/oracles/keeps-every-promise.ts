@@ -22,7 +22,7 @@ export function keepsEveryPromise(from: number): void {
   });
 }
 
-/** Orders change, processes come and go, and the lane passes on: a world at rest keeps every promise. */
+/** A world at rest keeps every promise: orders change, processes come and go, the lane moves. */
 function triesEnough(results: readonly RunResult[]): void {
   const total = (of: (result: RunResult) => number) => results.reduce((sum, result) => sum + of(result), 0);
   expect(total(({ updates }) => updates)).toBeGreaterThan(1_500);
