@@ -24,8 +24,8 @@ const bareNumber = /^-?\d/;
  *   refuses them). A plain `JSON.parse` makes …993 and …992 one number, and 1.0 a version.
  * - Any other number a double would change, as an integer beyond ±(2^53 − 1) or one with 17 digits,
  *   becomes its source text as a string.
- * - NUL and lone surrogates in strings become U+FFFD. They can only come from `\u` escapes: raw,
- *   the first is not JSON and the second not UTF-8.
+ * - NUL and lone surrogates in strings and names become U+FFFD. They can only come from `\u`
+ *   escapes: raw, the first is not JSON and the second not UTF-8.
  *
  * The version is put in quotes in the text before it is parsed: 1.1 µs more than `JSON.parse` on a
  * 0.9 kB frame. A reviver with `context.source` takes 8 µs more (decision 064). The reviver stays
@@ -61,7 +61,15 @@ interface Source {
 /** ECMAScript "JSON.parse source text access": the third argument holds a primitive's source. */
 function reviveExactly(key: string, value: unknown, context: Source): unknown {
   if (key === 'version' && typeof value === 'number') return context.source ?? String(value);
+  if (typeof value === 'object') return withStorableNames(value);
   return typeof value === 'string' ? storableText(value) : reviveNumbers(key, value, context);
+}
+
+function withStorableNames(value: object | null): object | null {
+  if (value === null || Array.isArray(value) || Object.keys(value).every((name) => storableText(name) === name))
+    return value;
+  // fromEntries defines properties: an assignment to `__proto__` would change the object instead.
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), inner]));
 }
 
 function reviveNumbers(_key: string, value: unknown, context: Source): unknown {

@@ -25,6 +25,11 @@ describe('parseJson', () => {
     expect(parseJson('{"v\\u0065rsion":1.0,"text":"\\u00e9"}')).toEqual({ version: '1.0', text: 'é' });
   });
 
+  it('makes names that Postgres takes, at any depth', () => {
+    const parsed = parseJson('{"meta":[{"a\\u0000b":{"\\ud800":1}}],"__proto__":{"x\\u0000":2}}');
+    expect(JSON.stringify(parsed)).toBe('{"meta":[{"a\ufffdb":{"\ufffd":1}}],"__proto__":{"x\ufffd":2}}');
+  });
+
   it('lets the last of two equal keys win, on both ways', () => {
     expect(parseJson('{"version":1,"version":9007199254740993}')).toEqual({ version: '9007199254740993' });
     expect(parseJson('{"version":9007199254740993,"\\u0076ersion":2}')).toEqual({ version: '2' });
