@@ -38,7 +38,8 @@ export interface TokenSource {
   get(): Promise<TokenResult>;
   /**
    * The platform answered 401 to the token of `rejectedGeneration`: another one, unless a newer one
-   * is there already.
+   * is there already. The same one where it came just now in place of a refused one: then what
+   * refuses it is not its age.
    */
   renew(rejectedGeneration: number): Promise<TokenResult>;
   /** Calls back with each new token; returns the way to unsubscribe. */
@@ -50,6 +51,7 @@ interface Held extends AccessToken {
   /** By the monotonic clock: a step of the wall clock neither ends nor prolongs a token. */
   readonly endsAtMs: number;
   readonly renewAtMs: number;
+  readonly adoptedAtMs: number;
 }
 
 /**
@@ -72,6 +74,14 @@ export interface TokenStatus {
 /** Renewed when a fifth of its life is left, at most five minutes ahead. */
 const aheadShare = 0.2;
 const aheadMaxMs = 300_000;
+/**
+ * One of the platform's hosts may refuse tokens that the others take. Each renewal replaces the
+ * connections of all. So from the second token refused this soon on there is a rest between two
+ * renewals, twice as long each time.
+ */
+const refusedSoonMs = 120_000;
+const firstRestMs = 1_000;
+const mostRestMs = 60_000;
 
 /**
  * One credential's tokens, renewed ahead of their end.
@@ -81,12 +91,16 @@ const aheadMaxMs = 300_000;
  * attempt is due (full jitter, at most 60 s). So a thousand callers make one request.
  *
  * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all.
- * A token answered with 401 is never handed out again once `renew` was called for it.
+ * A token answered with 401 is never handed out again once `renew` was called for it, but in the
+ * rest after renewals that did not help.
  */
 export class RefreshingTokenSource implements TokenSource, Service {
   readonly name = 'token-source';
   private held: Held | undefined;
   private rejectedGeneration = 0;
+  /** Renewals one after the other that did not help. */
+  private vain = 0;
+  private restUntilMs = Number.NEGATIVE_INFINITY;
   private lastError: PlatformError | undefined;
   private notBeforeMs = Number.NEGATIVE_INFINITY;
   private timer: Timer | undefined;
@@ -133,6 +147,13 @@ export class RefreshingTokenSource implements TokenSource, Service {
   }
 
   async renew(rejectedGeneration: number): Promise<TokenResult> {
+    const nowMs = this.clock.monotonicMs();
+    const refused = this.usable();
+    if (refused?.generation === rejectedGeneration) {
+      if (nowMs < this.restUntilMs) return { ok: true, token: refused };
+      this.vain = nowMs - refused.adoptedAtMs < refusedSoonMs ? this.vain + 1 : 0;
+      this.restUntilMs = nowMs + (this.vain < 2 ? 0 : Math.min(mostRestMs, firstRestMs * 2 ** (this.vain - 2)));
+    }
     this.rejectedGeneration = Math.max(this.rejectedGeneration, rejectedGeneration);
     const held = this.usable();
     if (held !== undefined) return { ok: true, token: held };
@@ -193,6 +214,7 @@ export class RefreshingTokenSource implements TokenSource, Service {
       expiresAtMs: token.expiresAtMs,
       storedGeneration: token.generation,
       endsAtMs,
+      adoptedAtMs: this.clock.monotonicMs(),
       renewAtMs: endsAtMs - Math.min(aheadMaxMs, lifeMs * aheadShare),
     };
     this.lastError = undefined;
