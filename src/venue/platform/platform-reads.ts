@@ -81,6 +81,11 @@ export async function getOrder(
  * account.
  */
 const maxPages = 20_000;
+/**
+ * A page may be empty where the platform looks for our rows among others'. So many in a row are an
+ * end.
+ */
+const maxEmptyPages = 200;
 
 /**
  * All pages with one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
@@ -98,6 +103,7 @@ async function listOrders(
   let cursor: string | undefined;
   let before: readonly unknown[] = [];
   let rows = 0;
+  let empty = 0;
   for (let pages = 0; pages < maxPages; pages += 1) {
     const answer = await readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
     if (!answer.ok) return { complete: false, error: answer.error };
@@ -114,6 +120,9 @@ async function listOrders(
     // Cursors that always differ, in front of one page.
     if (orders.length > 0 && isDeepStrictEqual(orders, before))
       return incomplete('LOOP', 'the list hands out the same page again', true);
+    empty = orders.length === 0 ? empty + 1 : 0;
+    if (empty > maxEmptyPages)
+      return incomplete('LOOP', 'the list goes on with empty pages, each with a new cursor', true);
     cursor = nextCursor;
     before = orders;
   }

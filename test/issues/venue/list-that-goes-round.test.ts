@@ -40,6 +40,20 @@ describe('a list that never ends', () => {
     expect(asked).toBe(2);
   });
 
+  it('is left when only empty pages follow, each with a new cursor', async () => {
+    const { result, asked } = await listed((at) => ({ orders: at < 3 ? [row(at)] : [], nextCursor: at * 500 }));
+    expect(result).toMatchObject(loop);
+    expect(asked).toBeLessThan(250);
+  });
+
+  it('is read on over a hundred empty pages', async () => {
+    const { result } = await listed((at) => ({
+      orders: at === 100 ? [row(at)] : [],
+      nextCursor: at < 150 ? at : null,
+    }));
+    expect(result).toEqual({ complete: true, rows: 1 });
+  });
+
   it('is read on where two pages have a row in common, or none', async () => {
     const pages = [[row(1), row(2)], [row(2), row(3)], [], [], [row(3)]];
     const { result } = await listed((at) => ({
