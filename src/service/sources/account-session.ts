@@ -179,7 +179,9 @@ export class AccountSession {
     // The newer connection was quicker, and the older one is about to be closed.
     if (cover !== undefined && cover.connection.token.generation > connection.token.generation) return;
     if (outcome.kind === 'refused') {
-      this.refused({ code: outcome.code, message: outcome.message, status: 403, retryable: false, sent: 'yes' });
+      // Any other code says nothing of the account's rights.
+      const status = outcome.code === 'FORBIDDEN' ? 403 : 400;
+      this.refused({ code: outcome.code, message: outcome.message, status, retryable: false, sent: 'yes' });
     } else if (cover !== undefined && !this.parts.storeLost.active) {
       cover.takeOver(connection);
     } else {
