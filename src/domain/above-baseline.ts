@@ -38,9 +38,8 @@ export type SeenPending = NonNullable<Command['seenPendingAt']> & { readonly upd
 
 /**
  * Whether the update was observed before a byte of the command can have left. Then it shows another
- * request's pending action, mostly another command of ours on the same order. Both times come from
- * the lane holder's clock. If that clock was set back in between, too many updates count as
- * belonging to others, and nothing is concluded.
+ * request's pending action, mostly another command of ours on the same order. Both times are the
+ * database's (docs/decisions/084-commands-go-by-the-databases-time.md).
  */
 export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observedAtMs }: SettlingUpdate): boolean {
   if (observedAtMs === undefined) return false;

@@ -35,10 +35,12 @@ export interface Fill {
  * - `same_instant`: two views at one instant differ.
  * - `older`: a row of REST is older than the view that counts, and shows the order otherwise. It is
  *   late, or the platform's clock was set back.
+ * - `unversioned`: a row without a version is newer than the one that counts, and shows the order
+ *   otherwise. The stream is about to bring its version, or has lost it.
  * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has
  *   changed.
  */
-export type Doubt = 'taken_back' | 'same_instant' | 'older' | 'conflict' | 'renamed';
+export type Doubt = 'taken_back' | 'same_instant' | 'older' | 'unversioned' | 'conflict' | 'renamed';
 
 export type Reduction =
   /**
@@ -57,7 +59,7 @@ export type Reduction =
    * Nothing to publish. `head` is there when only the join's own memory changed: it is stored,
    * without a revision.
    */
-  | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true; readonly doubt?: Doubt }
+  | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly doubt?: Doubt }
   /**
    * It contradicts the state we hold (same version with other content, another account). State
    * unchanged, kept in quarantine, alarmed.

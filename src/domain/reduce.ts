@@ -69,14 +69,25 @@ function sameVersion(head: Head, observation: Observation): Reduction {
 }
 
 /**
- * Evidence for settling a command, never state. If it is newer than our state, the stream still has
- * to bring a version.
+ * Evidence for settling a command, never state. If it is newer than our state and shows another,
+ * the stream still has to bring its version. A person looks where it does not: by reads alone
+ * nothing orders the two.
  */
 function belowVersioned(head: Head, observation: Observation): Reduction {
-  const order = compareInstants(observation.view.updatedAt, head.order.updatedAt);
-  if (order > 0) return { outcome: 'stale', behind: true };
-  const same = order === 0 && contradictedFields(head.order, composeOrder(observation.view, head.order)).length === 0;
-  return { outcome: same ? 'duplicate' : 'stale' };
+  const { view, correction, overrules } = observation;
+  const later = compareInstants(view.updatedAt, head.order.updatedAt);
+  if (later < 0) return { outcome: 'stale' };
+  const theirs = composeOrder(view, head.order);
+  const fields = contradictedFields(head.order, theirs);
+  if (later === 0) return { outcome: fields.length === 0 ? 'duplicate' : 'stale' };
+  const contradicted = fields.filter((field) => field !== 'updatedAt');
+  if (contradicted.length === 0) return { outcome: 'stale' };
+  if (correction !== true || overrules !== head.revision) return { outcome: 'stale', doubt: 'unversioned' };
+  return {
+    outcome: 'conflict',
+    reason: 'newer_without_version',
+    detail: `the platform shows ${contradicted.map((field) => `${field} ${excerpt(theirs, field)}`).join(', ')} since ${view.updatedAt}, and the stream brought no version above ${head.sourceVersion}`,
+  };
 }
 
 /**

@@ -108,11 +108,20 @@ describe('a prediction order', () => {
       expect(head).toMatchObject({ revision: 2, sourceVersion: 1n, order: { status: 'new' } });
     });
 
-    it('is never changed by it once a version is known, but told to be behind when it is newer', () => {
+    it('is never changed by it once a version is known, but in doubt when it is newer and another', () => {
       const { head } = fold([version(5n)]);
-      expect(reduce(head, reply(9, { status: 'canceled' }))).toEqual({ outcome: 'stale', behind: true });
+      expect(reduce(head, reply(9, { status: 'canceled' }))).toEqual({ outcome: 'stale', doubt: 'unversioned' });
+      expect(reduce(head, reply(9))).toEqual({ outcome: 'stale' });
       expect(reduce(head, reply(4, { status: 'canceled' }))).toEqual({ outcome: 'stale' });
       expect(reduce(head, reply(5))).toEqual({ outcome: 'duplicate' });
+    });
+
+    it('is for a person where two reads confirm it, at the revision that they were held against', () => {
+      const { head } = fold([version(5n)]);
+      const confirmed = (overrules: number) =>
+        ({ ...reply(9, { status: 'canceled' }), correction: true, overrules }) as const;
+      expect(reduce(head, confirmed(1))).toMatchObject({ outcome: 'conflict', reason: 'newer_without_version' });
+      expect(reduce(head, confirmed(2))).toEqual({ outcome: 'stale', doubt: 'unversioned' });
     });
 
     it.each([
@@ -130,7 +139,8 @@ describe('a prediction order', () => {
       ['the same instant and content', 5, {}, { outcome: 'duplicate' }],
       ['the same instant, and other content', 5, { cumQty: '1' }, { outcome: 'stale' }],
       ['an earlier instant', 4, {}, { outcome: 'stale' }],
-      ['a later instant', 6, {}, { outcome: 'stale', behind: true }],
+      ['a later instant', 6, {}, { outcome: 'stale' }],
+      ['a later instant, and other content', 6, { cumQty: '1' }, { outcome: 'stale', doubt: 'unversioned' }],
     ] as const)('is no more than evidence beside a version: %s', (_what, second, over, reduction) => {
       const { reductions } = fold([version(5n), reply(second, over)]);
       expect(reductions[1]).toEqual(reduction);
@@ -181,7 +191,7 @@ describe('a prediction order', () => {
     it('does not let a reply without version open the epoch', () => {
       const { head } = fold([version(50n)]);
       const early = observe({ ...predictionView, updatedAt: instantAt(70) }, { cause: 'reply', sourceEpoch: 1 });
-      expect(reduce(head, early)).toEqual({ outcome: 'stale', behind: true });
+      expect(reduce(head, early)).toEqual({ outcome: 'stale' });
     });
   });
 

@@ -4,6 +4,7 @@ import type { Observation } from '../../domain/observation.ts';
 import { accountContent } from '../../domain/view-content.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import { concernsWholeAccount } from './account-access.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
 import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
@@ -38,8 +39,11 @@ interface Candidate {
   readonly orderId: string;
   /** `updatedAt` of the view that raised the doubt. */
   readonly updatedAt: string;
-  /** Raised by an older view, at the revision that stood then and at each read: else undefined. */
-  readonly older: { revision: number | undefined } | undefined;
+  /**
+   * Raised by an older view, or by one without a version, at the revision that stood then and at
+   * each read: else undefined.
+   */
+  readonly older: { readonly doubt: Doubt; revision: number | undefined } | undefined;
   undecided: number;
   /** A read from REST has disputed our state since the present check began. */
   disputed: boolean;
@@ -54,17 +58,21 @@ interface OlderView {
   readonly revision: number;
   readonly atMs: number;
   readonly audit: number;
+  /** A person has it: it is no doubt any more. */
+  readonly given?: true;
 }
 
 /**
- * Account orders in doubt (`Reduction`): each is read once from REST. If the read disputes our
+ * Orders in doubt (`Reduction`): each is read once from REST. If the read disputes our
  * state (fills or an end taken back, another content at the same instant), a second one 2 s later
  * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
  * an ended order (docs/settling.md).
  *
  * A row with an earlier instant than ours and another content is mostly late. It is only noted, and
  * becomes a candidate where a read meets one again, behind any lag
- * (docs/decisions/076-a-clock-that-was-set-back.md).
+ * (docs/decisions/076-a-clock-that-was-set-back.md). So is a row without a version that is newer
+ * than ours: two reads that agree give it to a person, since the stream has lost its version
+ * (docs/decisions/086-a-newer-row-without-a-version.md).
  *
  * A candidate's states: waiting → checked, ten at a time, at a pace for all accounts → done, or
  * waiting again if the platform did not answer or nothing was decided. Invariant: a candidate is
@@ -122,9 +130,10 @@ export class Doubts {
   auditBegins(): string | undefined {
     this.audits += 1;
     let earliest: string | undefined;
-    for (const [orderId, { audit, updatedAt }] of this.olderViews) {
+    for (const [orderId, { audit, updatedAt, given }] of this.olderViews) {
       if (this.audits - audit > olderWithin) this.forgetOlder(orderId);
-      else if (earliest === undefined || compareInstants(updatedAt, earliest) < 0) earliest = updatedAt;
+      else if (given !== true && (earliest === undefined || compareInstants(updatedAt, earliest) < 0))
+        earliest = updatedAt;
     }
     return earliest;
   }
@@ -135,10 +144,10 @@ export class Doubts {
     const fromRest = cause !== 'stream';
     const known = this.candidates.get(orderId);
     const disputes = doubt === 'taken_back' || doubt === 'same_instant';
-    if (doubt === 'older') {
+    if (doubt === 'older' || doubt === 'unversioned') {
       if (correction === true || this.options.signal.aborted) return;
       if (known !== undefined) meetsAgain(known, revision);
-      else if (this.isMetAgain(view, revision)) this.enter(view, { revision: undefined });
+      else if (this.isMetAgain(view, revision)) this.enter(view, { doubt, revision: undefined });
       return;
     }
     if (known !== undefined) {
@@ -165,6 +174,10 @@ export class Doubts {
   /** Notes the view, unless it is one that was noted long enough ago. */
   private isMetAgain({ orderId, updatedAt }: Observation['view'], revision: number): boolean {
     const known = this.olderViews.get(orderId);
+    if (known?.given === true && known.updatedAt === updatedAt && known.revision === revision) {
+      this.olderViews.set(orderId, { ...known, audit: this.audits });
+      return false;
+    }
     const nowMs = this.deps.clock.monotonicMs();
     const atMs = known?.revision === revision ? known.atMs : nowMs;
     if (nowMs - atMs >= olderAfterMs) {
@@ -174,6 +187,11 @@ export class Doubts {
     if (known !== undefined || this.room.take(entryBytes(orderId)))
       this.olderViews.set(orderId, { updatedAt, revision, atMs, audit: this.audits });
     return false;
+  }
+
+  private given({ orderId, updatedAt }: Observation['view'], revision: number): void {
+    if (this.room.take(entryBytes(orderId)))
+      this.olderViews.set(orderId, { updatedAt, revision, atMs: 0, audit: this.audits, given: true });
   }
 
   private forgetOlder(orderId: string): void {
@@ -200,14 +218,15 @@ export class Doubts {
     candidate.stirred = false;
     if (candidate.older !== undefined) candidate.older.revision = undefined;
     const first = await this.look(candidate);
-    if (first.kind === 'failed') return false;
+    if (passes(first)) return false;
     if (first.kind === 'found' && !candidate.disputed) return true;
     if (first.kind === 'found') {
       await this.deps.clock.sleep(settleMs, this.options.signal);
       const second = await this.look(candidate);
-      if (second.kind === 'failed') return false;
+      if (passes(second)) return false;
       if (second.kind === 'found' && agree(first.item, second.item) && !candidate.stirred) {
         this.correct(second, candidate);
+        if (candidate.older?.doubt === 'unversioned') this.given(second.item.view, candidate.older.revision ?? 0);
         return true;
       }
     }
@@ -249,6 +268,11 @@ export class Doubts {
         'there is no room for more orders in doubt (TIDEMARK_NOTES_MAX_BYTES): audits meet the others again',
       );
   }
+}
+
+/** A failure that says nothing of this order. One for good (400, say) will not decide it either. */
+function passes(look: OrderLook): boolean {
+  return look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error));
 }
 
 /** While its check goes on: what was raised by a newer view is not decided by an older one. */
