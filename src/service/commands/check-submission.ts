@@ -116,7 +116,15 @@ export function untradedObjection(
   options: Pick<CommandOptions, 'accounts'>,
   { kind, stream, accountId }: Submission['request'],
 ): Declined | undefined {
-  return accountObjection(deps, options, stream, accountId, kind === 'cancel');
+  const objection = accountObjection(deps, options, stream, accountId, kind === 'cancel');
+  if (objection !== undefined || hasLogin(deps, accountId)) return objection;
+  // Of a named account: after a start, and while a shard moves, until the accounts are listed.
+  return declined('SOURCE_NOT_LIVE', 'no login follows the account now, so nothing can be sent for it', 1_000);
+}
+
+/** Whether there are tokens for the account: a login follows it on some stream. */
+export function hasLogin({ accounts }: Pick<CheckDeps, 'accounts'>, accountId: string): boolean {
+  return (['account', 'prediction'] as const).some((stream) => accounts.account(stream, accountId) !== undefined);
 }
 
 /** Why no command of ours may touch the account, if so. */

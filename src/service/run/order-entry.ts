@@ -1,9 +1,11 @@
 import type { CommandRequest } from '../../domain/command.ts';
 import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
 import type { WriteDeps, WriteOptions } from '../../venue/platform/write-platform.ts';
-import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
+import type { WriteResult } from '../../venue/platform/write-result.ts';
 import type { OrderEntry } from '../commands/order-entry.ts';
 import type { EntryAccounts } from './platform-parts.ts';
+
+const noCredential = { code: 'NO_CREDENTIAL', message: 'no credential follows the account' };
 
 interface OrderEntryDeps extends Omit<WriteDeps, 'tokens'> {
   readonly accounts: EntryAccounts;
@@ -27,7 +29,8 @@ export class PlatformOrderEntry implements OrderEntry {
   async send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult> {
     const { accounts, ...deps } = this.deps;
     const tokens = accounts.tokensFor(request.accountId);
-    if (tokens === undefined) return notSent('NO_CREDENTIAL', 'no credential follows the account');
+    // A moment later one may.
+    if (tokens === undefined) return { kind: 'not_sent', reason: noCredential, mayRepeat: true };
     const takeReply = accounts.account(request.stream, request.accountId)?.expectReply();
     const result = await writeOrder({ ...deps, tokens }, this.addresses, request, attemptId, options);
     if (!('answer' in result)) return result;

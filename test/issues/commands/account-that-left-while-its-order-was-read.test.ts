@@ -52,8 +52,11 @@ describe('an account that leaves its process', () => {
     expect(preview).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_FOUND' });
   });
 
-  it('keeps its cancels where it was named as one that may be traded', async () => {
+  it('has its cancels wait where it was named as one that may be traded: no login can send one', async () => {
     const { rig } = await leftMeanwhile({ accounts: ['acct-1'] });
+    expect(await rig.declined(cancelWorking)).toBe('SOURCE_NOT_LIVE');
+    rig.journal.hook = async (_operation, transact) => transact();
+    rig.probes.now = { ...rig.probes.now, known: true };
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
   });
 });

@@ -232,7 +232,7 @@ describe('order entry sends nothing', () => {
 
   it('when no credential follows the account', async () => {
     const entry = await entryTo('', { followed: false });
-    await nothing(entry, entry.send('place'), false, 'NO_CREDENTIAL');
+    await nothing(entry, entry.send('place'), true, 'NO_CREDENTIAL');
     expect(entry.wire.connections).toBe(0);
   });
 

@@ -33,6 +33,8 @@ export interface CancelAfter {
 type CancelTimersOptions = Pick<CommandOptions, 'journalBackoff'> & { readonly shard: number };
 
 const again = { firstMs: 500, maxMs: 5_000 };
+/** Longer than a statement of the journal may take. */
+const inDoubtMs = 6_000;
 
 /**
  * The dead man's switch: when a principal falls silent, its accounts' open orders are cancelled.
@@ -107,6 +109,7 @@ export class CancelTimers {
       return { kind: 'done', accountIds, declined: [], ...(afterMs > 0 && { firesAtMs }) };
     } catch (err) {
       log.warn({ err, requestId }, "timers of a dead man's switch could not be written");
+      void this.readAfterDoubt(term);
       return declined(
         'STORE_UNAVAILABLE',
         'the database could not be reached; the timers may be as they were or as asked',
@@ -166,6 +169,12 @@ export class CancelTimers {
     return this.deps.journal.endCancelTimer(timerId, fence).catch(() => false);
   }
 
+  /** The lost answer may have been of a commit, by now or until the statement's own deadline. */
+  private async readAfterDoubt(term: Term): Promise<void> {
+    await this.deps.clock.sleep(inDoubtMs, term.over);
+    if (!term.over.aborted) await this.takeUp(term);
+  }
+
   private async takeUp(term: Term): Promise<void> {
     const { journal, clock, random, log } = this.deps;
     for (;;) {
@@ -179,8 +188,9 @@ export class CancelTimers {
       if (timers === undefined || term.over.aborted) return;
       // Read again: a timer that was disarmed meanwhile may be among them.
       if (changes !== this.changes) continue;
-      // A timer armed here in the meantime is newer than the one that was read.
-      for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
+      const read = new Map(timers.map((timer) => [keyOf(timer), timer]));
+      for (const [key, { timer }] of [...this.armed]) if (!read.has(key)) this.arm(timer, term, true);
+      for (const [key, timer] of read) if (this.armed.get(key)?.timer.timerId !== timer.timerId) this.arm(timer, term);
       this.show();
       return;
     }

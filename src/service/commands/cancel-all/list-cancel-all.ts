@@ -11,7 +11,7 @@ import type { CommandJournal } from '../../../store/commands/command-journal.ts'
 import type { FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';
-import type { Declined } from '../check-submission.ts';
+import { type Declined, hasLogin } from '../check-submission.ts';
 import type { CancelAllScope } from '../commands.ts';
 import type { PlacesUnderWay, PlaceUnderWay } from '../places-under-way.ts';
 
@@ -144,8 +144,9 @@ async function readAccount(
 ): Promise<{ readonly ids: readonly string[]; readonly why?: Pick<UnreadAccount, 'code' | 'message'> }> {
   const account = accounts.account(stream, accountId);
   if (account === undefined) {
-    const why = { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' } as const;
-    return { ids: [], ...(!accounts.hasListed && { why }) };
+    const listed = accounts.hasListed && hasLogin({ accounts }, accountId);
+    const message = accounts.hasListed ? 'no login follows the account' : 'the accounts have not been listed yet';
+    return { ids: [], ...(!listed && { why: { code: 'NOT_LIVE', message } }) };
   }
   const { live } = account;
   const read = (signal: AbortSignal) => account.lookAtOpen(signal);
