@@ -699,7 +699,7 @@ BEGIN
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
     WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
-      AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
+      AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
   ) AS e;
@@ -835,7 +835,7 @@ BEGIN
     SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
       + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
-        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id)) INTO v_count;
+        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id AND ob.matches)) INTO v_count;
     IF p_all OR v_count > b.open_orders THEN
       RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);
       IF NOT p_all THEN
@@ -1232,6 +1232,40 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
       SELECT FROM public.order_chain(u.stream, u.order_id, u.revision - 1) c JOIN public.order_updates l ON l.lane = c.lane AND l.seq = c.seq
       WHERE c.revision = u.revision AND l.payload <> u.payload))
+$$;
+
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json,
+  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text, p_unpublished_after bigint DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_generation integer;
+  v_after bigint;
+BEGIN
+  -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
+  FOR v_look IN 1..2 LOOP
+    IF NOT public.lacks_commits(p_lane, p_seen)
+      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0
+      AND public.count_lacking_batches(p_batches) = 0 THEN
+      RETURN NULL;
+    END IF;
+    PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  END LOOP;
+  SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
+    greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
+    p_halt_id, 'commits_lost',
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
+  IF p_unpublished_after IS NOT NULL THEN
+    -- From the lane's end, where its batches are in the order of their numbers: the log behind them is never read.
+    v_after := coalesce((SELECT u.seq FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after ORDER BY u.seq DESC LIMIT 1), 0);
+    UPDATE public.order_updates u SET payload = CASE u.stream
+      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || v_generation) END
+    WHERE u.lane = p_lane AND u.seq > v_after;
+    -- The newest states among them are newer than those on the state topic.
+    UPDATE public.relay_positions p SET seq = v_after WHERE p.lane = p_lane AND p.cursor = 'state';
+  END IF;
+  RETURN v_generation;
+END
 $$;
 
 CREATE OR REPLACE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION public.commands_guard();

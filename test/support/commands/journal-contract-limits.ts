@@ -468,6 +468,17 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(await breachOf(rig.journal, place())).toBe('passes');
     });
 
+    it('count a place whose reference stands on the order of another account', async () => {
+      await using rig = await make();
+      await limit(rig.journal, { maxOpenOrders: 1, maxSymbolExposure: '3750' });
+      const first = place();
+      await rig.journal.step(answered(await sending(rig.journal, first), 'unknown'), fence);
+      await rig.show({ ...equityView, orderId: 'o-2', accountId: 'acct-9' }, first, false);
+      expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxOpenOrders', value: '2' });
+      await limit(rig.journal, { maxSymbolExposure: '3749' });
+      expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxSymbolExposure', value: '3750' });
+    });
+
     it.each<[string, Partial<Order>, string]>([
       ['an equity at its price', { leavesQty: '4' }, '2641'],
       ['a stop at its higher price', { orderType: 'stop_limit', stopPrice: '300', leavesQty: '4' }, '3075'],

@@ -16,7 +16,8 @@ export interface JournalUnderTest extends AsyncDisposable {
   /** Events of the outbox, oldest first: which command stepped to which version and state. */
   events(): Promise<{ readonly commandId: string; readonly version: number; readonly state: string }[]>;
   /** An order as ingest has it now, bound to the place that made it where one is named. */
-  show(order: OrderView, place?: NewCommand): Promise<void>;
+  /** `matches`: the order is on the command's account and side. */
+  show(order: OrderView, place?: NewCommand, matches?: boolean): Promise<void>;
 }
 
 export const atMs = Date.parse('2026-11-21T14:30:00.123Z');

@@ -112,7 +112,7 @@ export class MemoryLimits {
       commands,
       openOrders: open.flatMap(({ stream, orderId }) => orders.readOrder(stream, orderId)?.order ?? []),
       exposureOf: (commandId) => this.exposures.get(commandId) ?? null,
-      isBound: (commandId) => bound(commandId).length > 0,
+      isBound: (commandId) => bound(commandId).some(({ matches }) => matches),
       placedBy: (order) =>
         commands.find(({ commandId }) => bound(commandId).some(({ orderId }) => orderId === order.orderId)),
     });

@@ -27,7 +27,11 @@ export async function journalRig(options: StoreRigOptions = {}) {
     /** How often the journal told that a write of its was refused for its epoch. */
     told,
     /** Not by a batch: what limits count is the table, whoever writes it. */
-    async show({ stream, orderId, accountId, instrument, status, ...rest }: OrderView, place?: NewCommand) {
+    async show(
+      { stream, orderId, accountId, instrument, status, ...rest }: OrderView,
+      place?: NewCommand,
+      matches = true,
+    ) {
       const state = JSON.stringify({ stream, orderId, accountId, instrument, status, ...rest });
       await rig.rows(
         `insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state) values ($1, $2, 0, $3, $4, $5, 1, $6, '{}')
@@ -36,8 +40,8 @@ export async function journalRig(options: StoreRigOptions = {}) {
       );
       if (place !== undefined)
         await rig.rows(
-          'insert into order_bindings (stream, order_id, attempt_id, command_id, matches) values ($1, $2, $3, $4, true)',
-          [...[stream, orderId, place.attemptId, place.commandId]],
+          'insert into order_bindings (stream, order_id, attempt_id, command_id, matches) values ($1, $2, $3, $4, $5)',
+          [...[stream, orderId, place.attemptId, place.commandId], matches],
         );
     },
     async events() {

@@ -16,11 +16,11 @@ describe('the journal in memory', () => {
     const orders = new ScriptedOrders();
     const journal = await held(orders);
     return {
-      show: async (order, place) => {
+      show: async (order, place, matches = true) => {
         const revision = (orders.readOrder(order.stream, order.orderId)?.revision ?? 0) + 1;
         orders.add({ revision, sourceEpoch: 0, cause: 'stream', order: { ...order, origin: 'external' } });
         const { attemptId = '', commandId = '' } = place ?? {};
-        if (place !== undefined) orders.bind({ attemptId, commandId, orderId: order.orderId, matches: true });
+        if (place !== undefined) orders.bind({ attemptId, commandId, orderId: order.orderId, matches });
       },
       journal,
       events: async () =>
