@@ -17,15 +17,13 @@ interface Barrier {
 export type Entry = IngestItem | Barrier;
 
 /**
- * How long ago it came, at the first look at it. The lower of two clocks counts, since the wall
- * clock may have been set meanwhile. A mark is taken as new: its time is the one it speaks of.
+ * How long ago it came, at the first look at it. An order's by the monotonic clock: its wall time
+ * is the database's. A mark is taken as new: its time is the one it speaks of.
  */
 export function entryAgeMs(entry: Entry, clock: Clock): number {
   if (entry.kind === 'continuity') return 0;
-  const ageMs = Math.max(0, clock.nowMs() - (entry.kind === 'barrier' ? entry.atMs : entry.observedAtMs));
-  return entry.kind === 'order'
-    ? Math.min(ageMs, Math.max(0, Math.ceil(clock.monotonicMs() - entry.receivedMs)))
-    : ageMs;
+  if (entry.kind === 'order') return Math.max(0, Math.floor(clock.monotonicMs() - entry.receivedMs));
+  return Math.max(0, clock.nowMs() - (entry.kind === 'barrier' ? entry.atMs : entry.observedAtMs));
 }
 
 /**

@@ -42,7 +42,7 @@ export function assembleService(
   const shared = { clock, random, log, metrics };
   const tracing = traces?.tracing;
   const holder = holderName(random);
-  const lease = new Lease(clock, config.leaseActMs, () => way.witness.hurry());
+  const lease = new Lease(clock, config.leaseActMs, () => way.witness.hurry(), config.leaseExpireMs);
 
   const store = storeParts(
     {
@@ -64,7 +64,10 @@ export function assembleService(
   const platform = platformParts({ ...shared, store: store.tokens, clocks: watches.clocks }, config, holder);
 
   const later = { keeper: () => fleet.keeper, commands: () => commands.service, rest: () => faces.rest };
-  const way: UpdateParts = updateParts({ ...shared, tracing, lease, store, kafka, platform, ...later }, config);
+  const way: UpdateParts = updateParts(
+    { ...shared, tracing, lease, store, kafka, platform, sharedClock: watches.sharedClock, ...later },
+    config,
+  );
   const commands: CommandParts = commandParts(
     { ...shared, tracing, lease, store, kafka, platform, way, sharedClock: watches.sharedClock },
     config,

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { AccountClaims } from '../sources/account-claims.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
@@ -17,6 +18,8 @@ interface CredentialPartsDeps extends SharedParts {
   readonly store: Pick<StoreParts, 'accounts' | 'credentials' | 'isKeyed'>;
   readonly platform: PlatformParts;
   readonly ingest: ObservationSink;
+  /** See `RowIntake`. */
+  readonly observedBy: Clock;
   /** Whether this process follows an account, and its part of all shards, from 0 to 1. */
   readonly held: { follows(accountId: string): boolean; readonly part: number };
 }

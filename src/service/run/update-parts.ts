@@ -1,5 +1,6 @@
 import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { CommandService } from '../commands/command-service.ts';
 import { HeldShards } from '../fleet/held-shards.ts';
@@ -24,6 +25,7 @@ interface UpdatePartsDeps extends SharedParts {
   readonly kafka: KafkaParts;
   readonly platform: PlatformParts;
   readonly tracing: Tracing | undefined;
+  readonly sharedClock: Clock;
   /** These three are made later, from the way itself. They are asked for only in a term. */
   readonly keeper: () => Pick<LaneKeeper, 'reclaim' | 'reportLost' | 'reportLoss'>;
   readonly commands: () => Pick<CommandService, 'followCommitted' | 'missedCommitted'>;
@@ -62,7 +64,7 @@ export function updateParts(deps: UpdatePartsDeps, config: PlatformConfig) {
   );
   const held = new HeldShards();
   const sources = credentialSources(
-    { clock, random, log, metrics, store, platform, ingest: held.guard(ingest), held },
+    { clock, random, log, metrics, store, platform, ingest: held.guard(ingest), held, observedBy: deps.sharedClock },
     config,
   );
   return { ...writers, ingest, held, sources };

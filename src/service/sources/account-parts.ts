@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Moment } from '../../runtime/clock.ts';
+import type { Clock, Moment } from '../../runtime/clock.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { OrderReads } from '../../venue/platform/order-reads.ts';
 import { AbsentOrders } from './absent-orders.ts';
@@ -20,6 +20,8 @@ import { Unrecovered } from './unrecovered.ts';
 import type { Pace, Window } from './window.ts';
 
 export interface AccountPartsDeps extends Pick<Ambient, 'clock' | 'log'> {
+  /** See `RowIntake`. */
+  readonly observedBy?: Pick<Clock, 'nowMs'> | undefined;
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;

@@ -3,6 +3,7 @@ import type { Cause, Observation, Outcome, Unreadable } from '../../domain/obser
 import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { UnnamedOrder } from './account-access.ts';
 import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -40,6 +41,11 @@ interface Withheld {
 export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
 
 interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
+  /**
+   * The wall time of `observedAt`: the database's, as that of the sends that it is held against
+   * (docs/decisions/084-commands-go-by-the-databases-time.md). Left out: the machine's.
+   */
+  readonly observedBy?: Pick<Clock, 'nowMs'> | undefined;
   readonly sink: ObservationSink;
   readonly metrics: Metrics['source'];
   /** Gets every order before its version is used. True: the order is not offered. */
@@ -170,7 +176,7 @@ export class RowIntake {
       accountId: this.accountId,
       sourceEpoch: this.sourceEpoch,
       cause,
-      observedAtMs: this.deps.clock.nowMs(),
+      observedAtMs: (this.deps.observedBy ?? this.deps.clock).nowMs(),
       receivedMs,
       bytes,
       ...(correction && { correction }),

@@ -24,7 +24,8 @@ function refusing(rig: Rig, refuses: (batch: Batch) => string | undefined): void
 const touches = (order: number) => (batch: Batch) => batch.heads.some(({ orderId }) => orderId === `ord-${order}`);
 
 async function offered(rig: Rig, orders: readonly number[]): Promise<void> {
-  for (const order of orders) rig.offer(observe(orderAt(order, 0), { observedAtMs: rig.clock.nowMs() }));
+  for (const order of orders)
+    rig.offer(observe(orderAt(order, 0), { observedAtMs: rig.clock.nowMs(), receivedMs: rig.clock.monotonicMs() }));
   await rig.clock.advance(1);
 }
 
