@@ -48,7 +48,7 @@ const partitionMaxBytes = 1_048_588;
  * Each partition's newest records: two requests to each leader, a few milliseconds; a third where
  * the last offset is the end of a transaction, which is no record. At least the last record, unless
  * the last 20 offsets have none, or more than a fetch takes. Rejects when the brokers don't answer
- * within `deadlineMs`.
+ * within `deadlineMs`; any one broker is enough to begin with.
  *
  * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three
  * seconds (`group.initial.rebalance.delay.ms`). A takeover may take only twice that time.
@@ -69,16 +69,26 @@ async function asking<T>(
   deadlineMs: number,
   work: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
-  const client = openKafkaClient(options, deps);
-  try {
-    return await withDeadline(
-      deps.clock,
-      deadlineMs,
-      `reading the end of ${topic}`,
-      work(hiddenCluster<Cluster>(client.kafka, clusterOptions)),
-    );
-  } finally {
-    client.retire();
+  const { clock } = deps;
+  const what = `reading the end of ${topic}`;
+  const untilMs = clock.monotonicMs() + deadlineMs;
+  const leftMs = () => Math.max(1, untilMs - clock.monotonicMs());
+  for (let attempt = 0; ; attempt += 1) {
+    const client = openKafkaClient(options, deps, attempt);
+    const isLast = attempt + 1 >= options.brokers.length;
+    try {
+      const cluster = hiddenCluster<Cluster>(client.kafka, clusterOptions);
+      try {
+        // A mute broker leaves half the time to the others.
+        await withDeadline(clock, isLast ? leftMs() : leftMs() / 2, what, cluster.connect());
+      } catch (err) {
+        if (isLast) throw err;
+        continue;
+      }
+      return await withDeadline(clock, leftMs(), what, work(cluster));
+    } finally {
+      client.retire();
+    }
   }
 }
 
@@ -159,7 +169,6 @@ async function openTopic(
   cluster: Cluster,
   topic: string,
 ): Promise<Record<'low' | 'high', ReadonlyMap<number, bigint>>> {
-  await cluster.connect();
   await cluster.addTargetTopic(topic);
   const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId: partition }) => ({ partition }));
   const offsets = async (fromBeginning: boolean) => {

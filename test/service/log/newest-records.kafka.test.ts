@@ -1,4 +1,6 @@
-import { expect, inject, it } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { newestRecords } from '../../../src/service/log/newest-records.ts';
 import {
@@ -56,4 +58,20 @@ it('the newest records of a topic of transactions are there too, though each tra
     (await newestRecords(kafkaDeps, kafka, topic, 5_000)).map((record) => [record.partition, record]),
   );
   expect(ends).toEqual(newestOfAll);
+});
+
+it('any broker that answers is enough, also where the first of them is down or says nothing', async () => {
+  const brokers = inject('kafkaBrokers');
+  const topics = await freshTopics(brokers);
+  const { publisher } = logPublisher(brokers, topics);
+  await publisher.publish([{ topic: 'updates', key: 'account:o-1', payload: 'one' }]);
+  await publisher.close();
+  const mute = createServer(() => undefined);
+  onTestFinished(() => void mute.close());
+  await once(mute.listen(0, '127.0.0.1'), 'listening');
+  const { port } = mute.address() as AddressInfo;
+  for (const first of ['127.0.0.1:1', `127.0.0.1:${port}`])
+    expect(await newestRecords(kafkaDeps, kafkaOptions([first, ...brokers]), topics.updates, 10_000)).toMatchObject([
+      { value: 'one' },
+    ]);
 });
