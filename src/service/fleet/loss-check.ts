@@ -136,7 +136,7 @@ export class LossCheck {
         if (loss !== undefined) onLoss(loss);
         return;
       } catch (err) {
-        log.debug({ err }, 'the newest records on Kafka could not be compared yet');
+        log.warn({ err }, 'the newest records on Kafka could not be compared yet');
       }
     }
   }

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { encodeWitnessed, type Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import { textArray } from '../orders/binary-array.ts';
@@ -136,6 +136,8 @@ export const epochSpread = 0xfffff;
 
 /** The halt names this as the finder of the loss. */
 const finder = 'tidemark';
+/** For the rows that were committed while Kafka was away: some million of them. */
+const longMs = 120_000;
 
 /**
  * The port `LaneStore` in Postgres: one row a lane, and every change is one statement. None is
@@ -216,9 +218,9 @@ export class PostgresLaneStore implements LaneStore {
     { witnessed, published, unpublishedAfter }: LossEvidence,
   ): Promise<FoundLoss | undefined> {
     const { updates = [], batches = [] } = published ?? {};
-    const { rows } = await this.pool.query<{ generation: number | null }>(
-      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10, $11) as generation',
-      [
+    const statement = {
+      text: 'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10, $11) as generation',
+      values: [
         lane,
         witnessed === undefined ? null : encodeWitnessed(witnessed),
         textArray(updates.map(({ stream }) => stream)),
@@ -231,9 +233,33 @@ export class PostgresLaneStore implements LaneStore {
         finder,
         unpublishedAfter?.toString() ?? null,
       ],
-    );
+    };
+    type Found = { readonly generation: number | null };
+    const { rows } = await (unpublishedAfter === undefined
+      ? this.pool.query<Found>(statement)
+      : this.atLength<Found>(statement));
     const generation = rows[0]?.generation;
     return generation == null ? undefined : { generation };
+  }
+
+  /** A statement that may write many rows: all that were committed while Kafka was away. */
+  private async atLength<R extends QueryResultRow>(statement: QueryConfig): Promise<QueryResult<R>> {
+    const client = await this.pool.connect();
+    // A pool listens only to its idle connections; the query rejects as well.
+    const ignore = () => undefined;
+    client.on('error', ignore);
+    let done = false;
+    try {
+      await client.query(`begin; set local statement_timeout = ${longMs}`);
+      const result = await client.query<R>({ ...statement, query_timeout: longMs + 1_000 } as QueryConfig);
+      await client.query('commit');
+      done = true;
+      return result;
+    } finally {
+      client.off('error', ignore);
+      // Where it failed, its session ends, which rolls back.
+      client.release(!done);
+    }
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {

@@ -118,6 +118,7 @@ CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json,
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_generation integer;
+  v_after bigint;
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
@@ -133,14 +134,14 @@ BEGIN
     p_halt_id, 'commits_lost',
     'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
   IF p_unpublished_after IS NOT NULL THEN
+    -- From the lane's end, where its batches are in the order of their numbers: the log behind them is never read.
+    v_after := coalesce((SELECT u.seq FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after ORDER BY u.seq DESC LIMIT 1), 0);
     UPDATE public.order_updates u SET payload = CASE u.stream
       WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
       ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || v_generation) END
-    WHERE u.lane = p_lane AND u.batch > p_unpublished_after;
+    WHERE u.lane = p_lane AND u.seq > v_after;
     -- The newest states among them are newer than those on the state topic.
-    UPDATE public.relay_positions p SET seq = coalesce(
-      (SELECT max(u.seq) FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after), 0)
-    WHERE p.lane = p_lane AND p.cursor = 'state';
+    UPDATE public.relay_positions p SET seq = v_after WHERE p.lane = p_lane AND p.cursor = 'state';
   END IF;
   RETURN v_generation;
 END

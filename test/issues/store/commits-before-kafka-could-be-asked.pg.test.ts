@@ -38,6 +38,34 @@ it('what a lane committed before Kafka could be asked goes out under the generat
   expect(await rig.rows("select seq from relay_positions where lane = 0 and cursor = 'state'")).toEqual([first]);
 });
 
+it('is found from the end of the lane: the log behind it is not read', async () => {
+  await using rig = await storeRig();
+  await rig.pool.query(
+    `insert into order_updates (lane, batch, stream, order_id, account_id, revision, payload)
+     select 0, 1, 'prediction', 'o-' || n, 'a', 1, '{"generation":1}' from generate_series(1, 20000) n`,
+  );
+  await rig.pool.query('update lane_batches set batch = 1 where lane = 0');
+  await rig.pool.query(
+    'insert into lane_batches (lane, batch) select 0, 1 where not exists (select from lane_batches where lane = 0)',
+  );
+  const updates = [update('o1', 1, { payload: payload('o1', 1) })];
+  await rig.store.applyBatch(batch(rig.epoch, 2, [['o1', 1]], { updates }));
+  const read = async () => {
+    await rig.pool.query('select pg_stat_force_next_flush()');
+    const [row] = await rig.rows<{ read: string }>(
+      "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as read from pg_stat_user_tables where relname like 'order_updates%'",
+    );
+    return Number(row?.read);
+  };
+  const before = await read();
+  const published = { updates: [], batches: [{ lane: 0, generation: 1, batch: 9n }] };
+  expect(await rig.lanes.noticeLoss(0, { published, unpublishedAfter: 1n })).toEqual({ generation: 2 });
+  expect((await read()) - before).toBeLessThan(1_000);
+  expect(
+    await rig.rows('select count(*)::int as n from order_updates where payload like \'%"generation":2%\''),
+  ).toEqual([{ n: 1 }]);
+});
+
 it('a step of a command names the generation in which it is told, from the second one on', async () => {
   await using rig = await storeRig();
   const journal = createPostgresJournal(rig.deps);
