@@ -76,7 +76,8 @@ export class ShardGiver {
    */
   async release(signal: AbortSignal): Promise<void> {
     const { store, lease, published, clock, log } = this.deps;
-    if (!lease.mayAct()) return;
+    // A drain that gave up may have left a batch under way: it commits behind what was published.
+    if (signal.aborted || !lease.mayAct()) return;
     const { lane, epoch } = lease;
     using within = abortAfter(clock, releaseWithinMs, 'freeing the shards', signal);
     try {

@@ -505,4 +505,12 @@ describe('the keeper of the shards', () => {
     await keeper.release(new AbortController().signal);
     expect(fleet.of(0)).toEqual([]);
   });
+
+  it('keeps them where the drain has no more time: a batch of its own may still commit', async () => {
+    const { begin, fleet, keeper } = rig();
+    await begin();
+    await keeper.retire(new AbortController().signal);
+    await keeper.release(AbortSignal.abort());
+    expect(fleet.of(0)).toEqual([0, 1, 2, 3]);
+  });
 });
