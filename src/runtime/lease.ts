@@ -129,6 +129,9 @@ export function encodeWitnessed(witnessed: Witnessed): string {
   return JSON.stringify(witnessed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
+/** A batch leaves a row alone that was renewed within this time (`enter_lane`). */
+const batchRenewsAfterMs = 3_000;
+
 /**
  * This process's memory about its hold on its lane. The lane's row in Postgres is the truth. This
  * is the memory of the last time it agreed, measured by the monotonic clock. So a process that was
@@ -147,11 +150,16 @@ export class Lease {
   private lostEpoch = 0n;
   private readonly clock: Clock;
   private readonly actForMs: number;
+  private readonly batchLagMs: number;
 
-  /** `onCommand`: see `CommitWitness`. */
-  constructor(clock: Clock, actForMs: number, onCommand?: () => void) {
+  /**
+   * `onCommand`: see `CommitWitness`. `expireMs`: others may take the lane this long after its row
+   * was renewed.
+   */
+  constructor(clock: Clock, actForMs: number, onCommand?: () => void, expireMs = actForMs + batchRenewsAfterMs) {
     this.clock = clock;
     this.actForMs = actForMs;
+    this.batchLagMs = Math.max(0, batchRenewsAfterMs - (expireMs - actForMs));
     this.witness = new CommitWitness(onCommand);
   }
 
@@ -196,6 +204,14 @@ export class Lease {
     if (epoch <= this.lostEpoch) return;
     this.currentEpoch = epoch;
     this.confirmedAtMs = Math.max(this.confirmedAtMs, sentAtMs);
+  }
+
+  /**
+   * Postgres committed a batch sent at `sentAtMs`. It renews the row only once that is old, so the
+   * row may expire sooner than after a renewal.
+   */
+  confirmByBatch(sentAtMs: number): void {
+    this.confirm(this.currentEpoch, sentAtMs - this.batchLagMs);
   }
 
   /**

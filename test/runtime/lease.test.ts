@@ -49,3 +49,22 @@ it('does not listen to the wall clock', async () => {
   clock.stepWall(-7_200_000);
   expect(lease.mayAct()).toBe(false);
 });
+
+// A batch leaves the row alone for three seconds (`enter_lane`), so its row may be that much older.
+it.each([
+  [6000, 2999],
+  [5000, 1999],
+  [4000, 999],
+])(
+  'after a batch alone it ends before others may take the lane, which they may after %d ms',
+  async (expireMs, goodMs) => {
+    const clock = new VirtualClock();
+    const lease = new Lease(clock, 3000, undefined, expireMs);
+    lease.take(7n, clock.monotonicMs() - 10_000);
+    lease.confirmByBatch(clock.monotonicMs());
+    await clock.advance(goodMs);
+    expect(lease.mayAct()).toBe(true);
+    await clock.advance(1);
+    expect(lease.mayAct()).toBe(false);
+  },
+);

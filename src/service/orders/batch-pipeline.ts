@@ -206,7 +206,7 @@ export class BatchPipeline {
     for (const key of flight.prepared.touched) this.cache.unpin(key);
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {
-      lease.confirm(lease.epoch, flight.sentMs);
+      lease.confirmByBatch(flight.sentMs);
       lease.witness.sawBatch(flight.number);
       metrics.batchSize.observe(flight.entries.length);
       metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
