@@ -42,6 +42,8 @@ export const stateWriterDefaults: StateWriterOptions = {
   backoff: { firstMs: 200, maxMs: 5000 },
 };
 
+const leastShare = 1 / 64;
+
 interface Term {
   readonly newest: NewestByOrder;
   readonly position: Position;
@@ -71,6 +73,8 @@ export class StateWriter implements Service {
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
   private readonly backoff: Backoff;
   private readonly trouble: TroubleReport;
+  /** Scales one flush from the log: less after each flush too slow. */
+  private share = 1;
   private readonly deps: StateWriterDeps;
   private readonly options: StateWriterOptions;
 
@@ -188,15 +192,15 @@ export class StateWriter implements Service {
     let caughtUp = false;
     while (
       !caughtUp &&
-      merged.size < this.options.maxOrders &&
-      bytes < this.options.maxBytes &&
+      merged.size < this.options.maxOrders * this.share &&
+      bytes < this.options.maxBytes * this.share &&
       !term.over.signal.aborted
     ) {
       newest.beginRead();
       const { rows, lastSeq } = await this.deps.log.readNewestAfter(
         this.deps.lease.lane,
         upTo,
-        this.options.maxLookedAt,
+        Math.ceil(this.options.maxLookedAt * this.share),
       );
       for (const row of rows) {
         if (row.topic !== 'updates') continue;
@@ -243,6 +247,7 @@ export class StateWriter implements Service {
       if (upTo > term.attempted) term.attempted = upTo;
       try {
         await publisher.flush(rows);
+        this.share = Math.min(1, this.share * 2);
       } catch (err) {
         metrics.records.inc({ topic: 'state', outcome: 'failed' }, rows.length);
         throw err;
@@ -261,7 +266,10 @@ export class StateWriter implements Service {
     term.newest.fail();
     // The publisher is retired or fenced in each case; after a database failure this costs one
     // unnecessary `takeOver`.
-    if (err instanceof PublishError) term.owner = false;
+    if (err instanceof PublishError) {
+      term.owner = false;
+      if (err.code === 'timeout') this.share = Math.max(leastShare, this.share / 2);
+    }
   }
 
   private async showPending(term: Term): Promise<void> {

@@ -1,0 +1,34 @@
+// What a user saw: Behind a slow link no shard moved any more: the same large flush failed again and again.
+
+import { expect, it, onTestFinished } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { Lease } from '../../../src/runtime/lease.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
+import { PublishError, type PublishRow } from '../../../src/service/log/publisher.ts';
+import { StateWriter, stateWriterDefaults } from '../../../src/service/log/state-writer.ts';
+import { LaneLog } from '../../support/orders/lane-log.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+
+it('flushes less at once after a flush took too long, until one comes through', async () => {
+  const clock = new VirtualClock();
+  const log = new LaneLog(clock);
+  const lease = new Lease(clock, 3_600_000);
+  lease.confirm(1n, 0);
+  for (let i = 0; i < 100; i += 1)
+    log.commit(Array.from({ length: 10 }, (_, n) => ({ topic: 'updates', key: `prediction:${i}-${n}` })));
+  const written = new Set<string>();
+  const flush = async (rows: readonly PublishRow[]) => {
+    if (rows.length > 400) throw new PublishError('timeout', 'flushing took more than 20000 ms');
+    for (const { key } of rows) written.add(key);
+  };
+  const publisher = { takeOver: async () => undefined, flush, close: async () => undefined };
+  const writer = new StateWriter(
+    { log, lease, clock, random: seededRandom(3), logger: silentLog, publisher, metrics: createMetrics().relay },
+    stateWriterDefaults,
+  );
+  await writer.start();
+  onTestFinished(() => writer.drain(AbortSignal.abort()));
+  writer.begin(log.batch);
+  expect(await clock.advanceUntil(() => written.size === 1_000, 600_000)).toBe(true);
+});
