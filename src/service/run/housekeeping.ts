@@ -92,11 +92,14 @@ export class Housekeeping implements Service {
   }
 
   private async maintain(): Promise<void> {
+    const { clock, pool } = this.deps;
+    // A round ends in time: states that a session holds for ever would keep it from the partitions.
+    const untilMs = clock.monotonicMs() + this.options.maintainEveryMs;
     const pause = async () => {
-      await this.deps.clock.sleep(betweenStepsMs, this.over.signal);
-      return !this.over.signal.aborted;
+      await clock.sleep(betweenStepsMs, this.over.signal);
+      return !this.over.signal.aborted && clock.monotonicMs() < untilMs;
     };
-    const { made, dropped } = await maintainLog(this.deps.pool, { ...this.options, pause });
+    const { made, dropped } = await maintainLog(pool, { ...this.options, pause });
     if (made.length + dropped.length > 0) this.deps.log.info({ made, dropped }, 'partitions of the log');
   }
 
