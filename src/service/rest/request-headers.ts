@@ -31,6 +31,16 @@ interface HeaderFault {
   readonly detail: string;
 }
 
+/**
+ * A target's path and query. A proxy may name the whole address, which is the same request (RFC
+ * 9112 3.2.2); what forwards it puts the path behind another instance's address.
+ */
+export function pathOf(target: string): string {
+  if (target.startsWith('/')) return target;
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('?') ? `/${path}` : path || '/';
+}
+
 /** The rules for request line and headers beyond those in node's parser. */
 export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   if ((request.url ?? '').length > longestUrl)

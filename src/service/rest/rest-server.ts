@@ -14,7 +14,7 @@ import { DeniedWrites } from './denied-writes.ts';
 import { MadeDocuments } from './documents/asyncapi-document.ts';
 import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
-import { givenRequestId, headerFault } from './request-headers.ts';
+import { givenRequestId, headerFault, pathOf } from './request-headers.ts';
 import type { RestParts, RouteParts } from './route-parts.ts';
 import { routeTable } from './route-table.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
@@ -212,6 +212,7 @@ export class RestServer implements Service {
       },
       // Ids are bounded by their grammar; percent-encoded they take three times as much.
       routerOptions: { maxParamLength: 400 },
+      rewriteUrl: ({ url = '/' }) => pathOf(url),
     });
     this.places.watch(server.server);
     server.removeAllContentTypeParsers();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeCursor } from '../../../src/service/rest/cursor.ts';
 import { ask, startRest } from '../../support/rest/rest-rig.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
@@ -110,6 +111,18 @@ describe('GET /v1/orders?sort=-updatedAt', () => {
       query = body['next'] === undefined ? '' : `?limit=2&sort=-updatedAt&cursor=${String(body['next'])}`;
     }
     expect(seen).toEqual(['ord-1', 'ord-3', 'ord-2']);
+  });
+
+  it('refuses a cursor with an instant that there is not', async () => {
+    for (const [instant, status] of [
+      ['2026-11-28T09:00:00.000000Z', 200],
+      ['2026-13-01T00:00:00.000000Z', 400],
+      ['0000-01-01T00:00:00.000000Z', 400],
+    ] as const) {
+      // Anyone can make one: its check sum keeps no secret.
+      const cursor = encodeCursor('orders -updatedAt {}', [instant, 'account', 'ord-1']);
+      expect((await get(`/v1/orders?sort=-updatedAt&cursor=${cursor}`)).status, instant).toBe(status);
+    }
   });
 
   it('has cursors of its own', async () => {

@@ -83,7 +83,12 @@ function earliest(instants: readonly (string | null)[]): string | null {
 type Doubt = StatusDocument['trust']['doubts'][number];
 
 /** Read from the database, so each instance says the same. */
-const ofDatabase: ReadonlySet<string> = new Set<DoubtName>(['halted', 'quarantined', 'shards_unheld']);
+const ofDatabase: ReadonlySet<string> = new Set<DoubtName>([
+  'halted',
+  'login_required',
+  'quarantined',
+  'shards_unheld',
+]);
 /** The sentence of a doubt names no more instances than this. */
 const mostNamed = 3;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { searchedSymbol } from '../../../contract/body-fields.ts';
 import { orderCounts, orderPage } from '../../../contract/rest-answers.ts';
 import { orderStatus } from '../../../contract/words.ts';
+import { isInstant } from '../../../domain/instant.ts';
 import type { StoredOrder } from '../../../store/orders/order-reads.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
@@ -22,7 +23,14 @@ import { sendJson, sendMissing } from '../send-answer.ts';
 const orderId = z.string().regex(idKinds.orderId);
 const positions = {
   orderId: z.tuple([streamField, orderId]),
-  '-updatedAt': z.tuple([z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/), streamField, orderId]),
+  '-updatedAt': z.tuple([
+    z
+      .string()
+      .regex(/^[^.]{19}\.\d{6}Z$/)
+      .refine(isInstant),
+    streamField,
+    orderId,
+  ]),
 };
 
 export const listOrders = route({

@@ -60,6 +60,8 @@ export const streamUpdates = route({
     const { authorization } = request.headers;
     const newest = await readStore(reads.newestSeq());
     const horizon = kinds.size === 0 ? undefined : (await readStore(reads.eventHorizon())).horizon;
+    // It left during the wait, and would keep its place: its connection does not end again.
+    if (reply.raw.closed) return reply.hijack();
     // Checked after the wait, and the place is taken in the same turn.
     if (!hub.hasRoom(principal.name)) {
       reply.header('retry-after', '5');
