@@ -12,6 +12,7 @@ import { newestPayloads, type Quarantined, writingLanes } from '../store/command
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
 import { shapedNumber } from './io/flag-text.ts';
+import { clip, printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
@@ -211,7 +212,7 @@ function waiting({ rows, orders }: Quarantined): string {
 }
 
 function findingLine({ key, detail }: AuditFinding): string {
-  return `  ${key === undefined ? '' : `${key}  `}${detail}`;
+  return `  ${key === undefined ? '' : `${clip(printable(key), 200)}  `}${printable(detail)}`;
 }
 
 interface RepairDeps {

@@ -24,7 +24,7 @@ Examples:
   $ tidemark cancel 7d0c2f6e-… --account SIM-1001                    an order for equities or options
   $ tidemark cancel 301c73d7-… --account SIM-1001 --prediction --wait 5
   $ tidemark cancel --all --account SIM-1001 --reason "strategy stopped"
-  $ tidemark cancel --all --reason "everything stops"                every account of the token
+  $ tidemark cancel --all --reason "everything stops"                every account; the token must be for all
   $ tidemark cancel --all --symbol AAPL --side buy --principal robot --reason "no more longs of it"
 
 A cancel passes every halt, and is refused here only above a high rate (TIDEMARK_CANCEL_RATE) that no person reaches. One of an order that is believed to have
@@ -34,7 +34,7 @@ may be open. Orders that land later are cancelled too. Orders have to match each
 ${restExitCodes}`;
 
 interface CancelFlags extends KeyFlags, RevisionFlags {
-  /** Left out with `--all`: every account of the token. */
+  /** Left out with `--all`: every account, for which the token needs all of them. */
   readonly account?: string;
   readonly prediction?: true;
   readonly all?: true;
@@ -59,7 +59,10 @@ export const cancelVerb: Verb<typeof sentAnswer, CancelFlags> = {
   flags: (command) =>
     addRevisionFlag(
       command
-        .option('--account <id>', 'account of the order; with --all left out: every account of the token')
+        .option(
+          '--account <id>',
+          'account of the order; with --all left out: every account, for which the token needs all of them',
+        )
         .option('--prediction', 'it is a prediction order; without it the order is for equities or options'),
     )
       .option('--all', 'every open order that matches, on both streams; needs --reason')

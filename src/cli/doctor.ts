@@ -16,6 +16,7 @@ import { checkProxies } from './doctor/check-proxies.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { checkTopicIds } from './doctor/check-topic-ids.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
+import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger } from './io/read-config.ts';
 
@@ -46,7 +47,7 @@ async function runDoctor(io: CliIo, asJson: boolean): Promise<void> {
 
 function line({ colours }: CliIo, { part, verdict, detail, fix }: Finding): string {
   const indent = ' '.repeat(6);
-  return `${colours.word(verdict.padEnd(4))}  ${part}: ${detail}\n${fix === undefined ? '' : `${indent}${fix}\n`}`;
+  return `${colours.word(verdict.padEnd(4))}  ${part}: ${printable(detail)}\n${fix === undefined ? '' : `${indent}${printable(fix)}\n`}`;
 }
 
 /**

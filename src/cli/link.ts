@@ -10,6 +10,7 @@ import { recordAction } from '../store/commands/read-audit-trail.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import { shaped, shapedNumber } from './io/flag-text.ts';
+import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
@@ -145,7 +146,7 @@ async function printToken(
   if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: flags.name, accounts: accounts ?? null })}\n`);
   else
     io.stdout.write(
-      `Linked ${flags.name}${accounts === undefined ? '' : `: ${accounts.join(', ') || 'no accounts'}`}.\n`,
+      `Linked ${flags.name}${accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`}.\n`,
     );
 }
 

@@ -73,7 +73,8 @@ export function reportError(
   name = 'tidemark:',
 ): number {
   const wantsStack = /^(debug|trace)$/i.test(io.env['TIDEMARK_LOG_LEVEL'] ?? '');
-  io.stderr.write(`${name} ${sentenceOf(error)}\n`);
+  // The platform's own words may be in it, and a terminal obeys control characters.
+  io.stderr.write(`${name} ${sentenceOf(error).replaceAll(/\p{Cc}/gu, '?')}\n`);
   const fix = error instanceof ProgramError ? error.fix : fixOf(error, wantsStack);
   if (fix !== undefined) io.stderr.write(`${fix.replace(/^/gm, '  ')}\n`);
   if (wantsStack && error instanceof Error) io.stderr.write(`${stackOf(error)}\n`);

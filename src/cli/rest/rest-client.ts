@@ -150,6 +150,7 @@ const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_OPEN:
     '`tidemark status` shows the platform’s word for it; the platform has to open it. `tidemark cancel` works meanwhile.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
+  EVERY_ACCOUNT_NEEDED: 'Name one account with --account, or use a token for every account.',
   JOB_NOT_FOUND: '`tidemark quarantine jobs` shows them; a token may see fewer.',
   NOT_FOUND: `Check the address: ${restPortFix} And check the id, where there is one.`,
   ORDER_NOT_FOUND:
