@@ -23,31 +23,48 @@ export function judgeCommands(commands: readonly JournaledCommand[], truth: Comm
   const byAttempt = new Map(
     commands.flatMap((command) => command.attempts.map(({ attemptId }) => [attemptId, command])),
   );
-  const byTerms = new Map(
-    commands.filter(({ kind }) => kind !== 'place').map((command) => [termsOf(command), command]),
-  );
-  const writesOf = new Map<JournaledCommand, LedgerWrite[]>();
-  const faults: string[] = [];
-  for (const write of truth.writes) {
-    const command = write.kind === 'place' ? byAttempt.get(write.reference ?? '') : byTerms.get(termsOf(write));
-    if (command === undefined) faults.push(`no command explains ${write.kind} ${write.reference ?? termsOf(write)}`);
-    else writesOf.set(command, [...(writesOf.get(command) ?? []), write]);
-  }
-  for (const command of commands) {
-    const writes = writesOf.get(command) ?? [];
-    const order = truth.orders.get(command.orderId ?? '');
-    const found = [...wireFaults(command, writes), ...verdictFaults(command, writes, order)];
-    faults.push(...found.map((fault) => `${command.kind} ${command.commandId} (${command.state}): ${fault}`));
-  }
-  return faults;
+  const alike = Map.groupBy(commands, nameOf);
+  const writesOf = Map.groupBy(truth.writes, (write) => {
+    const placed = byAttempt.get(write.reference ?? '');
+    return write.kind === 'place' && placed !== undefined ? nameOf(placed) : nameOf(write);
+  });
+  const unexplained = [...writesOf.keys()].filter((name) => !alike.has(name));
+  return [
+    ...unexplained.map((name) => `no command explains ${name}`),
+    ...[...alike].flatMap(([name, of]) => fewestFaults(of, writesOf.get(name) ?? [], truth)),
+  ];
 }
 
-function termsOf({
-  kind,
-  orderId,
-  quantity,
-}: Pick<JournaledCommand, 'kind'> & { orderId?: string | null; quantity?: string | null }) {
-  return `${kind} ${orderId} ${kind === 'replace' ? quantity : ''}`;
+/** What a write shows of its command: a place its attempt, the others only what they ask for. */
+function nameOf(asked: JournaledCommand | LedgerWrite): string {
+  if (asked.kind === 'place') return `place ${'commandId' in asked ? asked.commandId : asked.reference}`;
+  return `${asked.kind} ${asked.orderId}${asked.kind === 'replace' ? ` ${asked.quantity ?? ''}` : ''}`;
+}
+
+const mostWays = 4096;
+
+/**
+ * Two cancels of one order look the same at the platform. So of all ways to give its writes to the
+ * commands, the one that leaves the fewest faults counts.
+ */
+function fewestFaults(
+  commands: readonly JournaledCommand[],
+  writes: readonly LedgerWrite[],
+  { orders }: CommandTruth,
+): string[] {
+  const ways = Math.min(mostWays, commands.length ** writes.length);
+  let fewest: string[] | undefined;
+  for (let way = 0; way < ways && fewest?.length !== 0; way += 1) {
+    const ownerOf = (at: number) => Math.floor(way / commands.length ** at) % commands.length;
+    const faults = commands.flatMap((command, i) => {
+      const own = writes.filter((_, at) => ownerOf(at) === i);
+      const order = orders.get(command.orderId ?? '');
+      const found = [...wireFaults(command, own), ...verdictFaults(command, own, order)];
+      return found.map((fault) => `${command.kind} ${command.commandId} (${command.state}): ${fault}`);
+    });
+    if (fewest === undefined || faults.length < fewest.length) fewest = faults;
+  }
+  return fewest ?? [];
 }
 
 /**
@@ -107,7 +124,9 @@ function tookEffect(
   order: TrueOrder | undefined,
 ): boolean {
   if (kind === 'place') return acceptances(writes) > 0;
-  if (kind === 'replace') return quantity !== null && order?.amendedTo.has(quantity) === true;
+  if (kind === 'replace' && quantity === null)
+    return acceptances(writes) > 0 && order?.steps.has('replace_accepted') === true;
+  if (kind === 'replace') return order?.amendedTo.has(quantity ?? '') === true;
   // Only a cancel that the platform took can have canceled it; the market's own cancels leave
   // people's orders alone.
   return acceptances(writes) > 0 && order?.steps.has('canceled') === true;

@@ -147,4 +147,33 @@ describe('journal and ledger', () => {
   ] as const)('disagree on %s', (_what, command, truth, sentence) => {
     expect(judgeCommands([command], truth)).toContainEqual(expect.stringMatching(sentence));
   });
+
+  const second = { ...attempt, attemptId: 'tm-2', sendingAtMs: 200 };
+  const { quantity: _quantity, ...priceOnly } = replaceWrite;
+
+  it('agree on a replace of the price alone', () => {
+    const command: JournaledCommand = { ...replace, quantity: null, state: 'applied' };
+    const steps = new Set(['placed', 'accepted', 'replace_accepted']);
+    expect(judgeCommands([command], truthOf([priceOnly], { steps }))).toEqual([]);
+    expect(judgeCommands([command], truthOf([priceOnly]))).toContainEqual(expect.stringMatching(/never took effect/));
+  });
+
+  it('agree on two cancels of one order, of which the platform took the first, whichever came first', () => {
+    const first: JournaledCommand = { ...cancel, state: 'applied' };
+    const other: JournaledCommand = { ...cancel, commandId: 'c2', state: 'rejected', attempts: [second] };
+    const truth = truthOf([cancelWrite, { ...cancelWrite, atMs: 201, decisions: ['refused'] }], {
+      steps: new Set(['placed', 'canceled']),
+      closed: true,
+    });
+    expect(judgeCommands([first, other], truth)).toEqual([]);
+    expect(judgeCommands([other, first], truth)).toEqual([]);
+  });
+
+  it('disagree on a third write of two cancels that were sent once each', () => {
+    const other: JournaledCommand = { ...cancel, commandId: 'c2', attempts: [second] };
+    const truth = truthOf([cancelWrite, cancelWrite, { ...cancelWrite, atMs: 201 }]);
+    expect(judgeCommands([{ ...cancel, state: 'moot' }, other], truth)).toContainEqual(
+      expect.stringMatching(/writes and 1 attempts that were sent/),
+    );
+  });
 });
