@@ -8,6 +8,8 @@ type Users = NonNullable<SandboxInput['users']>;
 type Clients = NonNullable<SandboxInput['clients']>;
 
 const redirectUri = 'http://127.0.0.1:8787/callback';
+/** The others' accounts are numbered past it. */
+const carolsNumber = 9001;
 
 /**
  * The people and apps in a sandbox without a cast of its own: alice without MFA and with an account
@@ -20,7 +22,10 @@ export function defaultCast(accounts: number): { users: Users; clients: Clients 
     { id: 'SIM-1002', predictions: false },
   ];
   // Further accounts are enrolled by turns: an account that isn't still has equities and options.
-  for (let i = 3; i < accounts; i += 1) alice.push({ id: `SIM-${1001 + i}`, predictions: i % 2 === 1 });
+  for (let i = 3; i < accounts; i += 1) {
+    const number = 1001 + i;
+    alice.push({ id: `SIM-${number < carolsNumber ? number : number + 1}`, predictions: i % 2 === 1 });
+  }
   const bob = accounts > 2 ? [{ id: 'SIM-1003', predictions: true }] : [];
   return {
     users: [
@@ -30,7 +35,7 @@ export function defaultCast(accounts: number): { users: Users; clients: Clients 
         username: 'carol',
         password: 'sandbox-carol',
         mfa: null,
-        accounts: [{ id: 'SIM-9001', predictions: true, traded: false }],
+        accounts: [{ id: `SIM-${carolsNumber}`, predictions: true, traded: false }],
       },
     ],
     clients: [

@@ -111,6 +111,8 @@ function expiry(members: Members, nowUs: Micros): Micros | undefined {
   if (nanoseconds === undefined) throw new MemberFault('expireTime must be an ISO 8601 date-time');
   const at = Number(nanoseconds / 1000n);
   if (at <= nowUs) throw new MemberFault('expireTime must lie ahead');
+  // Every instant here is a number of microseconds.
+  if (!Number.isSafeInteger(at)) throw new MemberFault('expireTime must lie before the year 2255');
   return at;
 }
 

@@ -164,7 +164,10 @@ function referred(
   after: number,
   asOf: number,
 ): ChangeEntry[] {
-  const mine = (order: ExchangeOrder) => order.terms.account === account && order.terms.stream === stream;
+  const mine = ({ terms }: ExchangeOrder) =>
+    terms.account === account &&
+    terms.stream === stream &&
+    (stream === 'account' ? terms.clOrdId : terms.clientOrderRef) === reference;
   return exchange
     .byClientReference(reference)
     .filter(mine)

@@ -88,6 +88,7 @@ export class Venue {
   options: VenueOptions;
   private readonly waiting = new Set<ExchangeOrder>();
   private readonly expiries = new Map<ExchangeOrder, Timer>();
+  private readonly scripted = new WeakSet<ExchangeOrder>();
   private readonly answers = new Set<Timer>();
   private refill: Timer | undefined;
   private paused = false;
@@ -166,6 +167,7 @@ export class Venue {
 
   /** A script takes the order over: nothing here moves it any more. */
   release(order: ExchangeOrder): void {
+    this.scripted.add(order);
     this.deps.engine.release(order);
     this.expiries.get(order)?.cancel();
     this.expiries.delete(order);
@@ -225,7 +227,7 @@ export class Venue {
 
   /** It trades from now on. An amended order begins anew: its terms may reach the price now. */
   private begin(order: ExchangeOrder): void {
-    if (!this.deps.engine.enter(order)) return;
+    if (this.scripted.has(order) || !this.deps.engine.enter(order)) return;
     this.armExpiry(order);
     this.armRefill();
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
@@ -91,6 +92,16 @@ describe('the venue', () => {
     await client.place({ clientId: 'mine' });
     const [{ ordId }] = await client.byReference('mine');
     await client.verb(ordId, { action: 'fill', quantity: '1' });
+    await client.price('AAPL', '150');
+    expect(await client.byReference('mine')).toMatchObject([{ cumQty: '1', ordStatus: 'PARTIALLY_FILLED' }]);
+  });
+
+  it('leaves it alone as well where it was to begin only later', async () => {
+    const client = await orderClient({ venue: { answerMs: 1_000 } });
+    await client.place({ clientId: 'mine' });
+    const [{ ordId }] = await client.byReference('mine');
+    await client.verb(ordId, { action: 'fill', quantity: '1' });
+    await systemClock.sleep(1_500);
     await client.price('AAPL', '150');
     expect(await client.byReference('mine')).toMatchObject([{ cumQty: '1', ordStatus: 'PARTIALLY_FILLED' }]);
   });
