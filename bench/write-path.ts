@@ -17,10 +17,7 @@ const defaultOrders = 20_000;
 const idPrefix = '7d9f0a52-4c1e-4a53-9d0e-';
 
 export interface WritePathOptions {
-  /**
-   * Any database of the server, as a login that may create databases: the
-   * measurement makes one of its own and drops it.
-   */
+  /** Any database of the server, as a login that may create databases: it makes one of its own. */
   readonly url: string;
   readonly seconds: number;
   /** Orders known before it begins, all of them updated in turn. Default 20,000. */
@@ -169,7 +166,7 @@ async function measure(
 }
 
 /** Bytes of the write-ahead log, and of the log of updates with its indexes. */
-async function written(pool: pg.Pool): Promise<{ readonly wal: number; readonly log: number }> {
+async function written(pool: pg.Pool) {
   const { rows } = await pool.query<{ wal: string; log: string }>(
     `select pg_current_wal_lsn() - '0/0' as wal,
        (select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'public.order_updates'::regclass) as log`,
