@@ -79,6 +79,7 @@ class WsSocket implements Socket {
   private response: IncomingMessage | undefined;
   private cause: SocketEnd | undefined;
   private closeTimer: Timer | undefined;
+  private readonly openTimer: Timer;
   private pings = 0;
   private pingsSinceMs = 0;
 
@@ -97,6 +98,11 @@ class WsSocket implements Socket {
       maxFragments: options.maxFragments,
       headers: { authorization: `Bearer ${accessToken.reveal()}` },
     });
+    // `handshakeTimeout` begins anew with each byte, and is not there behind a proxy. Twice the
+    // time: the dial to the proxy has the first half, and names it.
+    this.openTimer = this.clock.after(2 * options.openMs, () =>
+      this.fail('timeout', 'the upgrade was not answered in time'),
+    );
     this.listen();
   }
 
@@ -140,7 +146,10 @@ class WsSocket implements Socket {
     this.ws.on('upgrade', (response) => {
       this.response = response;
     });
-    this.ws.on('open', () => this.handlers.onOpen());
+    this.ws.on('open', () => {
+      this.openTimer.cancel();
+      this.handlers.onOpen();
+    });
     this.ws.on('message', (data, isBinary) => {
       // After a fault nothing more is delivered: `terminate` leaves the buffered bytes to be read.
       if (this.cause !== undefined) return;
@@ -160,6 +169,7 @@ class WsSocket implements Socket {
       this.cause ??= { kind: 'failed', code: codeOf(error), message: error.message };
     });
     this.ws.on('close', (code, reason) => {
+      this.openTimer.cancel();
       this.closeTimer?.cancel();
       this.handlers.onEnd(this.cause ?? { kind: 'closed', code, reason: reason.toString().slice(0, 200) });
     });

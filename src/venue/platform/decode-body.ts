@@ -84,3 +84,8 @@ function unread(body: Buffer, names: readonly string[]): BodyText {
 function tooLarge(maxBytes: number): BodyText {
   return { ok: false, code: 'too_large', message: `the answer has more than ${maxBytes} bytes` };
 }
+
+/** 401 and 403 say the same with any body, also with one that can't be read. */
+export function isDenial(status: number): boolean {
+  return status === 401 || status === 403;
+}

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Token } from '../../runtime/token-store.ts';
 import type { Http, HttpOutcome } from './http.ts';
-import type { PlatformError } from './platform-error.ts';
+import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import { tokenPath } from './wire/oauth.ts';
 import { tokenAnswer } from './wire/token-answer.ts';
 
@@ -58,7 +58,7 @@ export async function exchangeToken(
   const server: oauth.AuthorizationServer = { issuer: baseUrl, token_endpoint: `${baseUrl}${tokenPath}` };
   const client: oauth.Client = { client_id: credential.clientId };
   let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
-  let answered: { readonly url: string; readonly status: number } | undefined;
+  let answered: Answered | undefined;
   const options = {
     // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor`
     // warn about it elsewhere. Here it would refuse every sandbox.
@@ -73,7 +73,7 @@ export async function exchangeToken(
         ...(signal && { signal }),
       });
       if (outcome.kind === 'answered') {
-        answered = { url, status: outcome.status };
+        answered = { url, status: outcome.status, retryAfterMs: retryAfterMsOf(outcome) };
         return toResponse(outcome);
       }
       lost = outcome;
@@ -85,8 +85,16 @@ export async function exchangeToken(
     const answer = await ask({ server, client, options }, credential, grant);
     return { ok: true, token: tokenFrom(answer, startedMs) };
   } catch (error) {
-    return failure(error, lost, answered);
+    const failed = failure(error, lost, answered);
+    const { retryAfterMs = 0 } = answered ?? {};
+    return retryAfterMs === 0 ? failed : { ...failed, error: { ...failed.error, retryAfterMs } };
   }
+}
+
+interface Answered {
+  readonly url: string;
+  readonly status: number;
+  readonly retryAfterMs: number;
 }
 
 interface Endpoint {
@@ -171,8 +179,8 @@ const refusalWords: Readonly<Record<string, string>> = {
 function failure(
   error: unknown,
   lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined,
-  answered: { readonly url: string; readonly status: number } | undefined,
-): ExchangeResult {
+  answered: Answered | undefined,
+): Extract<ExchangeResult, { readonly ok: false }> {
   if (lost !== undefined) return later({ code: 'NO_ANSWER', message: lost.message, retryable: true, sent: lost.sent });
   if (error instanceof oauth.ResponseBodyError) {
     const refused = refusals.has(error.error);
@@ -209,7 +217,7 @@ function failure(
   return later({ code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' });
 }
 
-function later(error: PlatformError): ExchangeResult {
+function later(error: PlatformError): Extract<ExchangeResult, { readonly ok: false }> {
   return { ok: false, refused: false, error };
 }
 

@@ -34,9 +34,9 @@ const flatCode = /^[a-z_]{1,40}$/;
 
 /**
  * An answer with a status other than success, as an error. `body` is the parsed body, or undefined
- * if it was empty or not JSON.
+ * if it was empty or not JSON. `retryAfterMs`: the answer's, 0 if it has none.
  */
-export function errorFromAnswer(status: number, body: unknown): PlatformError {
+export function errorFromAnswer(status: number, body: unknown, retryAfterMs = 0): PlatformError {
   const nested = nestedError.safeParse(body);
   const flat = nested.success ? undefined : flatError.safeParse(body).data;
   const word = flat?.error !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
@@ -49,6 +49,7 @@ export function errorFromAnswer(status: number, body: unknown): PlatformError {
     ...(type !== undefined && { type: type.slice(0, 100) }),
     message: message.slice(0, 500).toWellFormed(),
     retryable: status === 408 || status === 425 || status === 429 || status >= 500,
+    ...(retryAfterMs > 0 && { retryAfterMs }),
     sent: 'yes',
   };
 }

@@ -105,7 +105,8 @@ function toResult(outcome: HttpOutcome, parse: (text: string) => unknown): ReadR
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
   }
   const body = jsonOrUndefined(outcome.text, parse);
-  if (outcome.status !== 200) return { ok: false, error: errorFromAnswer(outcome.status, body) };
+  if (outcome.status !== 200)
+    return { ok: false, error: errorFromAnswer(outcome.status, body, retryAfterMsOf(outcome)) };
   if (body === undefined) {
     const message = 'the answer is not JSON';
     return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody, isDenial } from './decode-body.ts';
 import type { HttpOutcome } from './http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-result.ts';
 
@@ -152,13 +152,14 @@ async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Buff
 
 async function answered(answer: IncomingMessage, body: Buffer, maxBytes: number): Promise<HttpOutcome> {
   const read = await decodeBody(body, answer.headers['content-encoding'], maxBytes);
-  if (!read.ok) return failed(read.code, read.message, 'maybe');
+  const status = answer.statusCode ?? 0;
+  if (!read.ok && !isDenial(status)) return failed(read.code, read.message, 'maybe');
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers)) {
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined) headers[name] = first;
   }
-  return { kind: 'answered', status: answer.statusCode ?? 0, headers, text: read.text };
+  return { kind: 'answered', status, headers, text: read.ok ? read.text : '' };
 }
 
 function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {

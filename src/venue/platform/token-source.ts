@@ -225,7 +225,7 @@ export class RefreshingTokenSource implements TokenSource, Service {
   }
 
   private postpone(error: PlatformError): TokenResult {
-    const waitMs = this.backoff.nextMs();
+    const waitMs = Math.max(this.backoff.nextMs(), Math.min(mostRestMs, error.retryAfterMs ?? 0));
     this.notBeforeMs = this.clock.monotonicMs() + waitMs;
     if (this.lastError?.code !== error.code) {
       this.log.warn({ code: error.code, status: error.status, reason: error.message }, 'no new access token');

@@ -5,7 +5,7 @@ import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody, isDenial } from './decode-body.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 
 interface UndiciHttpOptions {
@@ -33,6 +33,7 @@ export class UndiciHttp implements Http {
     this.agent = new Agent({
       connections: options.connections ?? 16,
       pipelining: 1,
+      allowH2: false,
       connect: connectorThrough(
         { clock: deps.clock, proxies: deps.proxies ?? new Proxies() },
         options.connectMs ?? 2_000,
@@ -79,12 +80,12 @@ export class UndiciHttp implements Http {
       chunks.push(chunk);
     }
     const read = await decodeBody(Buffer.concat(chunks), answer.headers['content-encoding'], maxBytes);
-    if (!read.ok) return failed(read.code, read.message, 'maybe');
+    if (!read.ok && !isDenial(answer.statusCode)) return failed(read.code, read.message, 'maybe');
     return {
       kind: 'answered',
       status: answer.statusCode,
       headers: firstValues(answer.headers),
-      text: read.text,
+      text: read.ok ? read.text : '',
     };
   }
 }
@@ -93,28 +94,12 @@ function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcom
   return { kind: 'failed', code, message, sent };
 }
 
-/**
- * Errors that end a connection before a request byte could leave on it: name resolution, TCP and
- * TLS set-up.
- */
-const neverSent =
-  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
-
+/** Only an error of the connector proves that nothing left: TLS may fail behind the request. */
 function failure(error: unknown): HttpOutcome {
-  const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotConnectedError) return failed('connect', message, 'no');
-  return neverSent.test(code)
-    ? failed('connect', `${code}: ${message}`, 'no')
-    : failed('broken', `${code}: ${message}`, 'maybe');
-}
-
-function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return 'UNKNOWN';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  // Happy eyeballs: one error for each address tried.
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return 'UNKNOWN';
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'UNKNOWN';
+  return failed('broken', `${code}: ${message}`, 'maybe');
 }
 
 function revealed(headers: HttpRequest['headers']): Record<string, string> {

@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpOutcome } from './http.ts';
 import { parseJson, parsePlainJson } from './parse-json.ts';
-import { errorFromAnswer } from './platform-error.ts';
+import { errorFromAnswer, retryAfterMsOf } from './platform-error.ts';
 import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape } from './read-platform.ts';
 import { changeEmailPath, health, healthPath, settingPath, settingsPath } from './wire/user.ts';
@@ -77,7 +77,10 @@ type WriteDeps = Pick<ReadDeps, 'http' | 'clock' | 'tokens' | 'metrics'>;
  */
 async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Promise<Fetched<unknown>> {
   const credential = await deps.tokens.get();
-  if (!credential.ok) return credential;
+  // What the answer for the token says of itself is not said of the write.
+  if (!credential.ok) return { ok: false, error: { ...credential.error, sent: 'no' } };
+  if (signal.aborted)
+    return { ok: false, error: { code: 'NO_ANSWER', message: 'given up by the caller', retryable: true, sent: 'no' } };
   const { operation, method, url } = write;
   const headers = {
     accept: 'application/json',
@@ -106,7 +109,8 @@ function toResult(outcome: HttpOutcome): Fetched<unknown> {
   if (outcome.kind === 'failed')
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
   const value = jsonOrUndefined(outcome.text, parseJson);
-  if (outcome.status < 200 || outcome.status > 299) return { ok: false, error: errorFromAnswer(outcome.status, value) };
+  if (outcome.status < 200 || outcome.status > 299)
+    return { ok: false, error: errorFromAnswer(outcome.status, value, retryAfterMsOf(outcome)) };
   if (value !== undefined || outcome.text === '') return { ok: true, value };
   const message = 'the answer is not JSON';
   return { ok: false, error: { status: outcome.status, code: 'BAD_ANSWER', message, retryable: false, sent: 'yes' } };
@@ -127,7 +131,8 @@ export async function readHealth(
   if (outcome.kind === 'failed')
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
   const body = jsonOrUndefined(outcome.text, parseJson);
-  if (outcome.status !== 200) return { ok: false, error: errorFromAnswer(outcome.status, body) };
+  if (outcome.status !== 200)
+    return { ok: false, error: errorFromAnswer(outcome.status, body, retryAfterMsOf(outcome)) };
   const read = health.safeParse(body);
   if (read.success) return { ok: true, value: read.data.status };
   const message = 'the health answer has another shape';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { RefreshMode } from '../../../src/sandbox/auth/refresh-tokens.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
@@ -31,7 +31,7 @@ async function rig(mode: RefreshMode = 'rotate') {
     const http = new UndiciHttp({ clock: systemClock });
     const store = new PostgresTokenStore({ pool, clock: systemClock, random: seededRandom(1), key });
     const source = new RefreshingTokenSource(
-      { http, clock: systemClock, store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
+      { http, clock, store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
       {
         name: credentialName,
         holder,
@@ -70,6 +70,12 @@ async function held(result: ReturnType<RefreshingTokenSource['get']>) {
   return outcome.token;
 }
 
+/** By how much the tokens are older than they are, by the clock of both sources. */
+const age = { ms: 0 };
+const clock: Clock = Object.create(systemClock, {
+  monotonicMs: { value: () => systemClock.monotonicMs() + age.ms },
+});
+
 describe('two token sources on one database, as two processes have them,', () => {
   it('make one refresh for each renewal that both need, over and over, and never use a token twice', async () => {
     const { sandbox, first, second } = await rig();
@@ -86,6 +92,8 @@ describe('two token sources on one database, as two processes have them,', () =>
       expect(new Set(results.map(({ secret }) => secret.reveal())).size).toBe(1);
       tokens = await Promise.all([held(first.source.get()), held(second.source.get())]);
       expect(await answers(sandbox)).toEqual(Array(round).fill(200));
+      // Each token was good for a while: one that is refused at once has the next one wait.
+      age.ms += 180_000;
     }
     expect((await accountsOf(sandbox, tokens[0].secret.reveal())).status).toBe(200);
   });
