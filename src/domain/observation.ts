@@ -68,6 +68,8 @@ export interface Unreadable {
   readonly accountId?: string;
   readonly orderId?: string;
   readonly observedAtMs: number;
+  /** As of an order. Left out: `observedAtMs` is by this process's own clock. */
+  readonly receivedMs?: number;
   readonly bytes: number;
   /** Called once, after the commit that settled it. */
   readonly onOutcome?: (outcome: Outcome) => void;

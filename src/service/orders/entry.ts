@@ -17,13 +17,17 @@ interface Barrier {
 export type Entry = IngestItem | Barrier;
 
 /**
- * How long ago it came, at the first look at it. An order's by the monotonic clock: its wall time
- * is the database's. A mark is taken as new: its time is the one it speaks of.
+ * How long ago it came, at the first look at it. By the monotonic clock, since a row's wall time is
+ * the database's. A mark is taken as new: its time is the one it speaks of.
  */
 export function entryAgeMs(entry: Entry, clock: Clock): number {
   if (entry.kind === 'continuity') return 0;
-  if (entry.kind === 'order') return Math.max(0, Math.floor(clock.monotonicMs() - entry.receivedMs));
-  return Math.max(0, clock.nowMs() - (entry.kind === 'barrier' ? entry.atMs : entry.observedAtMs));
+  if (entry.kind === 'barrier') return Math.max(0, clock.nowMs() - entry.atMs);
+  const { observedAtMs, receivedMs } = entry;
+  return Math.max(
+    0,
+    receivedMs === undefined ? clock.nowMs() - observedAtMs : Math.floor(clock.monotonicMs() - receivedMs),
+  );
 }
 
 /**

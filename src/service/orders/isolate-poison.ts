@@ -124,7 +124,7 @@ function asQuarantine(entry: Entry, code: string): Entry | undefined {
 }
 
 function unreadable(observation: Observation, code: string): Unreadable {
-  const { cause, observedAtMs, bytes, onOutcome } = observation;
+  const { cause, observedAtMs, receivedMs, bytes, onOutcome } = observation;
   const row = quarantined(observation, 'poison', `Postgres refused it with SQLSTATE ${code}`);
   return {
     kind: 'unreadable',
@@ -136,6 +136,7 @@ function unreadable(observation: Observation, code: string): Unreadable {
     accountId: observation.view.accountId,
     orderId: observation.view.orderId,
     observedAtMs,
+    receivedMs,
     bytes,
     ...(onOutcome === undefined ? {} : { onOutcome }),
   };

@@ -33,6 +33,8 @@ const atOnce = 4;
  * while an account was dark for 2.3 s, at 500 changes a second on two cores; the list takes 0.1 s.
  */
 const listAbove = 8;
+/** Each takes the time of all its repeats. */
+const mostUnanswered = 3;
 
 /**
  * Waits until the read's rows are committed. Then it asks for silent orders: we hold them open,
@@ -48,20 +50,31 @@ export async function askAfterSilent(
   progress: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
+  const listOpen = () =>
+    deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
   // Before the rows are committed, so both lists wait together. An order shown as ended by the
   // first list still counts: one list too many at worst.
   if (progress.asksSilent && progress.kind !== 'complete' && (await silentOrders(listAbove + 1)).length > listAbove) {
-    const list = await deps.reads.listOrders(
-      { stream, accountId, state: 'open' },
-      deps.page,
-      progress.signal,
-      progress.budget,
-    );
+    const list = await listOpen();
     if (!list.complete) return list.error;
   }
   await deps.sink.committed();
-  const silent = progress.asksSilent ? await silentOrders() : deps.absent.due();
-  return silent.length === 0 ? undefined : lookAtEach(deps, silent, progress);
+  const unanswered = new Set<string>();
+  for (;;) {
+    const silent = progress.asksSilent ? await silentOrders() : deps.absent.due();
+    const asked = silent.filter(({ orderId }) => !unanswered.has(orderId));
+    const failed = asked.length === 0 ? undefined : await lookAtEach(deps, asked, progress);
+    if (failed === undefined) return undefined;
+    const { orderId, error } = failed;
+    if (concernsWholeAccount(error) || progress.signal.aborted || unanswered.size >= mostUnanswered) return error;
+    // One order that the platform can't show must not keep its account from ever being live: the
+    // platform answers for the others.
+    const list = await listOpen();
+    if (!list.complete) return list.error;
+    await deps.sink.committed();
+    unanswered.add(orderId);
+    progress.unread.add(orderId);
+  }
 }
 
 /** At least `most` of them, if there are as many. */
@@ -89,10 +102,10 @@ async function lookAtEach(
   { looks, taken, absent, silencePace }: AskDeps,
   orders: readonly SilentOrder[],
   { kind, signal, cause, budget, unread, onOutcome }: ReadProgress,
-): Promise<PlatformError | undefined> {
+): Promise<{ readonly orderId: string; readonly error: PlatformError } | undefined> {
   const rest = orders.values();
   const unknown: SilentOrder[] = [];
-  let failure: PlatformError | undefined;
+  let failure: { readonly orderId: string; readonly error: PlatformError } | undefined;
   const worker = async () => {
     for (const order of rest) {
       if (signal.aborted || failure !== undefined) return;
@@ -101,7 +114,8 @@ async function lookAtEach(
       const look = await looks.lookAt(orderId, wish);
       // A failure for good (400, for example) proves nothing about the other orders and would keep
       // the account from ever being live: it is treated like "no such order".
-      if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error))) failure = look.error;
+      if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error)))
+        failure = { orderId, error: look.error };
       if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);
       if (look.kind === 'unclear') unread.add(orderId);

@@ -67,6 +67,8 @@ export class SilentLossWatch {
   delivered(observation: Observation): void {
     if (this.audits + this.waiting.size === 0 || this.withoutRoom) return;
     const { orderId, updatedAt } = observation.view;
+    // Two connections deliver while one replaces the other: the older one's row may come last.
+    if (this.covers(orderId, { version: observation.sourceVersion, updatedAt })) return;
     if (this.noted.has(orderId) || this.room.take(entryBytes(orderId)))
       this.noted.set(orderId, { version: observation.sourceVersion, updatedAt });
     else this.giveUp();

@@ -321,6 +321,7 @@ function unreadable(origin: RowOrigin, fault: Fault, raw: () => string, orderId:
     accountId: origin.accountId,
     ...(orderId !== undefined && { orderId }),
     observedAtMs: origin.observedAtMs,
+    receivedMs: origin.receivedMs,
     bytes: origin.bytes,
   };
 }

@@ -131,7 +131,7 @@ export class Doubts {
     this.audits += 1;
     let earliest: string | undefined;
     for (const [orderId, { audit, updatedAt, given }] of this.olderViews) {
-      if (this.audits - audit > olderWithin) this.forgetOlder(orderId);
+      if (given !== true && this.audits - audit > olderWithin) this.forgetOlder(orderId);
       else if (given !== true && (earliest === undefined || compareInstants(updatedAt, earliest) < 0))
         earliest = updatedAt;
     }
@@ -174,12 +174,9 @@ export class Doubts {
   /** Notes the view, unless it is one that was noted long enough ago. */
   private isMetAgain({ orderId, updatedAt }: Observation['view'], revision: number): boolean {
     const known = this.olderViews.get(orderId);
-    if (known?.given === true && known.updatedAt === updatedAt && known.revision === revision) {
-      this.olderViews.set(orderId, { ...known, audit: this.audits });
-      return false;
-    }
+    if (known?.given === true && known.updatedAt === updatedAt && known.revision === revision) return false;
     const nowMs = this.deps.clock.monotonicMs();
-    const atMs = known?.revision === revision ? known.atMs : nowMs;
+    const atMs = known?.revision === revision && known.given !== true ? known.atMs : nowMs;
     if (nowMs - atMs >= olderAfterMs) {
       this.forgetOlder(orderId);
       return true;

@@ -97,7 +97,10 @@ export class StoreLost {
     if (!saysLost && before === undefined) return false;
     // A loss reported before the complete read has begun is followed by that read. A later report
     // is an old one or continues one, and covers nothing.
-    if (saysLost && this.state === 'frozen') this.noteHandled(view.updatedAt);
+    if (saysLost && this.state === 'frozen') {
+      if (!this.isKnown(view.updatedAt)) this.dropHeld();
+      this.noteHandled(view.updatedAt);
+    }
     // Without room for a witness only instants distinguish an old report from a new one: at the
     // worst the account is read once more.
     if (before !== undefined || this.witnessRoom.take(entryBytes(view.orderId)))
@@ -108,7 +111,8 @@ export class StoreLost {
   /** `cause`: the row that reported the loss. */
   freeze(cause: Observation): void {
     const { intake } = this.deps;
-    if (!this.active) this.forgetHeld();
+    if (this.active) this.dropHeld();
+    else this.forgetHeld();
     this.state = 'frozen';
     intake.suspend();
     this.witnesses.clear();
@@ -129,6 +133,13 @@ export class StoreLost {
     this.held = [];
     this.heldRoom.giveBackAll();
     this.overflowed = false;
+  }
+
+  /** A further loss: what was held may be of the store lost now. The read brings the rest. */
+  private dropHeld(): void {
+    if (this.held.length === 0) return;
+    this.forgetHeld();
+    this.overflowed = true;
   }
 
   /**
