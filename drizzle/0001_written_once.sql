@@ -352,7 +352,8 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan
 DECLARE
   v_before_lane integer;
   v_below bigint;
-  v_partition text;
+  v_from bigint;
+  v_until bigint;
 BEGIN
   SELECT o.lane, o.seq, o.revision + 1 INTO v_before_lane, before_seq, v_below FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
   WHILE before_seq IS NOT NULL LOOP
@@ -365,12 +366,13 @@ BEGIN
     RETURN NEXT;
   END LOOP;
   IF v_below > greatest(p_above, 0) + 1 THEN
-    FOR v_partition IN
-      SELECT p.name FROM public.log_partitions() p
+    -- By the bounds of the partition, not by its name: a login of the service may read the log alone.
+    FOR v_from, v_until IN
+      SELECT p.from_seq, p.until_seq FROM public.log_partitions() p
       WHERE EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = to_regclass(format('public.%I', p.name)) AND k.contype = 'u') ORDER BY p.from_seq DESC
     LOOP
-      FOR lane, seq, revision IN EXECUTE format('SELECT u.lane, u.seq, u.revision FROM public.%I u
-        WHERE u.stream = $1 AND u.order_id = $2 AND u.revision > $3 AND u.revision < $4 ORDER BY u.revision DESC', v_partition)
+      FOR lane, seq, revision IN EXECUTE format('SELECT u.lane, u.seq, u.revision FROM public.order_updates u
+        WHERE u.seq >= %s AND u.seq < %s AND u.stream = $1 AND u.order_id = $2 AND u.revision > $3 AND u.revision < $4 ORDER BY u.revision DESC', v_from, v_until)
         USING p_stream, p_order_id, p_above, v_below
       LOOP
         v_below := revision;
@@ -1219,6 +1221,32 @@ BEGIN
     UPDATE public.approvals SET expires_at = to_timestamp(0)
     WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
   END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text,
+  OUT generation integer, OUT attempts integer)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_seq bigint;
+BEGIN
+  PERFORM public.close_sending();
+  INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
+  -- Each row lock waits for the batch that has it, and keeps the next one out.
+  PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
+  UPDATE public.lanes l SET generation = begin_generation.generation, epoch = l.epoch + 1, holder = NULL;
+
+  -- A thousand million: more than a day of the highest rate measured.
+  SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
+  INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
+  ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
+
+  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE in_flight AND state = 'prepared';
+  GET DIAGNOSTICS attempts = ROW_COUNT;
+  INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+  VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
+  ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
 END
 $$;
 

@@ -159,8 +159,8 @@ export async function maintainCommands(
 async function forget(pool: Pool, deletion: string, retentionMs: number): Promise<number> {
   const { rows } = await pool.query<{ gone: string }>(
     `with gone as (${deletion} returning tx_id), raised as (
-       insert into public.event_floor as f (tx_id) select tx_id from gone order by tx_id desc limit 1
-       on conflict (one) do update set tx_id = greatest(f.tx_id, excluded.tx_id)
+       insert into public.event_floor as f (tx_id) select tx_id from gone where tx_id < pg_current_xact_id() order by tx_id desc limit 1
+       on conflict (one) do update set tx_id = case when f.tx_id < pg_current_xact_id() then greatest(f.tx_id, excluded.tx_id) else excluded.tx_id end
      ) select count(*) as gone from gone`,
     [retentionMs, rowsAtOnce],
   );

@@ -237,8 +237,9 @@ async function runLong(client: Client, text: string): Promise<void> {
  */
 async function validateConstraints(client: Client): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
-    `select format('alter table %s validate constraint %I', conrelid::regclass, conname) as statement from pg_constraint
-     where connamespace = 'public'::regnamespace and not convalidated`,
+    `select format('alter table %s validate constraint %I', conrelid::regclass, conname) as statement from pg_constraint c
+     join pg_class t on t.oid = c.conrelid
+     where connamespace = 'public'::regnamespace and not convalidated and pg_get_userbyid(t.relowner) = current_user`,
   );
   for (const { statement } of rows) await runLong(client, statement);
 }

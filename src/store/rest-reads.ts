@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Command, CommandWithEvidence } from '../domain/command.ts';
+import { type Command, type CommandWithEvidence, isFinal } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
 import { inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './commands/command-reads.ts';
@@ -120,6 +120,8 @@ async function listCommands(
   if (filter.accountId !== undefined) add((place) => `c.account_id = ${place}`, filter.accountId);
   if (filter.kind !== undefined) add((place) => `c.kind = ${place}`, filter.kind);
   if (filter.state !== undefined) add((place) => `c.state = ${place}`, filter.state);
+  // The same rows, and an index that has no others.
+  if (filter.state !== undefined && !isFinal(filter.state)) where.push('c.settled_at is null');
   if (filter.idempotencyKey !== undefined) add((place) => `c.idempotency_key = ${place}`, filter.idempotencyKey);
   if (filter.callerRef !== undefined) add((place) => `c.caller_ref = ${place}`, filter.callerRef);
   if (filter.q !== undefined) {

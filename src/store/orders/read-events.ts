@@ -42,7 +42,10 @@ export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
   return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
 }
 
-/** Events above `after`, from transactions below `horizon`, by position, at most `limit`. */
+/**
+ * Events above `after`, from transactions below `horizon`, by position, at most `limit`. Numbers of
+ * transactions begin again on another server: a floor of the one before says nothing here.
+ */
 export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
   const { rows } = await pool.query<{ floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>(
     {
@@ -58,7 +61,7 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
       )
       select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id,
         case f.kind when 'outcome' then public.event_json(f.step) else f.snapshot end as snapshot
-      from (select (select tx_id from public.event_floor) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
+      from (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
       values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
     },
   );

@@ -272,7 +272,8 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan
 DECLARE
   v_before_lane integer;
   v_below bigint;
-  v_partition text;
+  v_from bigint;
+  v_until bigint;
 BEGIN
   SELECT o.lane, o.seq, o.revision + 1 INTO v_before_lane, before_seq, v_below FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id;
   WHILE before_seq IS NOT NULL LOOP
@@ -285,12 +286,13 @@ BEGIN
     RETURN NEXT;
   END LOOP;
   IF v_below > greatest(p_above, 0) + 1 THEN
-    FOR v_partition IN
-      SELECT p.name FROM public.log_partitions() p
+    -- By the bounds of the partition, not by its name: a login of the service may read the log alone.
+    FOR v_from, v_until IN
+      SELECT p.from_seq, p.until_seq FROM public.log_partitions() p
       WHERE EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = to_regclass(format('public.%I', p.name)) AND k.contype = 'u') ORDER BY p.from_seq DESC
     LOOP
-      FOR lane, seq, revision IN EXECUTE format('SELECT u.lane, u.seq, u.revision FROM public.%I u
-        WHERE u.stream = $1 AND u.order_id = $2 AND u.revision > $3 AND u.revision < $4 ORDER BY u.revision DESC', v_partition)
+      FOR lane, seq, revision IN EXECUTE format('SELECT u.lane, u.seq, u.revision FROM public.order_updates u
+        WHERE u.seq >= %s AND u.seq < %s AND u.stream = $1 AND u.order_id = $2 AND u.revision > $3 AND u.revision < $4 ORDER BY u.revision DESC', v_from, v_until)
         USING p_stream, p_order_id, p_above, v_below
       LOOP
         v_below := revision;

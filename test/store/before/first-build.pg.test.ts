@@ -218,6 +218,20 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
   expect((await rig.journal.find(sending?.id ?? ''))?.state).toBe('unknown');
 });
 
+it('a login of the service reads the history of orders of before, which it may read by the log alone', async () => {
+  const { database } = await migrated();
+  await using rig = await readRig({ database });
+  const client = await rig.pool.connect();
+  await client.query('set role tidemark_app');
+  const { rows } = await client.query<{ updates: number }>(
+    'select count(*)::integer as updates from orders o cross join lateral order_chain(o.stream, o.order_id, 0)',
+  );
+  client.release(true);
+  const ofOrders = "select count(*)::integer as updates from order_updates where stream <> 'continuity'";
+  expect(rows).toEqual(await rig.rows(ofOrders));
+  expect(rows[0]?.updates).toBeGreaterThan(100);
+});
+
 it('retention drops the partitions of before, and every order keeps its state', async () => {
   const { database, before } = await migrated();
   await using rig = await readRig({ database });
