@@ -52,7 +52,14 @@ export function ActionDialog(props: ActionDialogProps) {
     dialog.current?.close();
   };
   return (
-    <dialog ref={dialog} class="action-dialog" aria-labelledby="action-title" onClose={close}>
+    <dialog
+      ref={dialog}
+      class="action-dialog"
+      aria-labelledby="action-title"
+      onClose={close}
+      // Until there is an answer it can't be taken back, and a refusal must be seen.
+      onCancel={(event: Event) => busy && event.preventDefault()}
+    >
       <form class="form" onSubmit={submit}>
         <h2 id="action-title">{title}</h2>
         <p>{text}</p>
@@ -84,7 +91,7 @@ export function ActionDialog(props: ActionDialogProps) {
           <button type="submit" class={danger === true ? 'danger' : 'main'} disabled={!ready}>
             {busy ? 'Working …' : label}
           </button>
-          <button type="button" onClick={() => dialog.current?.close()}>
+          <button type="button" disabled={busy} onClick={() => dialog.current?.close()}>
             Not now
           </button>
         </div>

@@ -70,14 +70,15 @@ interface PagePort {
 export function pause(ports: Pick<Ports, 'after'>, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const timer = ports.after(ms, resolve);
-    signal.addEventListener(
-      'abort',
-      () => {
-        timer.cancel();
-        resolve();
-      },
-      { once: true },
-    );
+    const leave = () => {
+      timer.cancel();
+      resolve();
+    };
+    // A signal may live for a week, and keeps each listener that is left on it.
+    const timer = ports.after(ms, () => {
+      signal.removeEventListener('abort', leave);
+      resolve();
+    });
+    signal.addEventListener('abort', leave, { once: true });
   });
 }

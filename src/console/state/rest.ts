@@ -104,8 +104,10 @@ export class Rest {
       });
       if (answer.status < 200 || answer.status > 299) {
         const problem = await problemOf(answer);
-        // The service asked another instance and got no answer: it may have been done.
-        return problem.code === 'FORWARD_UNANSWERED' ? { kind: 'away' } : problem;
+        // The service asked another instance and got no answer, or a proxy answers in its place: it
+        // may have been done.
+        const isLost = problem.code === 'FORWARD_UNANSWERED' || (method !== 'GET' && problem.code.startsWith(notOurs));
+        return isLost ? { kind: 'away' } : problem;
       }
       const text = await answer.text();
       return { kind: 'ok', status: answer.status, body: (text === '' ? undefined : parse(text)) as T };
@@ -122,6 +124,9 @@ export class Rest {
   }
 }
 
+/** Begins the code of an answer without one: a proxy's, most likely. */
+const notOurs = 'HTTP_';
+
 /** A failure, with the service's own words if it has some. */
 export async function problemOf(answer: HttpAnswer): Promise<Extract<Answer<never>, { kind: 'problem' }>> {
   const body = (await answer
@@ -136,7 +141,7 @@ export async function problemOf(answer: HttpAnswer): Promise<Extract<Answer<neve
   return {
     kind: 'problem',
     status: answer.status,
-    code: typeof body.code === 'string' ? body.code : `HTTP_${answer.status}`,
+    code: typeof body.code === 'string' ? body.code : `${notOurs}${answer.status}`,
     detail: typeof body.detail === 'string' ? body.detail : 'the service gave no reason',
     faults: Array.isArray(body.faults) ? body.faults : [],
     ...(Number.isFinite(seconds) && { retryAfterMs: Math.min(60_000, seconds * 1000) }),

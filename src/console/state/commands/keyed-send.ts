@@ -45,6 +45,9 @@ export class KeyedSend<T> {
       if (answer.kind !== 'away') return answer;
       await pause(this.ports, waitMs, new AbortController().signal);
       answer = await this.tryOnce(request);
+      // It speaks of this try alone, and the one before may have arrived.
+      if (answer.kind === 'problem' && (answer.status >= 500 || answer.status === 401 || answer.status === 429))
+        answer = { kind: 'away' };
     }
     return answer;
   }

@@ -61,8 +61,6 @@ export class OrderHistory {
 
   private async read(signal: AbortSignal): Promise<void> {
     const path = `/v1/orders/${this.stream}/${encodeURIComponent(this.orderId)}`;
-    const order = await this.rest.get<ListedOrder>(path, {}, signal, parseExact);
-    if (order.kind !== 'ok') return this.fail(order, signal);
     const updates: OrderUpdate[] = [];
     const recordedAt = new Map<string, string>();
     let after: string | undefined;
@@ -74,6 +72,9 @@ export class OrderHistory {
       for (const [at, { eventId }] of items.entries()) recordedAt.set(eventId, times[at] ?? '');
       after = page.body.next;
     } while (after !== undefined && updates.length < mostUpdates);
+    // Behind its updates, so that it is never older than they are: the stream brings what is newer.
+    const order = await this.rest.get<ListedOrder>(path, {}, signal, parseExact);
+    if (order.kind !== 'ok') return this.fail(order, signal);
     if (signal.aborted) return;
     this.state.value = { kind: 'shown', order: order.body, updates, recordedAt, cut: after !== undefined };
   }
