@@ -30,7 +30,9 @@ export const dataAlerts: readonly Alert[] = [
     // halt, and its alert, stay until a person ends them.
     name: 'CommitsLost',
     severity: 'page',
-    expr: 'sum by (job) (increase(tidemark_database_commits_lost_total[1h])) > 0',
+    // A process that starts finds it before its first scrape: its counter begins at 1.
+    expr: `sum by (job) (increase(tidemark_database_commits_lost_total[1h])) > 0
+or sum by (job) (max_over_time(tidemark_database_commits_lost_total[1m]) and on (job, instance) (time() - process_start_time_seconds < 3600)) > 0`,
     summary: 'The database came back without commits',
     description:
       'A failover or a restore took back what the database had acknowledged. A new generation has begun and placing is halted; topics and database differ until they are compared.',

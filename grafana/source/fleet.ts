@@ -28,7 +28,12 @@ const members: readonly Panel[] = [
     title: 'Shards without a process',
     description: 'Their accounts are followed by no instance. A shard that moves is without one for a second or three.',
     unit: 'none',
-    queries: [{ expr: `min(tidemark_shards_unheld{${job}})`, legend: 'unheld' }],
+    queries: [
+      {
+        expr: `min(tidemark_shards_unheld{${job}} and on (job, instance) tidemark_lane_held{${job}} == 1)`,
+        legend: 'unheld',
+      },
+    ],
     limits: { red: 1 },
     runbooks: ['ShardsUnheld'],
     width: 8,

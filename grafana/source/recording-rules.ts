@@ -21,6 +21,8 @@ const late = (window: string): RecordingRule => ({
 
 const pendingAge =
   '(time() - tidemark_log_oldest_pending_timestamp_seconds) * (tidemark_log_oldest_pending_timestamp_seconds > bool 0)';
+const unsettledAge =
+  '(time() - tidemark_ingest_oldest_unsettled_timestamp_seconds) * (tidemark_ingest_oldest_unsettled_timestamp_seconds > bool 0)';
 const silence =
   '(time() - tidemark_source_last_frame_timestamp_seconds) * (tidemark_source_last_frame_timestamp_seconds > bool 0)';
 
@@ -28,13 +30,15 @@ const silence =
  * How many of the things hold that make the data of a lane doubtful; 0 is the verdict "can be
  * trusted". Recorded rather than asked by the dashboard, so that a Prometheus without our rules
  * shows nothing there instead of green. The terms: no process holds a lane, a shard of accounts has
- * no process for 20 s, an account that should be live is not, none is live, no heartbeat came back
+ * no process for 20 s, an account is followed by none, one that should be live is not, none is live, what came waits for the database for 60 s, no heartbeat came back
  * for 60 s, a row waits for Kafka for 30 s, a stream is silent for 30 s.
  */
 const doubts: RecordingRule = {
   record: 'job:tidemark_doubts:sum',
   expr: `(sum by (job) (tidemark_lane_held) == bool 0)
-+ (min by (job) (min_over_time(tidemark_shards_unheld[20s])) > bool 0)
++ ((min by (job) (min_over_time(tidemark_shards_unheld[20s]) and on (job, instance) (tidemark_lane_held == 1)) or 0 * sum by (job) (tidemark_lane_held)) > bool 0)
++ ((sum by (job) (tidemark_source_unfollowed) or 0 * sum by (job) (tidemark_lane_held)) > bool 0)
++ (max by (job) (${ofHolderOrNone(unsettledAge)}) > bool 60)
 + (sum by (job) (tidemark_source_state{state!~"live|not_enrolled"}) > bool 0)
 + (sum by (job) (tidemark_source_state{state="live"}) == bool 0)
 + (time() - max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds) > bool 60)

@@ -6,6 +6,8 @@ const keyReads = 'tidemark_rest_issuer_key_reads_total';
 const halts = ofHolder('tidemark_placing_halted');
 
 /** The processes, their lane, and commands. */
+const unheldShards = 'tidemark_shards_unheld and on (job, instance) (tidemark_lane_held == 1)';
+
 export const serviceAlerts: readonly Alert[] = [
   {
     name: 'TargetDown',
@@ -30,7 +32,8 @@ export const serviceAlerts: readonly Alert[] = [
     // three, one of a process that died for 10 s.
     name: 'ShardsUnheld',
     severity: 'page',
-    expr: 'min by (job) (tidemark_shards_unheld) > 0',
+    // One that stands by has not looked.
+    expr: `min by (job) (${unheldShards}) > 0`,
     for: '30s',
     summary: '{{ $value }} shards have no process',
     description:
@@ -57,11 +60,11 @@ export const serviceAlerts: readonly Alert[] = [
   {
     // A client can't see the server's disk: it is told how much the database may take, and without
     // that there is no alert. The forecast counts from half the budget on: the first reads of a new
-    // database would foretell terabytes.
+    // database would foretell terabytes, and so would the 0 of a process that has not measured yet.
     name: 'DatabaseFilling',
     severity: 'ticket',
     expr: `max by (job) (tidemark_database_bytes) > 0.8 * ${budget}
-or (max by (job) (predict_linear(tidemark_database_bytes[6h], 3 * 86400)) > ${budget}
+or (max by (job) (predict_linear((tidemark_database_bytes > 0)[6h:1m], 3 * 86400)) > ${budget}
 and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
     for: '15m',
     summary: 'The database fills its disk',

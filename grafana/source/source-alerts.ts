@@ -2,6 +2,9 @@ import { type Alert, ofHolder } from './alert.ts';
 
 const silence = ofHolder('(tidemark_source_last_frame_timestamp_seconds > 0)');
 const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|unanswered|resyncing|frozen"}');
+/** Refused with a token that is good: else TokenExpiring speaks. */
+const refused = ofHolder('tidemark_source_state{state="login_required"}');
+const live = ofHolder('tidemark_source_state{state="live"}');
 const anyState = ofHolder('tidemark_source_state');
 const oldestRead = ofHolder('(tidemark_source_last_complete_read_timestamp_seconds > 0)');
 const unrecovered = ofHolder('tidemark_source_unrecovered');
@@ -29,11 +32,14 @@ and on (job, source) sum by (job, source) (tidemark_source_state{state!~"not_enr
     name: 'SourceNeverLive',
     severity: 'page',
     expr: `sum by (job, source) (${notLive}) > 0
-or (sum by (job) (${anyState}) == 0)`,
+or (sum by (job) (${anyState}) == 0)
+or (sum by (job, source) (${refused}) > 0
+unless on (job, source) sum by (job, source) (${live}) > 0
+unless on (job) sum by (job) (${signInNeeded}) > 0)`,
     for: '2m',
     summary: 'Accounts are not live{{ with $labels.source }} on the {{ . }} stream{{ end }}',
     description:
-      '{{ if $labels.source }}Accounts connecting, down, unanswered, resyncing or frozen for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
+      '{{ if $labels.source }}Accounts connecting, down, unanswered, resyncing or frozen, or the whole stream refused, for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
   },
   {
     // The process has looked for 30 s by then (service/run/follow-check.ts).

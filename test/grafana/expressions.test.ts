@@ -28,7 +28,9 @@ function faultsOf({ metric, labels, equals, functions }: Selector): string[] {
     .map((label) => `${metric} has no label ${label}`);
   const isRate = overCounters.includes(functions[0] ?? '');
   const counts = series.type === 'counter' || series.type === 'bucket';
-  if (counts !== isRate)
+  // The value of a counter since its process began, which `increase` does not see.
+  const isTotal = series.type === 'counter' && functions[0] === 'max_over_time';
+  if (counts !== isRate && !isTotal)
     faults.push(`${metric} (${series.type}) ${counts ? 'needs' : 'must not be under'} rate or increase`);
   const bound = equals.get('le');
   if (functions.includes('histogram_quantile') && series.type !== 'bucket') faults.push(`${metric} has no buckets`);

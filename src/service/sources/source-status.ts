@@ -166,17 +166,22 @@ export class SourceGauges {
     this.metrics.unrecovered.set({ source: stream }, unrecovered);
     this.metrics.inDoubt.set({ source: stream }, inDoubt);
     // The source that is silent longest counts, or a silent source would hide behind a busy one. A
-    // source without accounts does not count.
-    const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
+    // source whose accounts all wait for a person, or are none, does not count.
+    const heard = readings.filter(({ accounts: its }) => its.some(({ state }) => isHeard(state)));
+    const frames = heard.filter(({ lastFrameMs }) => lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     // A process that has given all its accounts away would look silent for ever, and page.
-    const unused = readings.every(({ accounts: its }) => its.length === 0);
+    const unused = heard.length === 0;
     if (frames.length > 0 || unused) this.metrics.lastFrame.set({ source: stream }, unused ? 0 : oldest / 1000);
     const reads = readings.flatMap(({ oldestReadMs }) => (oldestReadMs === undefined ? [] : [oldestReadMs]));
     this.metrics.lastCompleteRead.set({ source: stream }, reads.length === 0 ? 0 : Math.min(...reads) / 1000);
     const lastEventMs = unused ? 0 : Math.max(0, ...readings.map((reading) => reading.lastEventMs));
     if (lastEventMs > 0 || unused) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
   }
+}
+
+function isHeard(state: AccountState): boolean {
+  return state !== 'login_required' && state !== 'not_enrolled';
 }
 
 /**
