@@ -77,6 +77,14 @@ describe('UndiciHttp', () => {
     expect(await http().request(get(url))).toMatchObject({ kind: 'failed', code: 'bad_utf8' });
   });
 
+  it.each([401, 403])('takes a %d for one, also where its page is not UTF-8', async (status) => {
+    const { url } = await server((_, response) => {
+      response.statusCode = status;
+      response.end(Buffer.from('acc\xe8s refus\xe9', 'latin1'));
+    });
+    expect(await http().request(get(url))).toMatchObject({ kind: 'answered', status, text: '' });
+  });
+
   it('calls a torn answer, a reset and a non-HTTP answer broken, and sends each request once', async () => {
     let connections = 0;
     const raw = createServer((socket) => {

@@ -37,6 +37,18 @@ describe('users and settings through the client', () => {
     expect(await read()).toEqual({ ok: true, value: 'x\0' });
   });
 
+  it('says of a write without a token that it was not sent, and after what time to try again', async () => {
+    const server = await scriptedServer(({ path }, response) => {
+      const isToken = path === '/v1/oauth2/token';
+      response.writeHead(isToken && server.received.length > 1 ? 200 : 503, { 'retry-after': '30' });
+      response.end(JSON.stringify({ error: 'unavailable' }));
+    });
+    onTestFinished(() => server.close());
+    const write = await changeEmail(platformDeps(server.url), server.url, { email: 'a@b.example' } as never, signal);
+    expect(write).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE', sent: 'no', retryAfterMs: 30_000 } });
+    expect(server.received).toHaveLength(1);
+  });
+
   it('deletes settings, and tells why it could not', async () => {
     const { deps, base } = await client();
     const remove = (keys: string[]) => deleteUserSettings(deps, base, { category: 'trading', keys }, signal);
