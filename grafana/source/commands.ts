@@ -29,7 +29,7 @@ const commandPanels: readonly Panel[] = [
     description:
       'Their orders are there and pending at the venue: followed like any open order, neither probed nor counted as unresolved.',
     unit: 'none',
-    queries: [{ expr: `max(tidemark_commands_awaiting_venue{${job}})`, legend: 'places' }],
+    queries: [{ expr: `sum(tidemark_commands_awaiting_venue{${job}})`, legend: 'places' }],
   },
   {
     kind: 'lines',
@@ -120,7 +120,7 @@ const commandPanels: readonly Panel[] = [
     title: "Dead man's switches",
     description: 'Timers that are armed; overdue: run out, and the cancel-all is not written down yet.',
     unit: 'none',
-    queries: [{ expr: `max by (state) (tidemark_cancel_timers{${job}})`, legend: '{{state}}' }],
+    queries: [{ expr: `sum by (state) (tidemark_cancel_timers{${job}})`, legend: '{{state}}' }],
     runbooks: ['CancelAfterIncomplete'],
   },
   {

@@ -2,6 +2,8 @@ import { type Alert, ofHolder } from './alert.ts';
 
 const silence = ofHolder('(tidemark_source_last_frame_timestamp_seconds > 0)');
 const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|unanswered|resyncing|frozen"}');
+/** Its sockets are paused, and then cut off: IngestStuck speaks of this instance, and of no other. */
+const stuck = 'time() - (tidemark_ingest_oldest_unsettled_timestamp_seconds > 0) > 30';
 /** Refused with a token that is good: else TokenExpiring speaks. */
 const refused = ofHolder('tidemark_source_state{state="login_required"}');
 const live = ofHolder('tidemark_source_state{state="live"}');
@@ -22,7 +24,7 @@ export const sourceAlerts: readonly Alert[] = [
     // QueueSaturated and IngestStuck speak then.
     name: 'SourceSilent',
     severity: 'page',
-    expr: `max by (job, source) ((time() - (${silence})) unless on (job, instance, source) (increase(tidemark_source_paused_seconds_total[1m]) > 0)) > 30
+    expr: `max by (job, source) ((time() - (${silence})) unless on (job, instance, source) (increase(tidemark_source_paused_seconds_total[1m]) > 0) unless on (job, instance) (${stuck})) > 30
 and on (job, source) sum by (job, source) (tidemark_source_state{state!~"not_enrolled|login_required"}) > 0`,
     for: '10s',
     summary: 'The {{ $labels.source }} stream is silent',
@@ -31,7 +33,7 @@ and on (job, source) sum by (job, source) (tidemark_source_state{state!~"not_enr
   {
     name: 'SourceNeverLive',
     severity: 'page',
-    expr: `sum by (job, source) (${notLive}) > 0
+    expr: `sum by (job, source) ((${notLive}) unless on (job, instance) (${stuck})) > 0
 or (sum by (job) (${anyState}) == 0)
 or (sum by (job, source) (${refused}) > 0
 unless on (job, source) sum by (job, source) (${live}) > 0

@@ -75,3 +75,14 @@ describe('the search', () => {
     expect(await found('acc')).toMatchObject({ fault: 'The service answers 503 STORE_UNAVAILABLE: away.' });
   });
 });
+
+it('reads on past pages without a hit, and says where it ended', async () => {
+  const { rig, found } = start();
+  const hit = listedOf(updateOf({ orderId: 'ord-77' }));
+  rig.answers.set('/v1/orders?q=venue&limit=6', { status: 200, body: { items: [], next: 'c1' } });
+  rig.answers.set('/v1/orders?q=venue&limit=6&cursor=c1', { status: 200, body: { items: [hit] } });
+  expect((await found('venue')).hits).toContainEqual(expect.objectContaining({ kind: 'order', order: hit }));
+  rig.answers.set('/v1/orders?q=nowhere&limit=6', { status: 200, body: { items: [], next: 'c1' } });
+  rig.answers.set('/v1/orders?q=nowhere&limit=6&cursor=c1', { status: 200, body: { items: [], next: 'c1' } });
+  expect((await found('nowhere')).fault).toMatch(/more orders than it looks through/);
+});

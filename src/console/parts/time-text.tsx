@@ -8,6 +8,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
+const dayOfAnotherYear = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: '2-digit' });
 
 /**
  * A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time on
@@ -18,8 +19,7 @@ export function timeText(instant: string | undefined, nowMs: number): VNode | st
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;
   const millis = String(at.getUTCMilliseconds()).padStart(3, '0');
-  const sameDay = day.format(at) === day.format(nowMs);
-  const text = `${sameDay ? '' : `${day.format(at)} `}${clock.format(at)}.${millis}`;
+  const text = `${dayText(at, new Date(nowMs))}${clock.format(at)}.${millis}`;
   return (
     <time
       datetime={at.toISOString()}
@@ -28,6 +28,16 @@ export function timeText(instant: string | undefined, nowMs: number): VNode | st
       {text}
     </time>
   );
+}
+
+function dayText(at: Date, now: Date): string {
+  if (dayOf(at) === dayOf(now)) return '';
+  return `${(at.getFullYear() === now.getFullYear() ? day : dayOfAnotherYear).format(at)} `;
+}
+
+/** A day of the reader's zone: another one has another text. */
+export function dayOf(at: Date): string {
+  return `${at.getFullYear()}-${at.getMonth()}-${at.getDate()}`;
 }
 
 /** A length of time in one or two words: `4 ms`, `1.2 s`, `3 min`. */

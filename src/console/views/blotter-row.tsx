@@ -1,4 +1,5 @@
 import { Component, type VNode } from 'preact';
+import { dayOf } from '../parts/time-text.tsx';
 import type { ColumnName } from '../state/orders/blotter-view.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
 import { columnsByName } from './blotter-columns.tsx';
@@ -28,7 +29,9 @@ export class BlotterRow extends Component<RowProps> {
 
   override shouldComponentUpdate(next: RowProps): boolean {
     const { row, columns, index, height, active } = this.props;
-    const same = next.row === row && next.columns === columns;
+    // Times of yesterday have their day from midnight on.
+    const sameDay = dayOf(new Date(next.nowMs)) === dayOf(new Date(this.props.nowMs));
+    const same = next.row === row && next.columns === columns && sameDay;
     if (!same) {
       this.odd = !this.odd;
       this.cells = cellsOf(next, this.odd);

@@ -107,7 +107,7 @@ describe('one cause is told once', () => {
         ...['IngestStuck', 'QueueSaturated', 'CanaryStale', 'FreshnessBurn', 'DatabaseFilling'].map((name) =>
           fire(name),
         ),
-        ...['SourceSilent', 'SourceNeverLive', 'Flapping'].map((name) => fire(name, { source: 'account' })),
+        fire('Flapping', { source: 'account' }),
       ],
       ['DatabaseFilling', 'IngestStuck'],
     ],

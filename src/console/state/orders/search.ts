@@ -33,6 +33,8 @@ const none: SearchState = { text: '', isAsking: false, hits: [] };
 /** A person who types on does not ask for each letter. */
 const restMs = 200;
 const mostOfAKind = '6';
+/** Each looks at 2,000 orders at most. */
+const mostPages = 10;
 const mostAccounts = 4;
 const askable = /^[^\p{Cc}]{2,128}$/u;
 
@@ -89,10 +91,19 @@ export class Search {
 
   private async orders(q: string, signal: AbortSignal): Promise<Part> {
     if (!this.may('orders:read')) return { hits: [] };
-    const answer = await this.rest.get<{ items: ListedOrder[] }>('/v1/orders', { q, limit: mostOfAKind }, signal);
-    return partOf(answer, ({ items }) =>
-      items.map((order) => ({ kind: 'order', order, address: orderAddress(order) })),
-    );
+    const hits: Hit[] = [];
+    let cursor: string | undefined;
+    // A page looks at some orders, and may show none of them: it goes on while there is a `next`.
+    for (let pages = 0; pages < mostPages; pages += 1) {
+      const query = { q, limit: mostOfAKind, ...(cursor !== undefined && { cursor }) };
+      const answer = await this.rest.get<{ items: ListedOrder[]; next?: string }>('/v1/orders', query, signal);
+      if (answer.kind !== 'ok') return { hits, fault: sentenceOf(answer) };
+      hits.push(...answer.body.items.map((order) => ({ kind: 'order', order, address: orderAddress(order) }) as const));
+      cursor = answer.body.next;
+      if (cursor === undefined || hits.length >= Number(mostOfAKind) || signal.aborted)
+        return { hits: hits.slice(0, Number(mostOfAKind)) };
+    }
+    return { hits, fault: 'There are more orders than it looks through: give a whole id.' };
   }
 
   /** The list of accounts is read once for a search: it is short, and changes rarely. */
