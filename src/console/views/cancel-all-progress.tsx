@@ -64,11 +64,11 @@ export function CancelAllProgress({ state, run }: ProgressProps) {
   );
 }
 
-function summaryOf({ orders, open, inForce }: CancelAllDocument, lines: readonly SweptLine[]): VNode {
+function summaryOf({ open, inForce }: CancelAllDocument, lines: readonly SweptLine[]): VNode {
   const count = (state: SweptLine['state']) => lines.filter((line) => line.state === state).length;
-  if (orders.length === 0 && !open) return <p role="status">There was no open order.</p>;
+  if (lines.length === 0 && !open) return <p role="status">There was no open order.</p>;
   const parts = [
-    `${count('done')} of ${orders.length} over`,
+    `${count('done')} of ${lines.length} over`,
     `${count('under way')} under way`,
     `${count('not cancelled')} not cancelled`,
   ];
@@ -82,7 +82,9 @@ function summaryOf({ orders, open, inForce }: CancelAllDocument, lines: readonly
 }
 
 function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDocument): VNode | undefined {
-  if (places.length + unread.length + declined.length + unanswered.length === 0) return undefined;
+  // One whose order landed has a line among the orders, and one that is settled brings none.
+  const awaited = places.filter(({ orderId, state }) => orderId === undefined && isAwaited(state));
+  if (awaited.length + unread.length + declined.length + unanswered.length === 0) return undefined;
   return (
     <ul class="exceptions">
       {unanswered.slice(0, mostLines).map(({ instance, code }) => (
@@ -100,7 +102,7 @@ function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDo
           <b>{accountId}</b>: nothing was cancelled: {detail}
         </li>
       ))}
-      {places.slice(0, mostLines).map(({ accountId, commandId, state, outcome }) => (
+      {awaited.slice(0, mostLines).map(({ accountId, commandId, state, outcome }) => (
         <li>
           <b>{accountId}</b>: an order may still appear from{' '}
           <Link to={addressOf('command', { commandId })}>a place</Link> ({commandStateText(state ?? outcome)})
@@ -108,6 +110,10 @@ function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDo
       ))}
     </ul>
   );
+}
+
+function isAwaited(state: CancelAllDocument['places'][number]['state']): boolean {
+  return state === undefined || ['open', 'unknown', 'accepted', 'conflict'].includes(state);
 }
 
 function ordersOf(lines: readonly SweptLine[]): VNode | undefined {

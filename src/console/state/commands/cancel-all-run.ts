@@ -68,7 +68,11 @@ export class CancelAllRun {
     const path =
       accountId === undefined ? '/v1/cancel-all' : `/v1/accounts/${encodeURIComponent(accountId)}/cancel-all`;
     const answer = await this.keyed.send({ method: 'POST', path, body });
-    if (answer.kind === 'ok') this.answer.value = answer.body;
+    if (answer.kind === 'ok') {
+      // It is newer than the steps that were followed: some may have come while nothing followed.
+      this.outcomes.clear();
+      this.answer.value = answer.body;
+    }
     this.fault.value = answer.kind === 'ok' ? undefined : sentenceOf(answer);
     return answer;
   }
@@ -90,7 +94,11 @@ export class CancelAllRun {
   /** Each order, those for a person first. */
   lines(): readonly SweptLine[] {
     const rank: Readonly<Record<SweptState, number>> = { 'not cancelled': 0, 'under way': 1, done: 2 };
-    const lines = (this.answer.peek()?.orders ?? []).map((order) => this.lineOf(order));
+    const { orders = [], places = [] } = this.answer.peek() ?? {};
+    const landed = places.flatMap(({ accountId, stream, orderId, cancel }) =>
+      orderId === undefined ? [] : [{ accountId, stream, orderId, ...cancel }],
+    );
+    const lines = [...orders, ...landed].map((order) => this.lineOf(order));
     return lines.sort((a, b) => rank[a.state] - rank[b.state]);
   }
 
@@ -110,7 +118,7 @@ export class CancelAllRun {
     const { commandId, version } = outcome;
     const known = this.outcomes.get(commandId);
     if (outcome.kind !== 'cancel' || (known !== undefined && known.version >= version)) return;
-    if (this.answer.peek()?.orders.some((order) => order.commandId === commandId) !== true) return;
+    if (!this.lines().some(({ order }) => order.commandId === commandId)) return;
     this.outcomes.set(commandId, outcome);
     this.steps.value += 1;
   }
