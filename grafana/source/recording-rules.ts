@@ -30,8 +30,9 @@ const silence =
  * How many of the things hold that make the data of a lane doubtful; 0 is the verdict "can be
  * trusted". Recorded rather than asked by the dashboard, so that a Prometheus without our rules
  * shows nothing there instead of green. The terms: no process holds a lane, a shard of accounts has
- * no process for 20 s, an account is followed by none, one that should be live is not, none is live, what came waits for the database for 60 s, no heartbeat came back
- * for 60 s, a row waits for Kafka for 30 s, a stream is silent for 30 s.
+ * no process for 20 s, an account is followed by none, what came waits for the database for 60 s,
+ * an account that should be live is not, none is live, no heartbeat came back for 60 s, a row waits
+ * for Kafka for 30 s, a stream is silent for 30 s.
  */
 const doubts: RecordingRule = {
   record: 'job:tidemark_doubts:sum',

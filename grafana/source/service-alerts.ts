@@ -4,10 +4,9 @@ const oldestUnresolved = ofHolder('(tidemark_commands_oldest_unresolved_timestam
 const budget = 'max by (job) (tidemark_database_budget_bytes > 0)';
 const keyReads = 'tidemark_rest_issuer_key_reads_total';
 const halts = ofHolder('tidemark_placing_halted');
-
-/** The processes, their lane, and commands. */
 const unheldShards = 'tidemark_shards_unheld and on (job, instance) (tidemark_lane_held == 1)';
 
+/** The processes, their lane, and commands. */
 export const serviceAlerts: readonly Alert[] = [
   {
     name: 'TargetDown',

@@ -94,12 +94,17 @@ export class CancelAllRun {
   /** Each order, those for a person first. */
   lines(): readonly SweptLine[] {
     const rank: Readonly<Record<SweptState, number>> = { 'not cancelled': 0, 'under way': 1, done: 2 };
+    const lines = this.swept().map((order) => this.lineOf(order));
+    return lines.sort((a, b) => rank[a.state] - rank[b.state]);
+  }
+
+  /** Its orders, and those of places that have landed since. */
+  private swept(): SweptOrder[] {
     const { orders = [], places = [] } = this.answer.peek() ?? {};
     const landed = places.flatMap(({ accountId, stream, orderId, cancel }) =>
       orderId === undefined ? [] : [{ accountId, stream, orderId, ...cancel }],
     );
-    const lines = [...orders, ...landed].map((order) => this.lineOf(order));
-    return lines.sort((a, b) => rank[a.state] - rank[b.state]);
+    return [...orders, ...landed];
   }
 
   private lineOf(order: SweptOrder): SweptLine {
@@ -118,7 +123,7 @@ export class CancelAllRun {
     const { commandId, version } = outcome;
     const known = this.outcomes.get(commandId);
     if (outcome.kind !== 'cancel' || (known !== undefined && known.version >= version)) return;
-    if (!this.lines().some(({ order }) => order.commandId === commandId)) return;
+    if (!this.swept().some((order) => order.commandId === commandId)) return;
     this.outcomes.set(commandId, outcome);
     this.steps.value += 1;
   }
