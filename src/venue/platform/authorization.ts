@@ -67,6 +67,10 @@ export function readCallback(
   callback: URLSearchParams,
 ): CallbackResult {
   const server: oauth.AuthorizationServer = { issuer: options.platformUrl };
+  // "On denial error parameters are returned instead" of code and state: nothing is redeemed.
+  const denial = callback.get('error');
+  if (denial !== null && !callback.has('state') && !callback.has('code'))
+    return refused(denial.slice(0, 100), (callback.get('error_description') ?? denial).slice(0, 500));
   // Before anything else in it is believed, an error too (specification, "Authentication" 5).
   if (callback.get('state') !== authorization.state.reveal() || callback.getAll('state').length !== 1)
     return refused(

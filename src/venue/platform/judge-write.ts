@@ -2,7 +2,7 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { HttpOutcome } from './http.ts';
 import { parseJson } from './parse-json.ts';
 import { errorFromAnswer, reasonOf, retryAfterMsOf } from './platform-error.ts';
-import { flatError, nestedError } from './wire/error-bodies.ts';
+import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
 import type { WriteAnswer, WriteResult } from './write-result.ts';
 
 /** How one endpoint's answers are read. */
@@ -11,7 +11,7 @@ export interface WriteReading {
   readonly refusals: ReadonlySet<number>;
   /** Whether 429 and 503 with the prediction codes promise that nothing was sent. */
   readonly promisesNotSent: boolean;
-  /** The content of a 200 or 202 with the right shape and about our order; else why not. */
+  /** The content of an answer with the right shape and about our order; else why not. */
   readonly read: (value: unknown) => WriteAnswer | string;
 }
 
@@ -28,14 +28,17 @@ export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteRe
   }
   const { status, text } = outcome;
   const body = jsonOrUndefined(text, parseJson);
-  if (status === 200 || status === 202) {
+  if (status >= 200 && status < 300) {
     const read = body === undefined ? 'the answer is not JSON' : reading.read(body);
-    if (typeof read !== 'string') return read;
+    if (typeof read !== 'string') return withStatus(read, status);
     return { kind: 'unknown', reason: { code: 'BAD_ANSWER', message: read, status } };
   }
   const reason = reasonOf(errorFromAnswer(status, body));
   const retryAfterMs = retryAfterMsOf(outcome);
   if (status === 401 || status === 403) return { kind: 'refused', reason };
+  // No status is specified for the response that says that the order was rejected.
+  const response = body !== undefined && (status === 400 || status === 422) ? reading.read(body) : 'none';
+  if (typeof response !== 'string' && response.kind === 'rejected') return withStatus(response, status);
   if (reading.refusals.has(status) && (text === '' || isDocumented(body)) && !isOtherConflict(status, body, reading))
     return { kind: 'refused', reason };
   if (reading.promisesNotSent && notSentCodes[status] !== undefined && codeOf(body) === notSentCodes[status])
@@ -43,11 +46,16 @@ export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteRe
   return { kind: 'unknown', reason };
 }
 
+function withStatus(read: WriteAnswer, status: number): WriteAnswer {
+  return read.reason === undefined ? read : { ...read, reason: { ...read.reason, status } };
+}
+
 /**
- * One of the three general shapes (specification, "General error bodies"). A proxy's page is not.
+ * One of the three general shapes (specification, "General error bodies"), or an order response
+ * that names no order. A proxy's page is not.
  */
 function isDocumented(body: unknown): boolean {
-  return nestedError.safeParse(body).success || flatError.safeParse(body).success;
+  return [nestedError, flatError, rejection].some((shape) => shape.safeParse(body).success);
 }
 
 /**

@@ -217,7 +217,7 @@ function readAnswer(write: Write, value: unknown, sent: Fields, stream: Stream):
   if (order['success'] === true) return { kind: 'accepted', answer, ...onlyId };
   const { ordRejReason, text } = answer;
   const code = cut(String(ordRejReason ?? 'REJECTED'), 100);
-  return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 }, ...onlyId };
+  return { kind: 'rejected', answer, reason: { code, message: String(text ?? code) }, ...onlyId };
 }
 
 function idIn(order: Fields, field: string | undefined, stream: Stream): string | undefined {

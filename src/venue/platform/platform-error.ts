@@ -1,6 +1,6 @@
 import type { Reason } from '../../domain/command.ts';
 import type { HttpOutcome } from './http.ts';
-import { flatError, nestedError } from './wire/error-bodies.ts';
+import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
 
 /**
  * Why the platform did not grant a request. Made from every body shape (specification, "General
@@ -39,10 +39,12 @@ const flatCode = /^[a-z_]{1,40}$/;
 export function errorFromAnswer(status: number, body: unknown, retryAfterMs = 0): PlatformError {
   const nested = nestedError.safeParse(body);
   const flat = nested.success ? undefined : flatError.safeParse(body).data;
+  const rejected = nested.success || flat !== undefined ? undefined : rejection.safeParse(body).data;
   const word = flat?.error !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
-  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word;
+  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word ?? rejected?.ordRejReason;
   const type = nested.data?.error.type;
-  const message = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? `status ${status}`;
+  const told = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? rejected?.text;
+  const message = told ?? `status ${status}`;
   return {
     status,
     ...(code !== undefined && { code: code.slice(0, 100) }),

@@ -122,6 +122,8 @@ describe('what the redirect brings back', () => {
       ],
       'BAD_ANSWER',
     ],
+    ['a denial without a state', () => ({ error: 'access_denied' }), 'access_denied'],
+    ['an error beside a code, without a state', () => ({ error: 'x', code: 'c' }), 'STATE_MISMATCH'],
     ['a denial', (state) => ({ error: 'access_denied', state }), 'access_denied'],
     ['the answer of another server', (state) => ({ code: 'c', state, iss: 'https://evil.example' }), 'BAD_ANSWER'],
   ])('ends the flow with %s', async (_what, parameters, code) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { neededText, optionalField, optionalText, readableOf } from './optional-field.ts';
+import { neededFlag, neededText, optionalField, optionalText, readableOf } from './optional-field.ts';
 
 /**
  * An error may come in these shapes; a client must depend neither on one shape nor on message
@@ -28,6 +28,14 @@ export const nestedError = z.looseObject({
     meta: optionalField(z.looseObject({})),
   }),
 });
+
+/**
+ * The part of an order response that says why the order was rejected (specification: "Order
+ * responses signal rejection through success, text and ordRejReason"; it names no status).
+ */
+export const rejection = z
+  .looseObject({ success: neededFlag, text: optionalText, ordRejReason: optionalText })
+  .refine(({ success, text, ordRejReason }) => !success && (text !== undefined || ordRejReason !== undefined));
 
 /** The nested body with `success: false` beside it. */
 export const predictionError = nestedError.extend({ success: z.literal(false) });
