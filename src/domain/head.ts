@@ -53,6 +53,8 @@ export type Reduction =
       readonly changed: readonly string[];
       readonly fill?: Fill;
       readonly correction?: true;
+      /** It adds to what is known at this instant, and changes nothing that was told. */
+      readonly learnt?: boolean;
       readonly doubt?: Doubt;
     }
   /**

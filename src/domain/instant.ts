@@ -67,6 +67,18 @@ export function compareInstants(a: string, b: string): -1 | 0 | 1 {
 }
 
 /**
+ * Whether two instants may be one, told with more digits of the second by one source than by the
+ * other, which cuts or rounds it. Never for two with as many digits.
+ */
+export function sameToCoarser(a: string, b: string): boolean {
+  const [fewer = 0, more = 0] = [a, b].map((text) => (fractionEnd(text) ?? 19) - 20).sort((x, y) => x - y);
+  if (fewer === more) return compareInstants(a, b) === 0;
+  const apart = (parseInstant(a) ?? 0n) - (parseInstant(b) ?? 0n);
+  const unit = 10n ** BigInt(fractionDigits - Math.max(0, fewer));
+  return apart < unit && -apart < unit;
+}
+
+/**
  * An instant's one spelling: in UTC, with as many fraction digits as it needs, at most six. Finer
  * digits are cut: the platform and Postgres keep microseconds. Undefined: it does not parse, or
  * lies outside the years 1 to 9999 in UTC.

@@ -10,12 +10,12 @@ import { type AccountMemory, type Correction, memoryOf, recallJoin } from './acc
 import { composeOrder, type OwnFields, ownFields } from './compose-order.ts';
 import { compareDecimals } from './decimal.ts';
 import type { Doubt, Head, Reduction } from './head.ts';
-import { compareInstants } from './instant.ts';
+import { compareInstants, sameToCoarser } from './instant.ts';
 import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
 import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
-import { changedFields, deriveFill } from './order-fields.ts';
+import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
 import {
   contradictedIdentity,
   contradictsContent,
@@ -64,7 +64,14 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const next: Head = { order, revision: head.revision + 1, join };
   const other =
     order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
-  return { outcome: 'applied', head: next, changed, ...fillOf(head.order, order), ...doubt(dispute ?? other) };
+  const learnt = onlyAdds(head.order, order, changed);
+  return { outcome: 'applied', head: next, changed, learnt, ...fillOf(head.order, order), ...doubt(dispute ?? other) };
+}
+
+/** Nearly every change has a new instant, so the rest is seldom asked. */
+function onlyAdds(before: Order, after: Order, changed: readonly string[]): boolean {
+  const isLater = changed.includes('updatedAt') && !sameToCoarser(before.updatedAt, after.updatedAt);
+  return !isLater && !changed.includes('conflict') && contradictedFields(before, after).length === 0;
 }
 
 /** Not of an earlier instant where the order has changed since: the reads may not know of that. */

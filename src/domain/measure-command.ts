@@ -198,7 +198,12 @@ function isOption({ symbol, legs = [] }: AccountPlaceTerms): boolean {
 function isCapped({ side, price, legs = [] }: AccountPlaceTerms): boolean {
   if (price === undefined || !isAbove(price, '0') || !isBuy(side)) return false;
   const [bought, sold] = [legs.filter((leg) => isBuy(leg.side)), legs.filter((leg) => !isBuy(leg.side))];
-  return !isAbove(contractsOf(sold), contractsOf(bought));
+  // Not in whole contracts: a part of one that is bought covers no whole one that is sold.
+  return !isAbove(ratiosOf(sold), ratiosOf(bought));
+}
+
+function ratiosOf(legs: readonly Leg[]): Decimal {
+  return legs.map(({ ratioQty }) => ratioQty).reduce(addDecimals, '0');
 }
 
 /** Null: a quote is missing. */

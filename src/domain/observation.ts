@@ -39,8 +39,11 @@ export interface Observation {
   readonly receivedMs: number;
   /** It counts against the queue's bound with this size. */
   readonly bytes: number;
-  /** Called once, after the commit that settled it. */
-  readonly onOutcome?: (outcome: Outcome) => void;
+  /**
+   * Called once, after the commit that settled it. `learnt`: it was applied, and only adds what no
+   * source had told.
+   */
+  readonly onOutcome?: (outcome: Outcome, learnt?: boolean) => void;
   /**
    * Called after the commit, when the order ought to be read from REST. `revision`: ours, which the
    * view was held against. One function for all rows in an account: it costs the stream nothing.
@@ -71,8 +74,8 @@ export interface Unreadable {
   /** As of an order. Left out: `observedAtMs` is by this process's own clock. */
   readonly receivedMs?: number;
   readonly bytes: number;
-  /** Called once, after the commit that settled it. */
-  readonly onOutcome?: (outcome: Outcome) => void;
+  /** As of an order. */
+  readonly onOutcome?: Observation['onOutcome'];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
 import type { Fill } from './head.ts';
-import { compareInstants } from './instant.ts';
+import { compareInstants, sameToCoarser } from './instant.ts';
 import type { Order, WorkingTerms } from './order.ts';
 import { contradictsInstrument, sameInstrument } from './view-content.ts';
 
@@ -73,15 +73,26 @@ function sameWorking(a: WorkingTerms | undefined, b: WorkingTerms): boolean {
   return a === b || (a?.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType);
 }
 
+const instantFields: ReadonlySet<OrderField> = new Set([
+  'updatedAt',
+  'createdAt',
+  'sentAt',
+  'firstAckAt',
+  'closedAt',
+  'expireTime',
+]);
+
 /**
  * Like `changedFields`, over the fields both have: a field one source leaves out does not
- * contradict the other.
+ * contradict the other, nor does an instant with other digits of the second.
  */
 export function contradictedFields(before: Order, after: Order): OrderField[] {
   return changedFields(before, after).filter((field) => {
     if (field === 'working') return workingContradicts(before.working, after.working);
     if (field === 'instrument') return contradictsInstrument(before.instrument, after.instrument);
-    return before[field] !== undefined && after[field] !== undefined;
+    const [a, b] = [before[field], after[field]];
+    if (instantFields.has(field)) return a !== undefined && b !== undefined && !sameToCoarser(String(a), String(b));
+    return a !== undefined && b !== undefined;
   });
 }
 

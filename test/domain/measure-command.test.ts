@@ -58,6 +58,16 @@ describe('the value of a place', () => {
     ['a credit', { price: '-1.5', legs: [leg, sold] }],
     ['a sale', { side: 'SELL', price: '0.01', legs: [sold, leg] }],
     ['a buy of fewer contracts than it sells', { price: '0.01', legs: [leg, { ...sold, ratioQty: '2.1' }] }],
+    [
+      'a part of one bought',
+      {
+        price: '0.01',
+        legs: [
+          { ...leg, ratioQty: '0.01' },
+          { ...sold, ratioQty: '1' },
+        ],
+      },
+    ],
   ])('of several legs that no price bounds counts each leg by its quote: %s', (_what, over) => {
     const ratios = (over.legs ?? []).map(({ ratioQty }) => Math.ceil(Number(ratioQty)));
     const value = String((200 * (ratios[0] ?? 0) + 3 * (ratios[1] ?? 0)) * 1000);

@@ -39,7 +39,8 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
     never,
   );
   if (direct === undefined) await reads.read(stream, accountId);
-  else if (direct.complete && direct.certain) entry.stillEnded = direct.shown.includes(orderId);
+  else if (direct.complete && direct.certain)
+    entry.stillEnded = direct.shown.includes(orderId) && direct.working?.includes(orderId) !== true;
   entry.behind = true;
   await deps.settle(entry);
 }

@@ -232,7 +232,7 @@ export class Reconciler {
     for (const entry of entries) entry.behind = true;
     await this.settleAll(entries);
     const { calledAtMs, look } = probe;
-    const ended = entries.filter((entry) => noteStillEnded(entry, { certain: look.certain, calledAtMs }));
+    const ended = entries.filter((entry) => noteStillEnded(entry, { ...look, calledAtMs }));
     await inParallel(ended, judgedAtOnce, (entry) => this.settle(entry));
     await countMisses(this.deps, entries, probe, term);
   }

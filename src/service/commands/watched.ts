@@ -1,6 +1,7 @@
 import { awaitsVenue, type Command } from '../../domain/command.ts';
 import { isTerminal } from '../../domain/order.ts';
 import type { BoundOrder, Settling, SettlingUpdate } from '../../domain/settling.ts';
+import type { CompleteLook } from '../sources/account-access.ts';
 
 /**
  * A command that is not over, as it is followed in memory. Everything here except `command` can be
@@ -82,11 +83,13 @@ const listLagMs = 10_000;
  */
 export function noteStillEnded(
   entry: Watched,
-  { certain, calledAtMs }: { readonly certain: boolean; readonly calledAtMs: number },
+  { certain, working = [], calledAtMs }: Pick<CompleteLook, 'certain' | 'working'> & { readonly calledAtMs: number },
 ): boolean {
-  const { request, baseline } = entry.command;
+  const { request, baseline, orderId = '' } = entry.command;
   if (request.kind !== 'cancel' || baseline === undefined || !isTerminal(baseline.status)) return false;
   if (entry.stillEnded || entry.behind || !certain || calledAtMs < entry.sentAtMs + listLagMs) return false;
+  // Our state may be the wrong one: a read that disputes an end makes no update at first.
+  if (working.includes(orderId)) return false;
   entry.stillEnded = true;
   return true;
 }

@@ -217,7 +217,7 @@ export class BatchPipeline {
       else onUnhanded();
     }
     this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
-    endEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
+    endEntries(flight.entries, flight.prepared, metrics.observations);
     for (const { observation, raised } of flight.prepared.doubts) observation.onDoubt?.(observation, ...raised);
     backoff.reset();
     this.trouble = undefined;
@@ -349,7 +349,7 @@ export class BatchPipeline {
     }
     this.again.shift();
     this.poison.passed(1, false);
-    endEntries([entry], ['quarantined'], this.deps.metrics.observations);
+    endEntries([entry], { outcomes: ['quarantined'] }, this.deps.metrics.observations);
   }
 
   /** Asks until the database answers: before that nothing is known, and nothing may be sent. */

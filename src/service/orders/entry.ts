@@ -53,7 +53,7 @@ export function queuedBytes(entry: Entry): number {
  */
 export function endEntries(
   entries: readonly Entry[],
-  outcomes: readonly (Outcome | undefined)[],
+  { outcomes, learnt }: { readonly outcomes: readonly (Outcome | undefined)[]; readonly learnt?: ReadonlySet<Entry> },
   counter: Metrics['ingest']['observations'],
 ): void {
   const counts = new Map<string, { stream: string; cause: string; outcome: Outcome; count: number }>();
@@ -69,7 +69,7 @@ export function endEntries(
     const counted = counts.get(name);
     if (counted === undefined) counts.set(name, { stream, cause: entry.cause, outcome, count: 1 });
     else counted.count += 1;
-    entry.onOutcome?.(outcome);
+    entry.onOutcome?.(outcome, learnt?.has(entry));
   }
   for (const { stream, cause, outcome, count } of counts.values()) counter.inc({ stream, cause, outcome }, count);
 }

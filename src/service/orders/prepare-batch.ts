@@ -51,6 +51,8 @@ export interface PreparedBatch {
   readonly bindings: readonly BindingRow[];
   /** How each entry ends, in the entries' order. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
+  /** Those of the applied ones that only added to what was known. */
+  readonly learnt: ReadonlySet<Entry>;
   /** Observations whose orders ought to be read from REST once this is committed. */
   readonly doubts: readonly RaisedDoubt[];
   /**
@@ -111,6 +113,7 @@ interface Newest {
 
 class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
+  private readonly learnt = new Set<Entry>();
   private readonly doubts: RaisedDoubt[] = [];
   private readonly newest = new Map<string, Newest>();
   private readonly updates: UpdateRow[] = [];
@@ -144,6 +147,7 @@ class BatchBuilder {
     if (reduction.outcome === 'applied') {
       const outcome = this.apply(key, observation, reduction, bound?.row);
       if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
+      if (reduction.learnt === true) this.learnt.add(observation);
       this.outcomes.push(outcome);
     } else if (reduction.outcome === 'conflict') {
       this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
@@ -191,7 +195,7 @@ class BatchBuilder {
       heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
       places.newest.push(update);
     }
-    const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
+    const { updates, quarantine, bindings, outcomes, learnt, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
     const unproven = this.unproven();
     return {
@@ -201,6 +205,7 @@ class BatchBuilder {
       quarantine,
       bindings,
       outcomes,
+      learnt,
       doubts,
       touched,
       rows,

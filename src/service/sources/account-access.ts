@@ -7,10 +7,12 @@ import type { PlatformError } from '../../venue/platform/platform-error.ts';
  * A look at an account, at its end. Every order it showed was offered as a probe and is committed.
  * An order it did not show was not there at `startedAtMs` (wall time), as far as the platform knew.
  * `certain`: all its rows are `certain`, and all we know about the account. `shown`: order ids.
+ * `working`: those of them that it calls not ended, whatever our state of them is.
  */
 export interface CompleteLook extends CompleteRead {
   readonly complete: true;
   readonly shown: readonly string[];
+  readonly working?: readonly string[];
 }
 
 /** How one look at an account ended. One that failed shows neither an order nor its absence. */

@@ -92,7 +92,8 @@ export class AccountLooks implements AccountAccess {
     const { startedMs: startedAtMs } = look;
     if (look.kind === 'absent') return { complete: true, startedAtMs, shown: [], certain: this.certain };
     const certain = look.item.view.certainty === 'certain' && this.certain;
-    return { complete: true, startedAtMs, shown: [orderId], certain };
+    const working = isTerminal(look.item.view.status) ? [] : [orderId];
+    return { complete: true, startedAtMs, shown: [orderId], working, certain };
   }
 
   async lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
@@ -101,8 +102,8 @@ export class AccountLooks implements AccountAccess {
     const read = async (): Promise<AccountLook> => {
       const outcome = await this.deps.reader.read('probe', either.signal, sinceMs, budget);
       if (!outcome.complete) return outcome;
-      const { startedMs: startedAtMs, shown } = outcome;
-      return { complete: true, startedAtMs, shown, certain: outcome.certain && this.certain };
+      const { startedMs: startedAtMs, shown, working } = outcome;
+      return { complete: true, startedAtMs, shown, working, certain: outcome.certain && this.certain };
     };
     return await orGivenUp(read(), either.signal);
   }

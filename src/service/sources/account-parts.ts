@@ -1,4 +1,4 @@
-import type { Observation, Outcome } from '../../domain/observation.ts';
+import type { Observation } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -12,7 +12,7 @@ import { Audit } from './audit.ts';
 import { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
-import { RowIntake } from './row-intake.ts';
+import { type OnRowOutcome, RowIntake } from './row-intake.ts';
 import { SilencePace } from './silence-pace.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
@@ -102,7 +102,7 @@ export class AccountParts {
     const absent = new AbsentOrders({ ...deps, intake }, { ...about, signal });
     const doubts = new Doubts({ ...deps, intake, looks }, { signal, about });
     const silencePace = new SilencePace(deps, timings);
-    const onAudited = (observation: Observation, outcome: Outcome) => this.audit.judge(observation, outcome);
+    const onAudited: OnRowOutcome = (...row) => this.audit.judge(...row);
     const reader = new AccountReader(
       { ...deps, intake, looks, unrecovered, absent, silencePace, doubts, newestEventAt: () => this.newestEventAt },
       { stream, timings, onAudited },

@@ -1,5 +1,4 @@
 import { compareInstants, formatInstant, parseInstant } from '../../domain/instant.ts';
-import type { Observation, Outcome } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import { isTerminal } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
@@ -15,7 +14,7 @@ import { roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
 import { Repairs } from './repairs.ts';
-import type { RowIntake, TakenRow } from './row-intake.ts';
+import type { OnRowOutcome, RowIntake, TakenRow } from './row-intake.ts';
 import type { SilencePace } from './silence-pace.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import type { Unrecovered } from './unrecovered.ts';
@@ -45,7 +44,7 @@ interface AccountReaderOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
   /** Called with each audit row's outcome, to find losses and corrections. */
-  readonly onAudited: (observation: Observation, outcome: Outcome) => void;
+  readonly onAudited: OnRowOutcome;
 }
 
 /** How a read differs from the others: all is in `kinds`. */
@@ -180,8 +179,8 @@ export class AccountReader {
       unrecovered.readComplete(lossMark, progress.unread);
       this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     }
-    const { rows, startedMs, certain, shown } = progress;
-    return { complete: true, rows, startedMs, certain, shown };
+    const { rows, startedMs, certain, shown, working } = progress;
+    return { complete: true, rows, startedMs, certain, shown, working };
   }
 
   private begun(kind: ReadKind, signal: AbortSignal, budget?: ReadBudget): ReadProgress {
@@ -199,6 +198,7 @@ export class AccountReader {
       budget,
       shownOpen: new Set(),
       shown: [],
+      working: [],
       rows: 0,
       unread: new Set(),
       certain: true,
@@ -271,7 +271,9 @@ export class AccountReader {
       return;
     }
     if (item.view.certainty !== 'certain') progress.certain = false;
-    if (kinds[progress.kind].showsAbsence) progress.shown.push(item.view.orderId);
+    if (!kinds[progress.kind].showsAbsence) return;
+    progress.shown.push(item.view.orderId);
+    if (!isTerminal(item.view.status)) progress.working.push(item.view.orderId);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { compareInstants } from '../../domain/instant.ts';
+import { compareInstants, sameToCoarser } from '../../domain/instant.ts';
 import type { Observation, Outcome } from '../../domain/observation.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -30,6 +30,8 @@ interface Noted {
  */
 export class SilentLossWatch {
   private audits = 0;
+  /** Of the last audit begun: aborted once its connection has ended. */
+  private connected: AbortSignal | undefined;
   private withoutRoom = false;
   private stopped = false;
   private readonly waiting = new Set<Timer>();
@@ -54,8 +56,9 @@ export class SilentLossWatch {
     return this.withoutRoom;
   }
 
-  begin(): void {
+  begin(connected: AbortSignal): void {
     this.audits += 1;
+    this.connected = connected;
   }
 
   end(): void {
@@ -83,8 +86,11 @@ export class SilentLossWatch {
       this.giveUp();
       return;
     }
+    const { connected } = this;
     const timer = this.clock.after(graceMs, () => {
-      if (!this.withoutRoom && !this.covers(orderId, { version, updatedAt })) this.onLoss(orderId);
+      // A connection that ended meanwhile had no time to bring it: that loss is not silent.
+      const isJudged = !this.withoutRoom && connected?.aborted !== true;
+      if (isJudged && !this.covers(orderId, { version, updatedAt })) this.onLoss(orderId);
       this.waiting.delete(timer);
       this.room.giveBack(bytes);
       this.forgetWhenIdle();
@@ -103,7 +109,7 @@ export class SilentLossWatch {
     const noted = this.noted.get(orderId);
     if (noted === undefined) return false;
     if (noted.version !== undefined && version !== undefined) return noted.version >= version;
-    return compareInstants(noted.updatedAt, updatedAt) >= 0;
+    return compareInstants(noted.updatedAt, updatedAt) >= 0 || sameToCoarser(noted.updatedAt, updatedAt);
   }
 
   private forgetWhenIdle(): void {
@@ -184,7 +190,7 @@ export class Audit {
    */
   run(signal: AbortSignal): Promise<ReadOutcome> {
     return this.deps.auditGate.run(async () => {
-      this.losses.begin();
+      this.losses.begin(signal);
       this.present = { orders: 0, changes: 0, silentLosses: 0 };
       const outcome = await this.deps.reader.read('audit', signal);
       const { gaveUp } = this.losses;
@@ -202,11 +208,14 @@ export class Audit {
     this.losses.delivered(observation);
   }
 
-  /** Takes an audit row's outcome. */
-  judge(observation: Observation, outcome: Outcome): void {
+  /**
+   * Takes an audit row's outcome. A row that only adds to what the stream has told (`learnt`) is a
+   * change, and the stream lost nothing.
+   */
+  judge(observation: Observation, outcome: Outcome, learnt?: boolean): void {
     if (outcome !== 'applied') return;
     this.present.changes += 1;
-    this.losses.found(observation);
+    if (learnt !== true) this.losses.found(observation);
   }
 
   stop(): void {

@@ -78,8 +78,9 @@ const maxIds = 8;
  *
  * States: opening → open → ended; `close` from either leads through a goodbye to ended, and frames
  * still count until then. Invariant: it ends by itself within `idleMs` + 1 s when the transport is
- * dead, within `ackMs` when it answers no subscription at all, within `messageMs` when bytes come
- * but no message; while we keep it paused none of these clocks runs. `onEnd` is called once, and
+ * dead, within `ackMs` when it answers no subscription at all, within `messageMs` and `ackMs`
+ * when bytes come but no message, although one was asked for; while we keep it paused none of these
+ * clocks runs. `onEnd` is called once, and
  * every subscription gets an outcome. If one subscription is not answered while others are, only
  * its account is affected, and it is asked again after 5, 10, 20 … 60 s.
  */
@@ -97,6 +98,10 @@ export class Connection {
   private checkTimer: Timer | undefined;
   private cause: ConnectionEnd | undefined;
   private subscriptions = 0;
+  /** The accounts whose subscription was acknowledged. */
+  private readonly inForce = new Set<string>();
+  /** `frameMs` of the silence in which a message was asked for. */
+  private askedInSilenceMs: number | undefined;
   private answersSubscriptions = false;
   private paused = false;
   private bytesSeen = 0;
@@ -168,6 +173,7 @@ export class Connection {
   unsubscribe(accountId: string): void {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.subscriptions += 1;
+    this.inForce.delete(accountId);
     if (this.state === 'open') this.socket.send(this.message('unsubscribe', `sub-${this.subscriptions}`, accountId));
   }
 
@@ -237,6 +243,7 @@ export class Connection {
     const pending = this.asked.get(id);
     if (pending === undefined) return;
     this.answersSubscriptions = true;
+    if (outcome.kind === 'acknowledged') this.inForce.add(pending.accountId);
     this.settle(pending, outcome);
   }
 
@@ -298,10 +305,25 @@ export class Connection {
   }
 
   private verdict(nowMs: number): ConnectionEnd | undefined {
-    const { idleMs, messageMs } = this.options.timings;
+    const { idleMs, messageMs, ackMs } = this.options.timings;
     if (nowMs - this.byteMs >= idleMs) return { reason: 'idle', detail: `no byte for ${idleMs} ms` };
-    if (nowMs - this.frameMs < messageMs) return undefined;
-    return { reason: 'no_message', detail: `bytes, but no whole message for ${messageMs} ms` };
+    const silentMs = nowMs - this.frameMs;
+    if (silentMs < messageMs || (this.asksForMessage() && silentMs < messageMs + ackMs)) return undefined;
+    return { reason: 'no_message', detail: `bytes, but no whole message for ${Math.round(silentMs)} ms` };
+  }
+
+  /**
+   * The specification names no heartbeat. So a platform may send nothing while nothing happens, but
+   * it answers a subscription once more, whatever its answer is.
+   */
+  private asksForMessage(): boolean {
+    const [accountId] = this.inForce;
+    if (accountId === undefined) return false;
+    if (this.askedInSilenceMs === this.frameMs) return true;
+    this.askedInSilenceMs = this.frameMs;
+    this.subscriptions += 1;
+    this.socket.send(this.message('subscribe', `sub-${this.subscriptions}`, accountId));
+    return true;
   }
 
   private ended(end: ConnectionEnd): void {

@@ -1,4 +1,4 @@
-import type { Cause, Observation, Outcome } from '../../domain/observation.ts';
+import type { Cause, Observation } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OrderReads, ReadBudget } from '../../venue/platform/order-reads.ts';
@@ -7,7 +7,7 @@ import { givenUp, notCommitted, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import { type Question, questions } from './questions.ts';
-import type { RowIntake } from './row-intake.ts';
+import type { OnRowOutcome, RowIntake } from './row-intake.ts';
 
 interface LookRequest {
   /** Why the order is looked at. */
@@ -19,7 +19,7 @@ interface LookRequest {
   /** The budget for the request. */
   readonly budget?: ReadBudget | undefined;
   /** Called with the outcome of the row, once it is committed. */
-  readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
+  readonly onOutcome?: OnRowOutcome | undefined;
   /**
    * For the complete read that opens a source epoch: only its looks
    * may run while the platform's store is lost.

@@ -1,6 +1,7 @@
-import type { Cause, Observation, Outcome } from '../../domain/observation.ts';
+import type { Cause } from '../../domain/observation.ts';
 import type { ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { OnRowOutcome } from './row-intake.ts';
 
 /**
  * `resync`: as fast as possible, before an account is live. `audit`: in the background, at a low
@@ -22,6 +23,8 @@ export type ReadOutcome =
        * use for the list.
        */
       readonly shown: readonly string[];
+      /** Those of `shown` that have not ended. */
+      readonly working: readonly string[];
     }
   | { readonly complete: false; readonly error: PlatformError };
 
@@ -42,13 +45,14 @@ export interface ReadProgress {
    */
   readonly asksSilent: boolean;
   /** For an audit's rows, and for a read to make the account live. */
-  readonly onOutcome: ((observation: Observation, outcome: Outcome) => void) | undefined;
+  readonly onOutcome: OnRowOutcome | undefined;
   /**
    * Orders that were shown and are not terminal: an order shown as terminal goes through ingest and
    * is then no longer open. Kept only where silent orders are asked for.
    */
   readonly shownOpen: Set<string>;
   readonly shown: string[];
+  readonly working: string[];
   rows: number;
   /**
    * Orders with an unreadable row: any may be the one we look for. Undefined stands for rows

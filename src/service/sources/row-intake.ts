@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Cause, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
+import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -27,7 +27,7 @@ interface RowSource {
    * whole list: that would hold up the streams.
    */
   readonly urgent?: true;
-  readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
+  readonly onOutcome?: OnRowOutcome | undefined;
 }
 
 /**
@@ -37,6 +37,11 @@ interface RowSource {
 interface Withheld {
   readonly kind: 'withheld';
 }
+
+export type OnRowOutcome = (
+  observation: Observation,
+  ...how: Parameters<NonNullable<Observation['onOutcome']>>
+) => void;
 
 export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
 
@@ -206,5 +211,5 @@ export class RowIntake {
 }
 
 function withOutcome(item: Observation, onOutcome: RowSource['onOutcome']): Observation {
-  return onOutcome === undefined ? item : { ...item, onOutcome: (outcome) => onOutcome(item, outcome) };
+  return onOutcome === undefined ? item : { ...item, onOutcome: (...how) => onOutcome(item, ...how) };
 }

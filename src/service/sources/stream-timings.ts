@@ -10,8 +10,8 @@ export interface StreamTimings {
    */
   readonly ackMs: number;
   /**
-   * No whole message for this long, though bytes come: half a message, or a platform that only
-   * pings. Three heartbeats.
+   * No whole message for this long, though bytes come: half a message, or a platform without
+   * heartbeats, which is asked for one. Three heartbeats.
    */
   readonly messageMs: number;
   /** Between one audit's end and the next one's beginning, drawn from 5/6 to 7/6. */

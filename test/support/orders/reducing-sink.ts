@@ -36,7 +36,7 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     if (reduction.outcome === 'conflict') this.conflicts.push(`${key}: ${reduction.detail}`);
     else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
     if (reduction.outcome === 'applied') this.touchedMs.set(key, this.clock.nowMs());
-    item.onOutcome?.(reduction.outcome);
+    item.onOutcome?.(reduction.outcome, reduction.outcome === 'applied' && reduction.learnt);
     if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined)
       item.onDoubt?.(item, reduction.doubt, this.heads.get(key)?.revision ?? 0);
   }

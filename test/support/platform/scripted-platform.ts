@@ -44,6 +44,8 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   getError: ((orderId: string) => PlatformError | undefined) | undefined;
   beforeGet: ((orderId: string) => Promise<void>) | undefined;
   subscription: (stream: string, accountId: string) => Subscription = () => 'acknowledge';
+  /** It sends a message beside each pong. */
+  heartbeats = true;
   /** How an opening socket ends instead of opening. */
   refuse: SocketEnd | undefined;
   loginRequired = false;
@@ -225,7 +227,7 @@ export class ScriptedSocket implements Socket {
         this.ponged.push(leftMs);
         this.deliverPong(payload);
       });
-      this.deliver('{"type":"heartbeat","timestamp":"2026-11-21T14:30:00Z"}');
+      if (this.platform.heartbeats) this.deliver('{"type":"heartbeat","timestamp":"2026-11-21T14:30:00Z"}');
     });
   }
 

@@ -241,13 +241,13 @@ function isTaken(result: SubmitResult | undefined): boolean {
 }
 
 /**
- * The platform took its cancel, or the order has ended: so we
- * believed before the platform refused the cancel.
+ * The platform took its cancel, or the order has ended: so we believed before, and the platform
+ * knows no such order either. Any other refusal says nothing of an order that ended.
  */
 function isInHand(result: SubmitResult | undefined): boolean {
   if (result?.kind !== 'journaled') return false;
-  const { state, baseline } = result.command;
-  if (state === 'refused') return baseline !== undefined && isTerminal(baseline.status);
+  const { state, baseline, reason } = result.command;
+  if (state === 'refused') return baseline !== undefined && isTerminal(baseline.status) && reason?.status === 404;
   return ['accepted', 'applied', 'moot'].includes(state);
 }
 
