@@ -249,7 +249,9 @@ describe('the console in Chromium, in memory', () => {
     quarantine.rows = [sampleRow({ raw: evil, detail: evil, orderId: evil })];
     reads.accountRows = [{ stream: 'account', accountId: 'ACC-1', isSim: true, openOrders: 1 }];
     const { absent: _absent, unrecovered: _unrecovered, inDoubt: _inDoubt, ...state } = followedAccount('ACC-1');
-    followed.accounts = [{ ...state, stream: 'account', lastError: evil, silentLosses: 2, lastResyncMs: sampledMs }];
+    followed.accounts = [
+      { ...state, stream: 'account', lastError: evil, silentLosses: 2, lastResyncMs: sampledMs, beside: [] },
+    ];
     const page = await parts().browser.newPage();
     await page.goto(`${address}/console/quarantine`);
     await page.getByRole('table', { name: 'Jobs' }).getByRole('button', { name: 'Cancel' }).click();

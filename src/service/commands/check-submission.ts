@@ -96,7 +96,10 @@ function mayExistUnseen({ request, ifRevision }: Submission): boolean {
   return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
 }
 
-/** Why no order of the account may be cancelled on either stream. */
+/**
+ * Why no order of the account may be cancelled on either stream. `SOURCE_NOT_LIVE`: only until the
+ * accounts are listed.
+ */
 export function cancelAllObjection(
   deps: Pick<CheckDeps, 'accounts'>,
   options: Pick<CommandOptions, 'accounts'>,
@@ -106,8 +109,7 @@ export function cancelAllObjection(
     accountObjection(deps, options, stream, accountId, true),
   );
   if (first === undefined || second === undefined) return undefined;
-  const { code, message } = [first, second].find((each) => each.code === 'ACCOUNT_NOT_TRADED') ?? first;
-  return declined(code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message);
+  return [first, second].find(({ code }) => code === 'ACCOUNT_NOT_TRADED') ?? first;
 }
 
 /** Why the command may not touch its account, if so. */

@@ -302,7 +302,12 @@ export class CommandService implements Commands, Service {
   async cancelAfter(asked: CancelAfter): Promise<CancelAfterResult> {
     const parts = [...Map.groupBy(asked.accountIds, this.deps.shardOf)];
     await Promise.all(parts.map(([shard]) => this.takeovers.ended(shard)));
-    const wanted = parts.map(([shard, accountIds]) => ({ accountIds, under: this.maySend(shard) }));
+    const wanted = parts.flatMap(([shard, of]) => {
+      const under = this.maySend(shard);
+      const accountIds = 'code' in under ? of : under.timers.meant({ ...asked, accountIds: of });
+      return accountIds.length === 0 ? [] : [{ under, accountIds }];
+    });
+    if (wanted.length === 0) return { kind: 'done', accountIds: [], declined: [] };
     // Nothing is set where one of the accounts may have no timer at all.
     for (const { accountIds, under } of wanted) {
       const refusal = 'code' in under ? under : under.timers.refusal({ ...asked, accountIds });

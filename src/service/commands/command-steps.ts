@@ -92,12 +92,8 @@ export class CommandSteps {
   /** The same, repeated with backoff until it is written or the term is over. Never rejects. */
   async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const { clock, random, log } = this.deps;
-    let failed = false;
-    const onFailure = (err: unknown) => {
-      if (!failed)
-        log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
-      failed = true;
-    };
+    const onFailure = (err: unknown) =>
+      log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
     const backoff = new Backoff(random, this.options.journalBackoff);
     const answered = await untilAnswered(() => this.commit(command, decide, term), {
       clock,

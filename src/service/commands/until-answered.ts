@@ -7,6 +7,7 @@ interface Asking {
   readonly backoff: Backoff;
   /** Aborted: no further try. */
   readonly over: AbortSignal;
+  /** Gets the first failure: an outage of an hour is one line in the log. */
   readonly onFailure?: (error: unknown) => void;
 }
 
@@ -17,12 +18,14 @@ interface Asking {
  * Only for questions that may be asked twice: a write whose answer was lost may have been done.
  */
 export async function untilAnswered<T>(ask: () => Promise<T>, asking: Asking): Promise<T | undefined> {
-  const { clock, backoff, over, onFailure } = asking;
+  const { clock, backoff, over } = asking;
+  let { onFailure } = asking;
   do {
     try {
       return await ask();
     } catch (error) {
       onFailure?.(error);
+      onFailure = undefined;
       await clock.sleep(backoff.nextMs(), over);
     }
   } while (!over.aborted);

@@ -19,7 +19,9 @@ export interface FollowedAccount {
     readonly silentLosses: number;
   };
   readonly silentLosses: number;
+  /** It may name any account on the same connection (`beside`). */
   readonly lastError?: string;
+  readonly beside: readonly string[];
   /** Left out: none of the platform's lists has shown it yet. */
   readonly standing?: { readonly isOpen: boolean; readonly status?: string; readonly unlistedSinceMs?: number };
   /** The expiry of its credential's token. Left out while there is no usable token. */

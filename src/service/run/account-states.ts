@@ -13,8 +13,9 @@ export function followedAccounts(
   const expiries = new Map(sources.credentials().map(({ credential, expiresAtMs }) => [credential, expiresAtMs]));
   return sources.status().flatMap(({ credential, stream, accounts }) => {
     const tokenExpiresMs = expiries.get(credential);
+    const beside = accounts.map(({ accountId }) => accountId);
     return accounts.map(({ accountId, state, sinceMs, silentLosses, lastAuditMs, lastAuditFound, ...rest }) => ({
-      ...{ stream, accountId, state, sinceMs, silentLosses: silentLosses.events },
+      ...{ stream, accountId, state, sinceMs, beside, silentLosses: silentLosses.events },
       ...(rest.lastEventMs !== undefined && { lastEventMs: rest.lastEventMs }),
       ...(rest.lastResyncMs !== undefined && { lastResyncMs: rest.lastResyncMs }),
       ...(lastAuditMs !== undefined &&

@@ -27,10 +27,18 @@ describe('GET /v1/accounts', () => {
     const times = { sinceMs: atMs, lastEventMs: atMs, lastResyncMs: atMs };
     rig.followed.accounts = [
       {
-        ...{ stream: 'account', accountId: 'ACC-1', state: 'live', ...times, silentLosses: 3, lastError: 'closed' },
+        ...{
+          stream: 'account',
+          accountId: 'ACC-1',
+          state: 'live',
+          ...times,
+          silentLosses: 3,
+          lastError: 'closed',
+          beside: [],
+        },
         ...{ lastAudit: { atMs, ...found }, tokenExpiresMs: Date.now() + 90_500 },
       },
-      { stream: 'prediction', accountId: 'ACC-1', state: 'down', sinceMs: atMs, silentLosses: 0 },
+      { stream: 'prediction', accountId: 'ACC-1', state: 'down', sinceMs: atMs, silentLosses: 0, beside: [] },
     ];
     const { body } = await get('/v1/accounts');
     expect(body).toEqual({
@@ -63,7 +71,9 @@ describe('GET /v1/accounts', () => {
 
   it('never shows a token that ended as time left', async () => {
     rig.reads.accountRows = [row];
-    rig.followed.accounts = [{ ...row, state: 'login_required', sinceMs: atMs, silentLosses: 0, tokenExpiresMs: atMs }];
+    rig.followed.accounts = [
+      { ...row, state: 'login_required', sinceMs: atMs, silentLosses: 0, tokenExpiresMs: atMs, beside: [] },
+    ];
     expect((await get('/v1/accounts')).body['items']).toMatchObject([{ tokenExpires: at, tokenSecondsLeft: 0 }]);
   });
 });

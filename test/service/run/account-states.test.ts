@@ -30,8 +30,8 @@ it('has each account with the token of the login that follows it', () => {
   const lastAudit = { atMs: 3, ...found };
   const live = { stream: 'account', state: 'live', sinceMs: 1, silentLosses: 2, lastResyncMs: 2, lastAudit };
   expect(followedAccounts(true, sources)).toEqual([
-    { ...live, accountId: 'a', tokenExpiresMs: 9 },
-    { ...live, accountId: 'b' },
+    { ...live, accountId: 'a', beside: ['a'], tokenExpiresMs: 9 },
+    { ...live, accountId: 'b', beside: ['b'] },
   ]);
 });
 

@@ -27,6 +27,8 @@ export interface CancelAfter {
   /** 0: disarms. */
   readonly afterMs: number;
   readonly accountIds: readonly string[];
+  /** The caller named no accounts: those that are not followed now are left out. */
+  readonly implied?: boolean;
   readonly requestId: string;
 }
 
@@ -48,6 +50,10 @@ export class CancelTimers {
   private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
   /** Timers run out and not ended, by id. */
   private readonly overdue = new Set<string>();
+  /** The newest change under way of each timer. */
+  private readonly renewing = new Map<string, Promise<unknown>>();
+  /** The term of the read that follows a lost answer. */
+  private doubting: Term | undefined;
   /** Rises when a journal change ends: timers read before may be out of date. */
   private changes = 0;
   /** This shard's part of the gauges. */
@@ -75,12 +81,25 @@ export class CancelTimers {
     this.show();
   }
 
+  /** The accounts whose timers the call is about. */
+  meant({ implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): readonly string[] {
+    if (implied !== true || afterMs === 0) return accountIds;
+    return accountIds.filter((accountId) => this.deps.objection(accountId)?.code !== 'ACCOUNT_NOT_FOUND');
+  }
+
   /** Why timers of these accounts are not set just now. */
-  refusal({ afterMs, accountIds }: Pick<CancelAfter, 'afterMs' | 'accountIds'>): Declined | undefined {
+  refusal({ principal, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): Declined | undefined {
     const under = this.deps.maySend();
     if ('code' in under) return under;
+    if (afterMs === 0) return undefined;
+    const objections = accountIds.map((accountId) => {
+      const objection = this.deps.objection(accountId);
+      const isArmed = this.armed.has(keyOf({ principal, accountId }));
+      // An armed timer would cancel for want of a renewal, although its caller is there.
+      return isArmed && objection?.code === 'SOURCE_NOT_LIVE' ? undefined : objection;
+    });
     // A caller must not rely on a timer that could not cancel.
-    return afterMs === 0 ? undefined : accountIds.map(this.deps.objection).find((each) => each !== undefined);
+    return objections.find((each) => each !== undefined);
   }
 
   /** Arms, renews or disarms. Declined: the timers are as they were. Never rejects. */
@@ -93,12 +112,16 @@ export class CancelTimers {
     if ('code' in under) return under;
     const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
     const { term } = under;
+    const keys = accountIds.map((accountId) => keyOf({ principal, accountId }));
+    const written = journal.setCancelTimers({ principal, afterMs, timers }, term.fence).finally(() => {
+      this.changes += 1;
+      for (const key of keys) if (this.renewing.get(key) === written) this.renewing.delete(key);
+    });
+    for (const key of keys) this.renewing.set(key, written);
     try {
-      const firesAtMs = await journal.setCancelTimers({ principal, afterMs, timers }, term.fence).finally(() => {
-        this.changes += 1;
-      });
+      const firesAtMs = await written;
       if (firesAtMs === undefined || term.over.aborted) return anotherLeads;
-      const known = accountIds.map((accountId) => this.armed.get(keyOf({ principal, accountId })));
+      const known = keys.map((key) => this.armed.get(key));
       const changed = afterMs === 0 || known.some((each) => each === undefined);
       for (const timer of timers) this.arm({ ...timer, principal, leftMs: afterMs }, term, afterMs === 0);
       this.show();
@@ -143,6 +166,8 @@ export class CancelTimers {
       ...{ by: principal, requestId: timerId, idempotencyKey: `cancel-after:${timerId}` },
       reason: 'cancel-after: the principal has not renewed its timer',
     };
+    // One that is being renewed now may be renewed in time: the database decides by its clock.
+    await this.renewing.get(keyOf(timer))?.catch(() => undefined);
     for (let logged = false; isCurrent(); ) {
       const result = await this.deps.cancelAll({ kind: 'account', accountId }, word);
       if (result.kind === 'done' && (await this.ended(timerId, term))) {
@@ -171,7 +196,10 @@ export class CancelTimers {
 
   /** The lost answer may have been of a commit, by now or until the statement's own deadline. */
   private async readAfterDoubt(term: Term): Promise<void> {
+    if (this.doubting === term) return;
+    this.doubting = term;
     await this.deps.clock.sleep(inDoubtMs, term.over);
+    this.doubting = undefined;
     if (!term.over.aborted) await this.takeUp(term);
   }
 

@@ -56,7 +56,8 @@ export async function listCancelAll(
   for (const accountId of scope.kind === 'account' ? [scope.accountId] : scope.accountIds) {
     const objected = objection(accountId);
     if (objected !== undefined && scope.kind === 'account') return objected;
-    if (objected === undefined) accountIds.push(accountId);
+    // While the accounts are not listed, its orders are covered, and it counts as unread.
+    if (objected === undefined || objected.code === 'SOURCE_NOT_LIVE') accountIds.push(accountId);
     else declined.push({ accountId, code: objected.code, message: objected.message });
   }
   const untilMs = deps.clock.monotonicMs() + limits.cancelAllReadMs;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { problemAnswer } from '../../../contract/rest-answers.ts';
 import { idPattern } from '../request-fields.ts';
 import { type Answer, isRead, type Route } from '../route.ts';
+import { streamIdPattern } from '../stream/stream-event.ts';
 import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
 import { examplesOf } from './examples/find-examples.ts';
 import { problemExample } from './examples/problem-examples.ts';
@@ -292,7 +293,7 @@ const requestHeaders: Readonly<
   },
   'Last-Event-ID': {
     description: 'The last id that was seen: the stream goes on after it',
-    schema: { type: 'string', pattern: '^[0-9]{1,18}$' },
+    schema: { type: 'string', pattern: streamIdPattern.source },
   },
 };
 

@@ -51,6 +51,8 @@ interface SendOptions {
   readonly body?: unknown;
   /** The account it is about, if it is one: only its holder may answer. */
   readonly accountId?: string | undefined;
+  /** The accounts in the body are not the caller's own words: see `impliedAccounts`. */
+  readonly implied?: boolean | undefined;
   /** No caller waits for the answer any more. */
   readonly signal?: AbortSignal;
 }
@@ -206,11 +208,15 @@ export class Forwarding {
         method: request.method as Parameters<InstanceHttp['request']>[0]['method'],
         // Not `new URL(…, address)`: two slashes at a path's start would name another host.
         url: to.address + url,
-        headers: { ...this.headersOf(request, body !== undefined), ...(traceparent !== undefined && { traceparent }) },
+        headers: {
+          ...this.headersOf(request, body !== undefined),
+          ...(traceparent !== undefined && { traceparent }),
+          ...(options.implied === true && { [impliedHeader]: 'yes' }),
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,
       });
-      if (outcome.kind === 'answered' && isOurs(outcome, request.id)) return outcome;
+      if (outcome.kind === 'answered' && isOurs(outcome, request.id)) return this.ofAnother(outcome, to);
       const code = outcome.kind === 'failed' ? outcome.code : `HTTP ${outcome.status}`;
       this.deps.log.warn(
         { ...to, code, requestId: request.id },
@@ -223,6 +229,13 @@ export class Forwarding {
       if (left > 0) this.inFlight.set(to.address, left);
       else this.inFlight.delete(to.address);
     }
+  }
+
+  /** Two processes that advertise one address would each take their own word for the other's. */
+  private ofAnother(answer: InstanceAnswer, to: OtherInstance): Forwarded {
+    if (answer.headers['tidemark-instance'] !== this.instance) return answer;
+    this.deps.log.error({ ...to }, 'the address of another instance leads to this one: see TIDEMARK_ADVERTISED_URL');
+    return { kind: answer.status < 400 ? 'unanswered' : 'not_sent' };
   }
 
   /** Aborts when there is nothing left to wait for, before `done`. */
@@ -304,6 +317,13 @@ function codeOf({ status, text }: InstanceAnswer): string {
 /** Another process may do what this one declined with `code`. */
 export function isOfThisProcess(code: string): boolean {
   return ofThisProcess.has(code);
+}
+
+const impliedHeader = 'tidemark-implied-accounts';
+
+/** The caller named no accounts. Another instance has filled in those that this one holds. */
+export function impliedAccounts({ headers }: FastifyRequest): boolean {
+  return headers[impliedHeader] !== undefined;
 }
 
 /** Another instance sent it here: this one answers it, in any case. */

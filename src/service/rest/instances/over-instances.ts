@@ -9,6 +9,7 @@ import {
 } from '../../../contract/rest-answers.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
+import type { CancelAfter } from '../../commands/cancel-all/cancel-timers.ts';
 import type { CancelAllResult, ReconcileResult } from '../../commands/commands.ts';
 import { mergeCancelAlls, mergeReports } from '../../commands/over-holders.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
@@ -23,10 +24,10 @@ type ReconcileDocument = z.infer<typeof reconcileAnswer>;
 type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
 
 /**
- * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels. A frozen
- * one is left out as soon as the fleet goes on without it.
+ * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels, a
+ * `reconcile` for its reads. A frozen one is left out as soon as the fleet goes on without it.
  */
-export const cancelAllMs = 20_000;
+export const longActMs = 20_000;
 
 /** What all instances have answered, as one. */
 export type OfAll<Body> =
@@ -57,7 +58,7 @@ async function answerOfAll<Body extends { readonly unanswered?: Unanswered | und
 ): Promise<OfAll<Body>> {
   const alone = 'code' in own ? own : { kind: 'done' as const, body: own };
   if (wasForwarded(call.request) || ('code' in own && !isOfThisProcess(own.code))) return alone;
-  const patient = { ...call, patienceMs: cancelAllMs };
+  const patient = { ...call, patienceMs: longActMs };
   const answers = await Promise.all(forwarding.others.all().map((to) => ask(forwarding, patient, shape, to)));
   const unanswered = answers.flatMap((answer) => ('instance' in answer ? [answer] : []));
   const theirs = answers.flatMap((answer) => ('body' in answer ? [answer.body] : []));
@@ -187,7 +188,7 @@ type CancelAfterDocument = z.infer<typeof cancelAfterAnswer>;
 export async function cancelAfterElsewhere(
   forwarding: Forwarding,
   call: Call,
-  seconds: number,
+  { afterMs, implied }: Pick<CancelAfter, 'afterMs' | 'implied'>,
   left: readonly string[],
   own: CancelAfterDocument,
 ): Promise<{ readonly kind: 'done'; readonly body: CancelAfterDocument } | FromElsewhere | undefined> {
@@ -195,12 +196,12 @@ export async function cancelAfterElsewhere(
   if (wasForwarded(call.request) || holders.has(undefined)) return undefined;
   const asked = [...holders].flatMap(([, accountIds]) => {
     const to = forwarding.others.holderOf(accountIds[0] ?? '');
-    return to === undefined ? [] : [{ to, body: { seconds, accountIds } }];
+    return to === undefined ? [] : [{ to, body: { seconds: afterMs / 1000, accountIds } }];
   });
   const answers = await Promise.all(
     asked.map(async ({ to, body }) => ({
       to,
-      answer: await forwarding.send(call, to, { body, accountId: body.accountIds[0] }),
+      answer: await forwarding.send(call, to, { body, accountId: body.accountIds[0], implied }),
     })),
   );
   const done = [own];

@@ -6,7 +6,7 @@ import type { Commands, OpenCommandsResult } from '../../commands/commands.ts';
 import { mergeReports } from '../../commands/over-holders.ts';
 import type { Call } from '../route.ts';
 import { type Forwarding, isOfThisProcess } from './forwarding.ts';
-import { type OfAll, reconcileOfAll } from './over-instances.ts';
+import { longActMs, type OfAll, reconcileOfAll } from './over-instances.ts';
 
 type Report = z.infer<typeof reconcileAnswer>;
 type Answer = OfAll<Report>;
@@ -64,7 +64,7 @@ async function ofAccount(
   const own = await commands.reconcile({ dryRun, accountId });
   if (own.kind === 'done') return mergeReports([own.report]);
   const url = `/v1/reconcile?${new URLSearchParams({ accountId, dryRun: String(dryRun) })}`;
-  const given = await forwarding.answer({ ...call, url }, own.code, accountId);
+  const given = await forwarding.answer({ ...call, url, patienceMs: longActMs }, own.code, accountId);
   if (given?.kind !== 'answered' || given.answer.status !== 200) return undefined;
   return reconcileAnswer.safeParse(jsonOrUndefined(given.answer.text)).data;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accountList } from '../../../contract/account-answers.ts';
 import { exposureList } from '../../../contract/rest-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
+import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import type { FollowedAccount } from '../account-states.ts';
 import { maySee } from '../auth/principal.ts';
 import { accountsOfAll } from '../instances/over-instances.ts';
@@ -29,7 +30,7 @@ export const listAccounts: Route = {
     const followed = new Map(states?.map((each) => [`${each.stream} ${each.accountId}`, each]));
     const items = rows.map((row) => {
       const state = followed.get(`${row.stream} ${row.accountId}`);
-      if (state !== undefined) return { ...row, ...stateBody(state, nowMs) };
+      if (state !== undefined) return { ...row, ...stateBody(state, principal.accounts, nowMs) };
       const holder = forwarding.others.holderOf(row.accountId);
       if (holder !== undefined) return { ...row, state: 'elsewhere', instance: holder.instance };
       return states === undefined ? row : { ...row, state: 'not_followed' };
@@ -39,8 +40,10 @@ export const listAccounts: Route = {
   },
 };
 
-function stateBody({ state, sinceMs, silentLosses, lastAudit, ...rest }: FollowedAccount, nowMs: number): object {
-  const { lastEventMs, lastResyncMs, lastError, tokenExpiresMs, standing } = rest;
+function stateBody(followed: FollowedAccount, scope: AccountScope, nowMs: number): object {
+  const { state, sinceMs, silentLosses, lastAudit, lastEventMs, lastResyncMs, tokenExpiresMs, standing } = followed;
+  const seesAll = scope.kind === 'all' || followed.beside.every((accountId) => maySee(scope, accountId));
+  const lastError = seesAll ? followed.lastError : undefined;
   const at = (name: string, ms: number | undefined) => (ms === undefined ? {} : { [name]: formatInstant(ms) });
   const found = lastAudit && {
     orders: lastAudit.orders,

@@ -5,12 +5,12 @@ import { formatInstant } from '../../../domain/instant.ts';
 import type { CancelAfterResult, CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
-import { isOfThisProcess, sendFromElsewhere } from '../instances/forwarding.ts';
+import { impliedAccounts, isOfThisProcess, sendFromElsewhere, wasForwarded } from '../instances/forwarding.ts';
 import {
   cancelAfterElsewhere,
-  cancelAllMs,
   cancelAllOfAll,
   leavesAccounts,
+  longActMs,
   sendOfAll,
 } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
@@ -52,7 +52,13 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', ...(ofAccount ? [] : ['EVERY_ACCOUNT_NEEDED'])],
       ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
       422: ['IDEMPOTENCY_KEY_REUSED'],
-      503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE'],
+      503: [
+        'NOT_LEADER',
+        'FORWARD_UNANSWERED',
+        'DRAINING',
+        'STORE_UNAVAILABLE',
+        ...(ofAccount ? (['SOURCE_NOT_LIVE'] as const) : []),
+      ],
     },
     handle: cancelOrders,
   };
@@ -81,7 +87,7 @@ async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply
   };
   const { accountId } = params;
   if (accountId !== undefined) {
-    const patient = { ...call, patienceMs: cancelAllMs };
+    const patient = { ...call, patienceMs: longActMs };
     const { result, given } = await forwarding.ofHolder(patient, accountId, cancel);
     if (given !== undefined) return sendFromElsewhere(reply, given);
     if (result.kind === 'declined') return sendDecline(reply, result);
@@ -168,7 +174,9 @@ export const cancelAfter: Route = {
       body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
     if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
-    const asked = { principal: principal.name, afterMs: body.seconds * 1000, accountIds, requestId: request.id };
+    const implied = body.accountIds === undefined || impliedAccounts(request);
+    const afterMs = body.seconds * 1000;
+    const asked = { principal: principal.name, afterMs, accountIds, implied, requestId: request.id };
     const arm = async () => {
       const result = await parts.commands.cancelAfter(asked);
       const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
@@ -179,15 +187,16 @@ export const cancelAfter: Route = {
       const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
       const left = declined.map(({ accountId }) => accountId);
       const isElsewhere = refused !== undefined && isOfThisProcess(refused.code);
-      const given = isElsewhere
-        ? await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own)
-        : undefined;
+      const given = isElsewhere ? await cancelAfterElsewhere(parts.forwarding, call, asked, left, own) : undefined;
       return { own, refused, given, isUnheld: isElsewhere && given === undefined };
     };
     const { own, refused, given } = await parts.forwarding.untilHeld(call, arm, ({ isUnheld }) => !isUnheld);
-    if (refused === undefined) return sendJson(reply, 200, own);
-    if (given === undefined) return sendDecline(reply, refused);
-    return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendFromElsewhere(reply, given);
+    if (refused !== undefined && given === undefined) return sendDecline(reply, refused);
+    if (given !== undefined && given.kind !== 'done') return sendFromElsewhere(reply, given);
+    const set = given?.body ?? own;
+    // None of them is followed now.
+    if (set.accountIds.length === 0 && !wasForwarded(request)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    return sendJson(reply, 200, set);
   },
 };
 

@@ -17,7 +17,7 @@ import type { AccountScope, OrderReads } from '../../../store/orders/order-reads
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { sendFromElsewhere, wasForwarded } from '../instances/forwarding.ts';
-import { reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
+import { longActMs, reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
 import { reconcileAll } from '../instances/reconcile-all.ts';
 import { readStore } from '../problem.ts';
 import { recomputedVerdict } from '../recomputed-verdict.ts';
@@ -216,7 +216,7 @@ export const reconcile = route({
       return sendOfAll(reply, await (wasForwarded(call.request) ? own() : reconcileAll(parts, call, dryRun)));
     }
     const look = () => commands.reconcile({ dryRun, accountId });
-    const { result, given } = await forwarding.ofHolder(call, accountId, look);
+    const { result, given } = await forwarding.ofHolder({ ...call, patienceMs: longActMs }, accountId, look);
     if (given !== undefined) return sendFromElsewhere(reply, given);
     return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendDecline(reply, result);
   },

@@ -7,7 +7,7 @@ import { accountField, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
 import { sendMissing, sendProblem } from '../send-answer.ts';
 import type { TokenVerdict } from '../stream/stream-client.ts';
-import { parseStreamId, ResponseSink } from '../stream/stream-event.ts';
+import { parseStreamId, ResponseSink, streamIdPattern } from '../stream/stream-event.ts';
 
 export const streamUpdates = route({
   method: 'GET',
@@ -27,7 +27,7 @@ export const streamUpdates = route({
       .describe('Steps of commands, changes of halts, or both, beside updates. Halts need a token with `ops:read`'),
     after: z
       .string()
-      .refine((text) => parseStreamId(text) !== undefined, 'must be an id of the stream')
+      .regex(streamIdPattern, 'must be an id of the stream')
       .exactOptional()
       .describe('As Last-Event-ID, for who cannot set headers'),
   }),

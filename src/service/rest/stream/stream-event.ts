@@ -85,12 +85,13 @@ export function streamId(position: bigint, events: EventPosition | undefined): s
   return events === undefined ? `${position}` : `${position}.${events.tx}.${events.number}`;
 }
 
+export const streamIdPattern = /^(0|[1-9]\d{0,17})(?:\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17}))?$/;
+
 /** Undefined: the text is no stream id. `events` is left out in an id without them. */
 export function parseStreamId(
   text: string,
 ): { readonly position: bigint; readonly events?: EventPosition } | undefined {
-  const [, position = '', tx, number] =
-    /^(0|[1-9]\d{0,17})(?:\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17}))?$/.exec(text) ?? [];
+  const [, position = '', tx, number] = streamIdPattern.exec(text) ?? [];
   if (position === '') return undefined;
   if (tx === undefined || number === undefined) return { position: BigInt(position) };
   return { position: BigInt(position), events: { tx: BigInt(tx), number: BigInt(number) } };

@@ -36,7 +36,9 @@ describe('the answer to a halt of one account', () => {
 
   it('knows an account that is followed here, before the database has its row', async () => {
     const { rig, halt } = await started();
-    rig.followed.accounts = [{ stream: 'account', accountId: 'SIM-1001', state: 'live', sinceMs: 0, silentLosses: 0 }];
+    rig.followed.accounts = [
+      { stream: 'account', accountId: 'SIM-1001', state: 'live', sinceMs: 0, silentLosses: 0, beside: [] },
+    ];
     expect(await halt('/v1/accounts/SIM-1001/halt')).toEqual({ status: 200, known: true });
   });
 

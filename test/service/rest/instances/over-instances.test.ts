@@ -202,7 +202,23 @@ describe('a dead man’s switch for accounts of several instances', () => {
     });
     const { status, body } = await arm(one, accountIds);
     expect([status, body]).toEqual([200, { accountIds, firesAt: '2023-11-14T22:13:49.000Z' }]);
-    expect(two.commands.words).toMatchObject([{ on: { accountIds: ['ACC-2'], afterMs: 30_000 } }]);
+    expect(two.commands.words).toMatchObject([{ on: { accountIds: ['ACC-2'], afterMs: 30_000, implied: false } }]);
+  });
+
+  it('leaves out accounts without a follower where the caller named none, at each holder', async () => {
+    const { one, two, three } = await startArmed();
+    one.reads.accountRows = accountIds.map((accountId) => ({
+      ...{ stream: 'account', accountId, isSim: true, openOrders: 0 },
+    }));
+    two.commands.cancelAfterAnswer = () => ({ kind: 'done', accountIds: [], declined: [] });
+    three.commands.cancelAfterAnswer = (asked) => ({ kind: 'done', ...asked, declined: [] });
+    const post = (rig: Rig) =>
+      ask(`${rig.address}/v1/cancel-after`, { method: 'POST', headers, body: '{"seconds":30}' });
+    const { status, body } = await post(one);
+    expect([status, body['accountIds']]).toEqual([200, ['ACC-1', 'ACC-3']]);
+    expect(two.commands.words).toMatchObject([{ on: { accountIds: ['ACC-2'], implied: true } }]);
+    one.commands.cancelAfterAnswer = () => ({ kind: 'done', accountIds: [], declined: [] });
+    expect(await post(one)).toMatchObject({ status: 404, body: { code: 'ACCOUNT_NOT_FOUND' } });
   });
 
   it('is answered as it was by the one that declined', async () => {
@@ -228,7 +244,7 @@ describe('the accounts of all instances', () => {
     (accountId) => ({ stream: 'account', accountId, isSim: true, openOrders: 1 }) as const,
   );
   const live = (accountId: string) =>
-    ({ stream: 'account', accountId, state: 'live', sinceMs: 0, silentLosses: 0 }) as const;
+    ({ stream: 'account', accountId, state: 'live', sinceMs: 0, silentLosses: 0, beside: [] }) as const;
   const fleetOf = async () => {
     const fleet = await startFleet({ 'ACC-1': 'one', 'ACC-2': 'two', 'ACC-3': 'three' });
     for (const [rig, accountId] of [
