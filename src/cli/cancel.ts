@@ -145,11 +145,9 @@ function refuseForAll(order: string | undefined, flags: CancelFlags): void {
   refuseFlags(flags, sent, 'does not go with --all: open orders are cancelled on both streams');
 }
 
-function sweepCode({ open, orders = [], places = [], unread = [], declined = [] }: Swept): number | undefined {
-  const isUnresolved =
-    orders.some(({ outcome, code }) => outcome === 'unknown' || code === 'UNDER_WAY') ||
-    (open === true && places.length + unread.length > 0);
-  if (isUnresolved) return exitCodes.unresolved;
+function sweepCode({ open, orders = [], declined = [] }: Swept): number | undefined {
+  const isUnderWay = orders.some(({ outcome, code }) => outcome === 'unknown' || code === 'UNDER_WAY');
+  if (open === true || isUnderWay) return exitCodes.unresolved;
   const isDone = ({ outcome }: { readonly outcome?: string | undefined }) =>
     outcome === 'accepted' || outcome === 'applied' || outcome === 'moot';
   return declined.length > 0 || !orders.every(isDone) ? exitCodes.failed : undefined;

@@ -12,7 +12,7 @@ const examples = `
 Examples:
   $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
   $ tidemark migrate --json            { "applied": ["0001_written_once"] }
-  $ tidemark migrate --shards 64       a new database, for up to 64 processes
+  $ tidemark migrate --shards 64       a new database, for up to 16 processes
   $ tidemark migrate --roles-only      before pg_restore, which brings everything else (docs/runbooks/after-restore.md)
 
 Shards are the groups of accounts that processes share among themselves. Their number stays as it is for the life of the database.

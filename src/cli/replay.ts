@@ -9,7 +9,7 @@ import type { FoundTopic } from '../service/log/judge-topic-ids.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher.ts';
 import { topicNames } from '../service/log/topics.ts';
-import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
+import { isInLog, type LogSlice, logBounds } from '../store/orders/read-log-slice.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
@@ -136,8 +136,8 @@ async function replayLog(
       `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`,
     );
   };
-  const slice = { ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
   try {
+    const slice = sliceOf(flags, deps.live !== undefined);
     await runReplay({ ...deps, ...patience(io), clock, onProgress }, { slice, afterSeq, upToSeq, rate });
   } catch (error) {
     throw new ProgramError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
@@ -161,6 +161,15 @@ async function replayLog(
   if (accepted)
     io.stderr.write('The topic had been made again, and has all of the log now: that doubt ends within a minute.\n');
   if (!complete) io.exit(exitCodes.failed);
+}
+
+/** To the live topic the relay sends what it has not sent yet, each behind what it follows. */
+function sliceOf({ since, order }: ReplayFlags, isLive: boolean): LogSlice {
+  return {
+    published: isLive,
+    ...(since !== undefined && { sinceMs: since }),
+    ...(order !== undefined && { order }),
+  };
 }
 
 function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTrouble'> {

@@ -80,6 +80,16 @@ describe('cancel --all', () => {
       { orders: [{ accountId: 'A', stream: 'account', orderId: 'o', code: 'UNDER_WAY' }] },
       /^A +account +o +UNDER_WAY +-$/m,
     ],
+    [
+      'an account without a process',
+      { declined: [{ accountId: 'A', code: 'NOT_LEADER', detail: 'd' }] },
+      /^A +- +- +NOT_LEADER +-$/m,
+    ],
+    [
+      'an order that is to be tried again',
+      { orders: [{ accountId: 'A', stream: 'account', orderId: 'o', code: 'STORE_UNAVAILABLE' }] },
+      /^A +account +o +STORE_UNAVAILABLE +-$/m,
+    ],
   ])('names %s, and ends with 75 while something may be open', async (_what, more, line) => {
     const answer = { open: true, inForce: true, orders: [], places: [], unread: [], declined: [], ...more };
     const rest = await restServer((_request, response) => json(response, 200, answer));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { optionTable } from '../../config/option-table.ts';
+import { problemAnswer } from '../../contract/rest-answers.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
 import type { Secret } from '../../runtime/secret.ts';
@@ -87,7 +88,8 @@ export class RestClient {
       },
     );
     const body = parsed(answered.text);
-    if (body === undefined || (isProblem(answered) && typeof body['code'] !== 'string')) throw notOurs(this.url);
+    // A proxy's error may be JSON with a code as well, and says nothing of the request.
+    if (body === undefined || (isProblem(answered) && !problemAnswer.safeParse(body).success)) throw notOurs(this.url);
     return { status: answered.status, headers: answered.headers, body };
   }
 

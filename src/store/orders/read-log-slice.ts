@@ -5,6 +5,8 @@ export interface LogSlice {
   /** Recorded at or after this, milliseconds since the epoch. */
   readonly sinceMs?: number;
   readonly order?: { readonly stream: string; readonly orderId: string };
+  /** True: only rows that the relay has published. */
+  readonly published?: boolean;
 }
 
 interface LogSliceRow {
@@ -31,7 +33,7 @@ const lookedAt = 5_000;
  */
 export async function readLogSlice(
   pool: Pool,
-  { sinceMs, order }: LogSlice,
+  { sinceMs, order, published = false }: LogSlice,
   afterSeq: bigint,
   upToSeq: bigint,
 ): Promise<{ readonly rows: readonly LogSliceRow[]; readonly lastSeq: bigint }> {
@@ -44,15 +46,19 @@ export async function readLogSlice(
   }>(
     `with looked as materialized (
        select u.* from public.lanes l cross join lateral (
-         select seq, stream, order_id, payload, recorded_at from public.order_updates where lane = l.lane and seq > $1 order by seq limit ${lookedAt}) as u
+         select seq, lane, stream, order_id, payload, recorded_at from public.order_updates where lane = l.lane and seq > $1 order by seq limit ${lookedAt}) as u
        order by u.seq limit ${lookedAt}
      ), bound as (
        select case when count(*) < ${lookedAt} then $2 else least(max(seq), $2) end as last_seq from looked
      )
      select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.seq <= $2 and l.stream <> 'continuity'
        and ($3::double precision is null or l.recorded_at >= to_timestamp($3 / 1000)) and ($4::text is null or (l.stream = $4 and l.order_id = $5))
+       and (not $6::boolean or l.seq <= (select p.seq from public.relay_positions p where p.lane = l.lane and p.cursor = 'log'))
      order by l.seq`,
-    [afterSeq.toString(), upToSeq.toString(), sinceMs ?? null, order?.stream ?? null, order?.orderId ?? null],
+    [
+      ...[afterSeq.toString(), upToSeq.toString(), sinceMs ?? null, order?.stream ?? null, order?.orderId ?? null],
+      published,
+    ],
   );
   const found = rows.filter(({ seq }) => seq !== null);
   return {
