@@ -207,7 +207,7 @@ async function publishAll(outcomes: PostgresOutcomeLog): Promise<void> {
   for (;;) {
     const rows = await outcomes.readUnpublished(200, [0]);
     if (rows.length === 0) return;
-    await outcomes.markPublished(rows.map(({ id }) => id));
+    await outcomes.markPublished(rows);
   }
 }
 

@@ -696,7 +696,8 @@ BEGIN
       ELSE 100 END) AS u(legs, shares)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
-    WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol)
+    -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.
+    WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
@@ -1160,7 +1161,9 @@ BEGIN
     WHEN 'note_misses' THEN RETURN public.note_misses(p_shard, p_epoch, p);
     WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
     WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
-    WHEN 'mark_published' THEN DELETE FROM public.command_outbox WHERE id = ANY (ARRAY(SELECT json_array_elements_text(p)::bigint));
+    -- By all three: a database that lost commits gives numbers out again.
+    WHEN 'mark_published' THEN DELETE FROM public.command_outbox o USING json_array_elements(p) AS m(step)
+      WHERE o.id = (m.step ->> 0)::bigint AND o.command_id = (m.step ->> 1)::uuid AND o.version = (m.step ->> 2)::integer;
   END CASE;
   RETURN NULL;
 END
@@ -1224,12 +1227,25 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.end_token_again(p_principal text, p_number integer, p_ends_ms double precision) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- The row first: `sending` is never held while a row is waited for.
+  PERFORM FROM public.principal_tokens WHERE principal = p_principal AND number = p_number FOR UPDATE;
+  PERFORM public.close_sending();
+  UPDATE public.principal_tokens SET expires_at = public.ms_to_time(p_ends_ms)
+  WHERE principal = p_principal AND number = p_number AND (expires_at IS NULL OR expires_at > public.ms_to_time(p_ends_ms));
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text,
   OUT generation integer, OUT attempts integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
 BEGIN
+  -- A lane that is made meanwhile would keep the old generation.
+  LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   PERFORM public.close_sending();
   INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row lock waits for the batch that has it, and keeps the next one out.
@@ -1239,6 +1255,7 @@ BEGIN
 
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
+  PERFORM setval('public.command_events_id_seq', last_value + 1000000000) FROM public.command_events_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
 
@@ -1247,6 +1264,9 @@ BEGIN
   INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
   VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
   ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+  -- Those who asked for a resume knew nothing of the loss: see `raise_halt`.
+  UPDATE public.approvals SET expires_at = to_timestamp(0)
+  WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NULL;
 END
 $$;
 
@@ -1276,7 +1296,7 @@ BEGIN
       AND public.count_lacking_batches(p_batches) = 0 THEN
       RETURN NULL;
     END IF;
-    PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+    LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   END LOOP;
   SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
     greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,

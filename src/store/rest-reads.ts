@@ -23,37 +23,47 @@ import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts
 
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 
+interface ExposureQuery {
+  readonly scope: AccountScope;
+  readonly accountId: string | undefined;
+}
+
 /**
  * The port `OrderReads` in Postgres: the scope is part of every statement. Single orders asked for
- * in one turn of the event loop are one query, and so are equal pages. `pool`: made by
- * `createReadPool`, only for REST.
+ * in one turn of the event loop are one query, and so are equal pages and equal exposures. `pool`:
+ * made by `createReadPool`, only for REST.
  */
 export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): OrderReads {
   const { clock, pool } = deps;
   const read = <T>(work: () => Promise<T>): Promise<T> => retryTransaction(deps, work);
-  /** Reads each different page once. A failing page fails only the callers that asked for it. */
-  const readPages = (queries: readonly OrderPageQuery[]) => {
-    const reads = new Map<string, Promise<Page<StoredOrder>>>();
-    return Promise.allSettled(
-      queries.map((query) => {
-        const name = JSON.stringify(query);
-        const page = reads.get(name) ?? read(() => readPage(pool, query));
-        reads.set(name, page);
-        return page;
-      }),
-    );
+  /** Reads each different one once. A failing read fails only the callers that asked for it. */
+  const once = <Query, Answer>(answer: (query: Query) => Promise<Answer>) => {
+    const all = (queries: readonly Query[]) => {
+      const reads = new Map<string, Promise<Answer>>();
+      return Promise.allSettled(
+        queries.map((query) => {
+          const name = JSON.stringify(query);
+          const found = reads.get(name) ?? read(() => answer(query));
+          reads.set(name, found);
+          return found;
+        }),
+      );
+    };
+    const batches = new TurnBatch({ clock, answer: all }, batching);
+    return async (query: Query): Promise<Answer> => {
+      const result = await batches.ask(query);
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    };
   };
-  const pages = new TurnBatch({ clock, answer: readPages }, batching);
+  const pages = once((query: OrderPageQuery) => readPage(pool, query));
+  const exposures = once(({ scope, accountId }: ExposureQuery) => readExposure(pool, scope, accountId));
   const single = new TurnBatch(
     { clock, answer: (queries: readonly OrderQuery[]) => read(() => loadOrders(pool, queries)) },
     batching,
   );
   return {
-    async listOrders(scope, filter, after, limit, sort = 'orderId') {
-      const result = await pages.ask({ scope, filter, after, limit, sort });
-      if (result.status === 'rejected') throw result.reason;
-      return result.value;
-    },
+    listOrders: (scope, filter, after, limit, sort = 'orderId') => pages({ scope, filter, after, limit, sort }),
     countOrders: (scope, filter) => read(() => countOrdersByStatus(pool, scope, filter)),
     // Postgres' text has no NUL, so such an order can't be known. It would fail all orders asked
     // for with it.
@@ -64,7 +74,7 @@ export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): O
     listCommands: (scope, filter, after, limit) => read(() => listCommands(pool, scope, filter, after, limit)),
     findCommand: (scope, commandId) => read(() => findCommand(pool, scope, commandId)),
     accounts: (scope) => read(() => readAccounts(pool, scope)),
-    exposure: (scope, accountId) => read(() => readExposure(pool, scope, accountId)),
+    exposure: (scope, accountId) => exposures({ scope, accountId }),
     updatesAfter: (scope, afterSeq, limit) => read(() => readStream(deps, scope, afterSeq, limit)),
     eventHorizon: () => read(() => readEventHorizon(pool)),
     eventsAfter: (after, horizon, limit) => read(() => readEvents(pool, after, horizon, limit)),
@@ -73,12 +83,12 @@ export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): O
 }
 
 /**
- * If the text names orders whole, these are the result. Only without one is it looked for as a
- * part. Only the first page asks: those orders have no second one.
+ * If the text names orders whole, and one page holds them, they are the result. Otherwise it is
+ * looked for as a part, which finds these as well. Only the first page asks for them.
  */
 async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredOrder>> {
   const named = query.after === undefined ? await findOrders(pool, query) : [];
-  if (named.length > 0) return { items: named };
+  if (named !== undefined && named.length > 0) return { items: named };
   return query.sort === '-updatedAt' ? listNewestOrders(pool, query) : listOrders(pool, query);
 }
 

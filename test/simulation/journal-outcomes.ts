@@ -1,7 +1,7 @@
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
+import type { OutcomeLog, OutcomeRow } from '../../src/store/commands/outcome-log.ts';
 import type { MemoryJournal } from '../support/commands/memory-journal.ts';
 import type { Host } from './host.ts';
 import type { CrashPoints } from './plan/crash-points.ts';
@@ -41,19 +41,20 @@ export function journalOutcomes({
     return rows.map(({ number, command }) => ({
       id: BigInt(number),
       key: command.commandId,
+      version: command.version,
       payload: encodeCommandOutcome(command),
       recordedMs: command.updatedAtMs,
     }));
   };
-  const markPublished = async (ids: readonly bigint[]) => {
+  const markPublished = async (rows: readonly OutcomeRow[]) => {
     points.reach('outcomes_sent', host);
     await call();
-    for (const id of ids) published.add(Number(id));
+    for (const { id } of rows) published.add(Number(id));
     points.reach('outcomes_marked', host);
     if (random.next() < database.faults.lostAnswer) throw new Error('the answer was lost');
   };
   return {
     readUnpublished: (...call) => host.answer(readUnpublished(...call)),
-    markPublished: (ids) => host.answer(markPublished(ids)),
+    markPublished: (rows) => host.answer(markPublished(rows)),
   };
 }

@@ -223,7 +223,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
 
     const outbox = new PostgresOutcomeLog(deps);
-    await outbox.markPublished((await outbox.readUnpublished(10, [0])).map(({ id }) => id));
+    await outbox.markPublished(await outbox.readUnpublished(10, [0]));
     expect(await maintainCommands(pool, { retentionMs: -1_000 })).toEqual({ forgotten: 2, freedKeys: 0 });
 
     const reads = postgresOrderReads(deps);

@@ -109,14 +109,14 @@ export class JournalSweep {
     for (let pages = 0; pages < pagesAtOnce; pages += 1) {
       let commands: Command[];
       try {
-        commands = await this.deps.journal.unresolved(pageSize, this.after);
+        commands = await this.deps.journal.unresolved(pageSize, this.after, fence.shard);
       } catch (err) {
         this.deps.log.warn({ err }, 'unresolved commands could not be read');
         return;
       }
       for (const command of commands) {
         if (over.aborted) return;
-        if (command.shard === fence.shard && !(await this.takeUp(command))) {
+        if (!(await this.takeUp(command))) {
           this.deps.book.overflow(true);
           return;
         }

@@ -162,7 +162,7 @@ export class OutcomeRelay implements Service {
     const rows = this.unmarked;
     if (rows.length === 0) return true;
     try {
-      await this.deps.log.markPublished(rows.map(({ id }) => id));
+      await this.deps.log.markPublished(rows);
     } catch (err) {
       this.logTrouble.happened(err);
       return false;

@@ -194,9 +194,9 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
   evidenceOf(commandId: string): Promise<Evidence[]>;
   /**
    * Commands not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above
-   * `after`.
+   * `after`. `shard`: of this one alone.
    */
-  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]>;
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>, shard?: number): Promise<Command[]>;
   /** Orders bound to these commands by ingest. */
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
   /**

@@ -77,16 +77,18 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
   return new Map(rows.map(({ attempt_id, command }) => [attempt_id, decodeCommand(command)]));
 }
 
-/** Commands not final, oldest first, at most `limit`, from above `after`. */
+/** Commands not final, oldest first, at most `limit`, from above `after`, of all shards or one. */
 export async function readUnresolved(
   pool: Pool,
   limit: number,
   after?: Pick<Command, 'createdAtMs' | 'commandId'>,
+  shard?: number,
 ): Promise<Command[]> {
-  const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($2), $3::uuid)';
+  const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($3), $4::uuid)';
   const { rows } = await pool.query<{ command: StoredCommand }>(
-    `select public.command_json(c) as command from public.commands c where settled_at is null ${from} order by created_at, command_id limit $1`,
-    after === undefined ? [limit] : [limit, after.createdAtMs, after.commandId],
+    `select public.command_json(c) as command from public.commands c
+     where settled_at is null and ($2::integer is null or shard = $2) ${from} order by created_at, command_id limit $1`,
+    [limit, shard ?? null, ...(after === undefined ? [] : [after.createdAtMs, after.commandId])],
   );
   return rows.map(({ command }) => decodeCommand(command));
 }

@@ -10,6 +10,8 @@ export interface OutcomeRow {
   readonly id: bigint;
   /** The command's id: its steps share a partition. */
   readonly key: string;
+  /** The command's, after the step. */
+  readonly version: number;
   /** JSON text. Its `eventId` names command and version; readers drop repeats by it. */
   readonly payload: string;
   /** When the step committed, milliseconds since the epoch, by the database's clock. */
@@ -26,12 +28,13 @@ export interface OutcomeLog {
    */
   readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
   /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
-  markPublished(ids: readonly bigint[]): Promise<void>;
+  markPublished(rows: readonly OutcomeRow[]): Promise<void>;
 }
 
 interface Row {
   readonly id: string;
   readonly command_id: string;
+  readonly version: number;
   readonly snapshot: StoredCommand;
   readonly recorded_ms: string;
   readonly generation: number | null;
@@ -42,7 +45,7 @@ interface Row {
  * most ten such reads a second.
  */
 const readUnpublished = `
-  select o.id, o.command_id, public.event_json(e) as snapshot, public.time_to_ms(e.recorded_at) as recorded_ms,
+  select o.id, o.command_id, o.version, public.event_json(e) as snapshot, public.time_to_ms(e.recorded_at) as recorded_ms,
     (select max(generation) from public.lanes) as generation
   from (select id, command_id, version from public.command_outbox where shard = any($2) order by id limit $1) as o
   join public.command_events e on e.command_id = o.command_id and e.version = o.version order by o.id`;
@@ -65,16 +68,18 @@ export class PostgresOutcomeLog implements OutcomeLog {
     const { rows } = await retryTransaction(this.deps, () =>
       this.deps.pool.query<Row>(readUnpublished, [limit, shards]),
     );
-    return rows.map(({ id, command_id, snapshot, recorded_ms, generation }) => ({
+    return rows.map(({ id, command_id, version, snapshot, recorded_ms, generation }) => ({
       id: BigInt(id),
       key: command_id,
+      version,
       payload: encodeCommandOutcome(decodeCommand(snapshot), generation ?? 1),
       recordedMs: Number(recorded_ms),
     }));
   }
 
-  async markPublished(ids: readonly bigint[]): Promise<void> {
-    if (ids.length === 0) return;
-    await this.deps.groups.write({ name: 'mark_published', body: storableJson(ids) });
+  async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const steps = rows.map(({ id, key, version }) => [String(id), key, version]);
+    await this.deps.groups.write({ name: 'mark_published', body: storableJson(steps) });
   }
 }

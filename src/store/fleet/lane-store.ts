@@ -286,12 +286,12 @@ export class PostgresLaneStore implements LaneStore {
    * A row renewed in the future was written before the database's clock was set back. It counts as
    * an old one. The condition holds no lock when it is false, so a standby's look every second does
    * not burden the lane. The row is locked first, so the former holder is reported as it was at
-   * that moment.
+   * that moment. All lanes have one generation: an account that moves must not fall back.
    */
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
-       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest(l.generation, $4),
+       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest((select max(generation) from public.lanes), $4),
          held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unfit = false, halts_held = 0, report = '{}',
          drained = l.drained and before.holder is not distinct from $2
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes

@@ -5,6 +5,9 @@ import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, toStoredO
 import { conditionValues, orderConditions, symbolValue } from './order-conditions.ts';
 import type { StoredOrder } from './order-reads.ts';
 
+/** Commands that one reference may name. */
+const mostNamed = 1_000;
+
 /**
  * Through indexes only, so it is quick however old the order is. `$14` is the text, whole: an
  * order's id, a command's id, an attempt's id (the platform's reference) or the caller's reference.
@@ -14,30 +17,31 @@ const statement = {
   text: `with named as materialized (
       select $5::uuid as command_id where $5::uuid is not null
       union select a.command_id from public.attempts a where a.attempt_id = $14
-      union select c.command_id from public.commands c where c.caller_ref = $14 limit 1000
+      union select c.command_id from public.commands c where c.caller_ref = $14 and ${inScope('c.account_id', 1)}
+        and ($2::text is null or c.account_id = $2) limit ${mostNamed + 1}
     ), keys as materialized (
       select s.stream, $14 as order_id from unnest(array['account', 'prediction']) as s(stream)
       union select b.stream, b.order_id from named n join public.order_bindings b on b.command_id = n.command_id
     )
-    select ${orderColumns} from keys k ${joinOrders}
+    select ${orderColumns}, (select count(*) from named) > ${mostNamed} as more from keys k ${joinOrders}
     where ${inScope('o.account_id', 1)} and ($2::text is null or o.account_id = $2) and ($3::text is null or o.stream = $3)
       and ($4::boolean is null or o.is_open = $4) and ${orderConditions}
     order by o.updated_at desc, o.stream, o.order_id limit $8`,
 } as const;
 
 /**
- * Orders that `filter.q` names whole and that match the rest of the filter, newest first, at most
- * `limit`.
+ * All orders that `filter.q` names whole and that match the rest of the filter, newest first.
+ * Undefined: there are more than `limit`, or may be.
  */
 export async function findOrders(
   pool: Pool,
   { scope, filter, limit }: OrderPageQuery,
-): Promise<readonly StoredOrder[]> {
+): Promise<readonly StoredOrder[] | undefined> {
   const { q, ...rest } = filter;
   const { accountId = null, stream = null, open = null, status = null } = rest;
   if (q === undefined) return [];
   const commandId = isCommandId(q) ? q : null;
-  const { rows } = await pool.query<OrderRow>({
+  const { rows } = await pool.query<OrderRow & { readonly more: boolean }>({
     ...statement,
     values: [
       scopeParameter(scope),
@@ -47,10 +51,10 @@ export async function findOrders(
       commandId,
       symbolValue(rest),
       status,
-      limit,
+      limit + 1,
       ...conditionValues(rest),
       q,
     ],
   });
-  return rows.map(toStoredOrder);
+  return rows.length > limit || rows[0]?.more === true ? undefined : rows.map(toStoredOrder);
 }

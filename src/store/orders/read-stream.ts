@@ -22,8 +22,8 @@ interface StoredRow extends UpdateRow {
 }
 
 /**
- * One read looks at this many rows in the log, from all accounts. A scope with one quiet account
- * must not read the whole log.
+ * One read for some accounts looks at this many rows in the log, from all accounts. A scope with
+ * one quiet account must not read the whole log. For all accounts every row counts.
  */
 const lookedAt = 5_000;
 
@@ -72,7 +72,7 @@ async function readPage(
   limit: number,
   upToSeq?: bigint,
 ): Promise<LogPage & { readonly xids: readonly string[] }> {
-  const look = Math.max(lookedAt, limit);
+  const look = scope.kind === 'all' ? limit : Math.max(lookedAt, limit);
   const { rows } = await pool.query<
     { [column in keyof UpdateRow]: UpdateRow[column] | null } & {
       last_seq: string | null;

@@ -1,4 +1,4 @@
-import type { ClientBase, Pool } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { sqlstateOf } from './retry-transaction.ts';
 
 /**
@@ -54,19 +54,30 @@ export async function findSessionFault(first: ClientBase, second: ClientBase): P
 
 /** With two sessions from `pool`, so it needs room for two. */
 export async function findPoolFault(pool: Pool): Promise<SessionFault | undefined> {
-  const first = await pool.connect();
+  const first = await connectedTo(pool);
   let fault: SessionFault | undefined | 'unknown' = 'unknown';
   try {
-    const second = await pool.connect();
+    const second = await connectedTo(pool);
     try {
       fault = await findSessionFault(first, second);
       return fault;
     } finally {
+      second.off('error', ignore);
       second.release(fault !== undefined);
     }
   } finally {
+    first.off('error', ignore);
     first.release(fault !== undefined);
   }
+}
+
+const ignore = () => undefined;
+
+/** A connection that breaks while it is idle here would end the process. The next query rejects. */
+async function connectedTo(pool: Pool): Promise<PoolClient> {
+  const client = await pool.connect();
+  client.on('error', ignore);
+  return client;
 }
 
 async function processOf(session: ClientBase): Promise<number> {

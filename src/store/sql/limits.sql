@@ -75,7 +75,8 @@ BEGIN
       ELSE 100 END) AS u(legs, shares)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
-    WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol)
+    -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.
+    WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c

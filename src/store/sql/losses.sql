@@ -3,7 +3,7 @@
 -- The database is an older copy of itself. Consumers have the later updates, under revisions that will now be given again.
 -- * Every lane gets a generation above its own and at least p_least, which its next holder puts above every revision; its epoch rises, so that its holder now
 --   is fenced and begins a term under the new one. A lane that no row knows (the copy is empty) is founded.
--- * The log's numbers jump: an id of the stream of updates that was given out and lost is never given again.
+-- * The log's numbers jump, and those of the steps of commands: an id that was given out and lost is never given again.
 -- * The state topic may be ahead of the copy, and cannot bear an older state: its writer goes on behind what the copy holds.
 -- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder settles it.
 -- * Commands made since are not in the journal, nor their idempotency keys: nothing may be placed until a person has looked.
@@ -13,6 +13,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
 BEGIN
+  -- A lane that is made meanwhile would keep the old generation.
+  LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   PERFORM public.close_sending();
   INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row lock waits for the batch that has it, and keeps the next one out.
@@ -22,6 +24,7 @@ BEGIN
 
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
+  PERFORM setval('public.command_events_id_seq', last_value + 1000000000) FROM public.command_events_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
 
@@ -30,6 +33,9 @@ BEGIN
   INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
   VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
   ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+  -- Those who asked for a resume knew nothing of the loss: see `raise_halt`.
+  UPDATE public.approvals SET expires_at = to_timestamp(0)
+  WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NULL;
 END
 $$;
 
@@ -127,7 +133,7 @@ BEGIN
       AND public.count_lacking_batches(p_batches) = 0 THEN
       RETURN NULL;
     END IF;
-    PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+    LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   END LOOP;
   SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
     greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,

@@ -21,6 +21,8 @@ CREATE UNIQUE INDEX principal_tokens_hash ON public.principal_tokens (token_sha2
 CREATE FUNCTION public.end_token_again(p_principal text, p_number integer, p_ends_ms double precision) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  -- The row first: `sending` is never held while a row is waited for.
+  PERFORM FROM public.principal_tokens WHERE principal = p_principal AND number = p_number FOR UPDATE;
   PERFORM public.close_sending();
   UPDATE public.principal_tokens SET expires_at = public.ms_to_time(p_ends_ms)
   WHERE principal = p_principal AND number = p_number AND (expires_at IS NULL OR expires_at > public.ms_to_time(p_ends_ms));

@@ -384,7 +384,9 @@ BEGIN
     WHEN 'note_misses' THEN RETURN public.note_misses(p_shard, p_epoch, p);
     WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
     WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
-    WHEN 'mark_published' THEN DELETE FROM public.command_outbox WHERE id = ANY (ARRAY(SELECT json_array_elements_text(p)::bigint));
+    -- By all three: a database that lost commits gives numbers out again.
+    WHEN 'mark_published' THEN DELETE FROM public.command_outbox o USING json_array_elements(p) AS m(step)
+      WHERE o.id = (m.step ->> 0)::bigint AND o.command_id = (m.step ->> 1)::uuid AND o.version = (m.step ->> 2)::integer;
   END CASE;
   RETURN NULL;
 END

@@ -26,7 +26,13 @@ export class ScriptedOutcomeLog implements OutcomeLog {
     const version = (this.versions.get(commandId) ?? 0) + 1;
     this.versions.set(commandId, version);
     const id = BigInt(this.rows.length + 1) * 3n;
-    const row: OutcomeRow = { id, key: commandId, payload: `${commandId}:${version}`, recordedMs: this.clock.nowMs() };
+    const row: OutcomeRow = {
+      id,
+      key: commandId,
+      version,
+      payload: `${commandId}:${version}`,
+      recordedMs: this.clock.nowMs(),
+    };
     this.rows.push(row);
     return row;
   }
@@ -38,9 +44,9 @@ export class ScriptedOutcomeLog implements OutcomeLog {
     return this.rows.filter(({ id }) => !this.published.has(id)).slice(0, limit);
   }
 
-  async markPublished(ids: readonly bigint[]): Promise<void> {
+  async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
     await this.clock.sleep(this.delayMs);
     if (this.down || this.markingDown) throw new Error('the database cannot be reached');
-    for (const id of ids) this.published.add(id);
+    for (const { id } of rows) this.published.add(id);
   }
 }

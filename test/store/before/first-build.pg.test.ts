@@ -202,7 +202,7 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
   const log = new PostgresOutcomeLog(rig.deps);
   const outcomes = await log.readUnpublished(100, [0, 1, 2, 3]);
   expect(outcomes.map(({ id }) => String(id))).toEqual(before.unpublished);
-  await log.markPublished(outcomes.map(({ id }) => id));
+  await log.markPublished(outcomes);
   expect(await log.readUnpublished(100, [0, 1, 2, 3])).toEqual([]);
 
   const [sending] = await rig.rows<{ id: string; shard: number; epoch: string }>(

@@ -231,13 +231,13 @@ describe('outcomes that were published', () => {
     const command = await sending(group.journal);
     const others = [await sending(rig.journal), await sending(rig.journal)];
     const [row] = await group.outcomes.readUnpublished(10, [0]);
-    await group.outcomes.markPublished([row?.id ?? 0n]);
+    await group.outcomes.markPublished(row === undefined ? [] : [row]);
     await group.journal.step(answered(command, 'accepted'), fence);
     const [next] = await group.outcomes.readUnpublished(10, [0]);
     await Promise.all([
       ...others.map(({ commandId }) => group.journal.addEvidence(commandId, [answer('first')])),
       group.journal.addEvidence(command.commandId, [answer('second')]),
-      group.outcomes.markPublished([next?.id ?? 0n]),
+      group.outcomes.markPublished(next === undefined ? [] : [next]),
     ]);
     expect(await rig.rows('select how from waits')).toEqual([{ how: 'off' }, { how: 'on' }]);
     expect(await group.outcomes.readUnpublished(10, [0])).toHaveLength(2);

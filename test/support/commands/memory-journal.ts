@@ -207,14 +207,14 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('evidenceOf', () => [...(this.evidence.get(commandId) ?? [])]);
   }
 
-  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]> {
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>, shard?: number): Promise<Command[]> {
     const isAbove = ({ createdAtMs, commandId }: Command) =>
       after === undefined ||
       createdAtMs > after.createdAtMs ||
       (createdAtMs === after.createdAtMs && commandId > after.commandId);
     return this.hook('unresolved', () =>
       this.oldestFirst()
-        .filter((command) => !isFinal(command.state) && isAbove(command))
+        .filter((command) => !isFinal(command.state) && isAbove(command) && (shard ?? command.shard) === command.shard)
         .slice(0, limit),
     );
   }
