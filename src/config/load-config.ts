@@ -186,6 +186,9 @@ const rules: readonly Rule[] = [
   below('leaseActMs', 'leaseExpireMs', 'another process would take the lane while its holder still sends'),
   together('kafkaSslCert', 'kafkaSslKey'),
   together('kafkaSslKey', 'kafkaSslCert'),
+  withTls('kafkaSslCa'),
+  withTls('kafkaSslCert'),
+  withTls('kafkaSslKey'),
   together('kafkaSaslMechanism', 'kafkaSaslUsername'),
   together('kafkaSaslMechanism', 'kafkaSaslPassword'),
   together('kafkaSaslUsername', 'kafkaSaslMechanism'),
@@ -279,6 +282,14 @@ function breakerAboveBudget({
 
 function signsIn({ authIssuer, authTokens, authPrincipals }: Draft): boolean {
   return authIssuer !== undefined || authTokens !== undefined || authPrincipals === 'on';
+}
+
+/** Left out of a plain connection, it would look as if it counted. */
+function withTls(option: OptionName): Rule {
+  return (config) =>
+    config[option] !== undefined && config.kafkaSsl === 'off'
+      ? fault(option, `needs ${optionTable.kafkaSsl.env}=on: the connection would be plain text`)
+      : undefined;
 }
 
 function together(option: OptionName, needs: OptionName): Rule {

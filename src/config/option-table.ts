@@ -348,7 +348,7 @@ export const optionTable = {
       env: 'TIDEMARK_CONTINUITY_INTERVAL_MS',
       unit: 'milliseconds',
       min: 1000,
-      max: hour,
+      max: 30_000,
       fallback: '15000',
       describe:
         'How often a "complete up to" of the live accounts goes to the continuity topic: one record for all accounts of a stream that are complete up to the same time.',

@@ -124,7 +124,7 @@ export class LossCheck {
 
   private async lookAgain(over: AbortSignal): Promise<void> {
     const { clock, log, look, onLoss } = this.deps;
-    for (;;) {
+    for (let failed = false; ; ) {
       await clock.sleep(lookAgainMs, over);
       if (over.aborted) return;
       try {
@@ -136,7 +136,8 @@ export class LossCheck {
         if (loss !== undefined) onLoss(loss);
         return;
       } catch (err) {
-        log.warn({ err }, 'the newest records on Kafka could not be compared yet');
+        if (!failed) log.warn({ err }, 'the newest records on Kafka could not be compared yet');
+        failed = true;
       }
     }
   }

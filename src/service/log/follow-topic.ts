@@ -3,6 +3,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
+import { openCluster, topicEnds } from './topic-ends.ts';
 
 /** One record as it is on the topic. */
 export interface TopicRecord {
@@ -133,18 +134,19 @@ async function begin(
   { position, give, onProgress, onJump }: Follower,
 ): Promise<void> {
   const { topic } = options;
-  const admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 100 } });
-  await admin.connect();
+  const cluster = openCluster(kafka);
+  await cluster.connect();
   try {
-    for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-      const jump = position.meet(partition, BigInt(low), BigInt(high));
+    const ends = await topicEnds(cluster, topic);
+    for (const [partition, high] of ends.high) {
+      const low = ends.low.get(partition) ?? 0n;
+      const jump = position.meet(partition, low, high);
       if (jump !== undefined) onJump(jump);
-      if (!position.end.has(partition)) position.end.set(partition, BigInt(high));
-      if (!position.next.has(partition))
-        position.next.set(partition, BigInt(options.from === 'beginning' ? low : high));
+      if (!position.end.has(partition)) position.end.set(partition, high);
+      if (!position.next.has(partition)) position.next.set(partition, options.from === 'beginning' ? low : high);
     }
   } finally {
-    await admin.disconnect();
+    await cluster.disconnect();
   }
   onProgress();
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {

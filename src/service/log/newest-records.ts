@@ -2,23 +2,15 @@ import { withDeadline } from '../../runtime/waiting.ts';
 import type { PublishedBatch } from '../../store/fleet/lane-store.ts';
 import type { FollowDeps, TopicRecord } from './follow-topic.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import { hiddenCluster } from './kafkajs/hidden-cluster.ts';
 import { openKafkaClient } from './kafkajs/kafka-client.ts';
 import { readTopic } from './read-topic.ts';
+import { type EndsCluster, openCluster, topicEnds } from './topic-ends.ts';
 import type { AdminDeps } from './with-admin.ts';
 import { decodeWitness, highest, type LaneWitness, mergeWitness } from './witness-writer.ts';
 
-/** The methods that we use from kafkajs 2.2.4's own cluster. Its types hide them. */
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
-  findTopicPartitionMetadata(topic: string): { readonly partitionId: number }[];
+interface Cluster extends EndsCluster {
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(by: { readonly nodeId: string }): Promise<Broker>;
-  fetchTopicsOffset(
-    topics: readonly { topic: string; fromBeginning: boolean; partitions: readonly { partition: number }[] }[],
-  ): Promise<{ readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]>;
 }
 
 interface Broker {
@@ -39,7 +31,6 @@ interface FetchedPartition {
   }[];
 }
 
-const clusterOptions = { allowAutoTopicCreation: false, isolationLevel: 0 };
 /** The most records kept from each partition's last batch: one fetch brings whole batches. */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
@@ -77,7 +68,7 @@ async function asking<T>(
     const client = openKafkaClient(options, deps, attempt);
     const isLast = attempt + 1 >= options.brokers.length;
     try {
-      const cluster = hiddenCluster<Cluster>(client.kafka, clusterOptions);
+      const cluster = openCluster<Cluster>(client.kafka);
       try {
         // A mute broker leaves half the time to the others.
         await withDeadline(clock, isLast ? leftMs() : leftMs() / 2, what, cluster.connect());
@@ -126,7 +117,7 @@ export class WitnessReader {
 
   private async readOn(cluster: Cluster): Promise<readonly LaneWitness[]> {
     const { topic } = this.options;
-    const { low, high } = await openTopic(cluster, topic);
+    const { low, high } = await topicEnds(cluster, topic);
     // The topic was deleted and made again.
     if ([...this.next].some(([partition, next]) => next > (high.get(partition) ?? 0n))) this.forget();
     for (const [partition, first] of low) if ((this.next.get(partition) ?? 0n) < first) this.next.set(partition, first);
@@ -164,21 +155,6 @@ export class WitnessReader {
   }
 }
 
-/** Each partition's first offset, and the one behind its last. */
-async function openTopic(
-  cluster: Cluster,
-  topic: string,
-): Promise<Record<'low' | 'high', ReadonlyMap<number, bigint>>> {
-  await cluster.addTargetTopic(topic);
-  const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId: partition }) => ({ partition }));
-  const offsets = async (fromBeginning: boolean) => {
-    const [found] = await cluster.fetchTopicsOffset([{ topic, fromBeginning, partitions }]);
-    return new Map(found?.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
-  };
-  const [low, high] = await Promise.all([offsets(true), offsets(false)]);
-  return { low, high };
-}
-
 /** The offsets of each leader's partitions. */
 function byLeader(
   cluster: Cluster,
@@ -190,7 +166,7 @@ function byLeader(
 }
 
 async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]> {
-  const { low, high } = await openTopic(cluster, topic);
+  const { low, high } = await topicEnds(cluster, topic);
   const lowOf = (partition: number) => low.get(partition) ?? 0n;
   const readBack = async (offsets: bigint, ends: ReadonlyMap<number, bigint>): Promise<TopicRecord[]> => {
     const from = new Map(

@@ -9,6 +9,9 @@ export interface AdminDeps extends KafkaClientDeps {
   readonly clock: Clock;
 }
 
+/** The broker that was connected to last: the others may be away. */
+const connected = new WeakMap<KafkaOptions, number>();
+
 /**
  * Runs `work` with a connected admin client, and closes it afterwards. Rejects when the brokers
  * don't answer within `deadlineMs`; each is tried first in turn.
@@ -19,7 +22,8 @@ export async function withAdmin<T>(
   work: (admin: Admin, kafka: Kafka) => Promise<T>,
   deadlineMs = 15_000,
 ): Promise<T> {
-  for (let attempt = 0; ; attempt += 1) {
+  const from = connected.get(options) ?? 0;
+  for (let attempt = from; ; attempt += 1) {
     const client = openKafkaClient(options, deps, attempt);
     // A few of kafkajs's own retries are right here: nothing is produced, and a new topic's leader
     // needs a moment.
@@ -28,9 +32,10 @@ export async function withAdmin<T>(
       try {
         await withDeadline(deps.clock, options.connectTimeoutMs * 2, 'connecting to Kafka', admin.connect());
       } catch (err) {
-        if (attempt + 1 >= options.brokers.length) throw err;
+        if (attempt + 1 - from >= options.brokers.length) throw err;
         continue;
       }
+      connected.set(options, attempt % options.brokers.length);
       return await withDeadline(deps.clock, deadlineMs, 'asking Kafka', work(admin, client.kafka));
     } finally {
       await withDeadline(deps.clock, 1000, 'disconnecting', admin.disconnect()).catch(() => undefined);

@@ -83,10 +83,7 @@ export class TopicsCheck {
   private async look(): Promise<TopicsState> {
     const { clock } = this.deps;
     if (clock.monotonicMs() < this.goodUntilMs) return { kind: 'planned' };
-    const state = await this.ask();
-    if (state.kind === 'planned') this.goodUntilMs = clock.monotonicMs() + maxAgeMs;
-    if (state.kind !== 'silent') this.learn(state);
-    return state;
+    return this.ask();
   }
 
   private learn(state: Exclude<TopicsState, { kind: 'silent' }>): void {
@@ -97,9 +94,17 @@ export class TopicsCheck {
     this.deps.metrics?.topicsDiffer.set(details.length);
   }
 
+  /** An answer that comes too late for those who asked is one all the same. */
+  private readonly heard = async (): Promise<TopicsState> => {
+    const state = await this.deps.ask();
+    if (state.kind === 'planned') this.goodUntilMs = this.deps.clock.monotonicMs() + maxAgeMs;
+    if (state.kind !== 'silent') this.learn(state);
+    return state;
+  };
+
   private async ask(): Promise<TopicsState> {
     try {
-      return await withDeadline(this.deps.clock, askWithinMs, 'its answer', this.flight.run(this.deps.ask));
+      return await withDeadline(this.deps.clock, askWithinMs, 'its answer', this.flight.run(this.heard));
     } catch (error) {
       return { kind: 'silent', why: error instanceof Error ? error.message : String(error) };
     }
