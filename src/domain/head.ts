@@ -53,7 +53,7 @@ export type Reduction =
       readonly changed: readonly string[];
       readonly fill?: Fill;
       readonly correction?: true;
-      /** It adds to what is known at this instant, and changes nothing that was told. */
+      /** It adds to what is known at this instant, and contradicts nothing. */
       readonly learnt?: boolean;
       readonly doubt?: Doubt;
     }

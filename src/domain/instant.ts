@@ -67,7 +67,7 @@ export function compareInstants(a: string, b: string): -1 | 0 | 1 {
 }
 
 /**
- * Whether two instants may be one, told with more digits of the second by one source than by the
+ * Whether two instants may be one, shown with more digits of the second by one source than by the
  * other, which cuts or rounds it. Never for two with as many digits.
  */
 export function sameToCoarser(a: string, b: string): boolean {

@@ -41,7 +41,7 @@ export interface Observation {
   readonly bytes: number;
   /**
    * Called once, after the commit that settled it. `learnt`: it was applied, and only adds what no
-   * source had told.
+   * source had shown.
    */
   readonly onOutcome?: (outcome: Outcome, learnt?: boolean) => void;
   /**

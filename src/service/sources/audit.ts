@@ -209,7 +209,7 @@ export class Audit {
   }
 
   /**
-   * Takes an audit row's outcome. A row that only adds to what the stream has told (`learnt`) is a
+   * Takes an audit row's outcome. A row that only adds to what the stream brought (`learnt`) is a
    * change, and the stream lost nothing.
    */
   judge(observation: Observation, outcome: Outcome, learnt?: boolean): void {
