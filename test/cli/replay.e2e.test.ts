@@ -2,6 +2,7 @@ import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { batch, head, storeRig, update } from '../support/orders/store-rig.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
@@ -101,8 +102,15 @@ it('never writes onto a live topic, but onto that of updates when forced', async
     expect(await log.run('--to', topic)).toMatchObject({ code: 64, err: expect.stringMatching(/is a live topic\n/) });
   for (const topic of [log.topics.state, log.topics.continuity, log.topics.outcomes])
     expect((await log.run('--to', topic, '--force')).code).toBe(64);
+  const published = new PostgresUpdateLog(log.deps);
+  // Two batches of three updates and a mark: the relay sends the rest.
+  await published.savePosition(0, log.epoch, 'log', 8n);
   expect((await log.run('--to', log.topics.updates, '--force')).code).toBe(0);
-  expect(Object.values(await log.written(log.topics.updates)).flat()).toHaveLength(12);
+  const half = Object.values(await log.written(log.topics.updates)).flat();
+  expect(half.sort()).toEqual(orders.flatMap((id) => revisions(id, 1, 2)).sort());
+  await published.savePosition(0, log.epoch, 'log', 16n);
+  expect((await log.run('--to', log.topics.updates, '--force')).code).toBe(0);
+  expect(Object.values(await log.written(log.topics.updates)).flat()).toHaveLength(6 + 12);
 });
 
 it('says that the topic is missing, and refuses what makes no sense', async () => {
