@@ -71,6 +71,9 @@ export function compareInstants(a: string, b: string): -1 | 0 | 1 {
  * other, which cuts or rounds it. Never for two with as many digits.
  */
 export function sameToCoarser(a: string, b: string): boolean {
+  // Nearly always: asked for each update.
+  if (a.length === b.length && a.charCodeAt(19) === b.charCodeAt(19) && a.endsWith('Z') && b.endsWith('Z'))
+    return a === b;
   const [fewer = 0, more = 0] = [a, b].map((text) => (fractionEnd(text) ?? 19) - 20).sort((x, y) => x - y);
   if (fewer === more) return compareInstants(a, b) === 0;
   const apart = (parseInstant(a) ?? 0n) - (parseInstant(b) ?? 0n);

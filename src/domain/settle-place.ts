@@ -146,10 +146,15 @@ export function venueDecision(views: readonly VenueView[]): VenueDecision {
     : 'bound_undecided';
 }
 
-type VenueView = Pick<Order, 'status' | 'certainty' | 'cumQty'>;
+type VenueView = Pick<Order, 'stream' | 'status' | 'certainty' | 'cumQty' | 'pendingAction'>;
 
-function isTaken({ status, certainty, cumQty }: VenueView): boolean {
+/**
+ * An account order has one word for its status and for what is pending. With something pending, and
+ * without a fill, that word does not say whether the venue had taken it.
+ */
+function isTaken({ stream, status, certainty, cumQty, pendingAction }: VenueView): boolean {
   if (cumQty !== '0') return true;
+  if (stream === 'account' && status === 'new' && (pendingAction ?? 'none') !== 'none') return false;
   return certainty === 'certain' && status !== 'unknown' && status !== 'pending_new' && status !== 'rejected';
 }
 
@@ -242,6 +247,8 @@ function fact(code: string, { request }: Command, bound: BoundOrder, shows: Sett
   };
 }
 
-function viewOf({ revision, cause, order: { status, certainty, cumQty } }: SettlingUpdate): object {
-  return { revision, cause, status, certainty, cumQty };
+function viewOf({ revision, cause, order }: SettlingUpdate): object {
+  const { status, certainty, cumQty, pendingAction } = order;
+  const isPending = pendingAction !== 'none' && pendingAction !== undefined;
+  return { revision, cause, status, certainty, cumQty, ...(isPending && { pendingAction }) };
 }

@@ -119,6 +119,19 @@ describe.each([
   });
 });
 
+// An account order has one word for both: PENDING_CANCEL says nothing of the venue.
+it('a place of an account order is not applied by the request that is pending for it', async () => {
+  const { rig, commandId } = await pendingPlace(placeEquity);
+  rig.commit(rig.landed(commandId, { status: 'new', statusRaw: 'PENDING_CANCEL', pendingAction: 'cancel' }));
+  await rig.clock.advance(10);
+  expect(rig.state(commandId)).toBe('accepted');
+  expect(recomputed(rig, commandId)).toMatchObject({ state: 'accepted', agrees: true });
+  rig.commit(rig.landed(commandId, venueRefused));
+  await rig.clock.advance(10);
+  expect(rig.state(commandId)).toBe('rejected');
+  expect(recomputed(rig, commandId)).toMatchObject({ state: 'rejected', agrees: true });
+});
+
 describe('a place that waits for the venue alone', () => {
   it('is asked about by no probe and pages nobody, however long it takes', async () => {
     const { rig, commandId } = await pendingPlace();
