@@ -21,6 +21,8 @@ export interface StatusState {
 }
 
 const everyMs = 2_000;
+/** With thousands of accounts the answer is long, and many consoles ask for it. */
+const share = 0.1;
 const unknown: StatusState = { status: undefined, doubts: undefined, complete: false };
 
 /** The state of the service, asked for again and again; it answers from memory. */
@@ -36,9 +38,11 @@ export class StatusWatch {
 
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const askedMs = this.ports.monotonicMs();
       const answer = await this.rest.get<StatusDocument>('/v1/status', {}, signal);
+      const tookMs = this.ports.monotonicMs() - askedMs;
       if (!signal.aborted) this.state.value = stateOf(answer, this.state.peek().status);
-      await pause(this.ports, everyMs, signal);
+      await pause(this.ports, Math.max(everyMs, tookMs / share), signal);
     }
   }
 
