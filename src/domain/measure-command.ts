@@ -1,4 +1,10 @@
-import { type AccountPlaceTerms, type CommandRequest, type PredictionPlaceTerms, platformCurrency } from './command.ts';
+import {
+  type AccountPlaceTerms,
+  type CommandRequest,
+  type PredictionPlaceTerms,
+  platformCurrency,
+  type ReplaceTerms,
+} from './command.ts';
 import {
   addDecimals,
   compareDecimals,
@@ -104,13 +110,39 @@ export function measurePlace(request: PlaceRequest, quotes: readonly Quote[] = [
 }
 
 /**
+ * `released`: the terms of unresolved replaces that this one supersedes. Each may still land,
+ * before it or after: what this one leaves out is then as that one asked. Its own exposure counts
+ * already.
+ */
+export function measureReplace(
+  { terms }: ReplaceRequest,
+  order: Order,
+  released: readonly ReplaceTerms[] = [],
+): Measure {
+  const alone = measureTerms(terms, order);
+  let { quantity, notional, exposure } = alone;
+  for (const before of released) {
+    const both = measureTerms({ ...before, ...terms }, order);
+    quantity = highestOfKnown(quantity, both.quantity);
+    notional = highestOfKnown(notional, both.notional);
+    exposure = highest([exposure, subtractDecimals(both.exposure, measureTerms(before, order).exposure)]);
+  }
+  return { ...alone, ...(quantity && { quantity }), ...(notional && { notional }), exposure };
+}
+
+function highestOfKnown(...values: readonly (Decimal | null | undefined)[]): Decimal | undefined {
+  const known = values.filter((each) => typeof each === 'string');
+  return known.length === 0 ? undefined : highest(known);
+}
+
+/**
  * `order`: the order as it is now. It trades on its old terms until the venue grants the new ones,
  * and what has traded stays. So the order's worst is the money of its fills, and the more of two:
  * the whole new rest at the new price, or the old rest at the old price and the added part at the
  * new one. The total at the new price is less where the price falls: 200 bought at 0.9, and 1,000
  * in all at 0.1, come to 260 and not to 100.
  */
-export function measureReplace({ terms }: ReplaceRequest, order: Order): Measure {
+function measureTerms(terms: ReplaceTerms, order: Order): Measure & { readonly exposure: Decimal } {
   const { working, cumQty, instrument } = order;
   const price = working.price ?? order.price;
   const after = unitOf(order, terms.price ?? price);

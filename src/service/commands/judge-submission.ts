@@ -1,10 +1,11 @@
-import type { CommandRequest } from '../../domain/command.ts';
+import type { CommandRequest, ReplaceTerms } from '../../domain/command.ts';
 import { describeBreach, type LimitBreach } from '../../domain/limits.ts';
 import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../../domain/measure-command.ts';
 import type { Order } from '../../domain/order.ts';
 import type { JudgedCommand } from '../../store/commands/journal-preview.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type Declined, declined } from './check-submission.ts';
+import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';
 import type { QuoteRead, Quotes } from './order-entry.ts';
@@ -22,14 +23,20 @@ export function judgedOf(
   {
     atMs,
     order,
+    released,
     quotes,
-  }: { readonly atMs: number; readonly order?: Order | undefined; readonly quotes?: readonly Quote[] },
+  }: {
+    readonly atMs: number;
+    readonly order?: Order | undefined;
+    readonly released?: readonly ReplaceTerms[];
+    readonly quotes?: readonly Quote[];
+  },
 ): JudgedCommand {
   return {
     ...{ principal, request, atMs },
     ...(callerRef !== undefined && { callerRef, callerRefOnce }),
     ...(supersedes !== undefined && { supersedes }),
-    ...limitedBy(accounts, request, measureOf(request, order, quotes)),
+    ...limitedBy(accounts, request, measureOf(request, order, quotes, released)),
   };
 }
 
@@ -40,9 +47,21 @@ function limitedBy(accounts: FollowedAccounts, request: CommandRequest, measure:
   return { ...(measure !== undefined && { measure }), ...(!isSim && { limitsRequired: true as const }) };
 }
 
-export function measureOf(request: CommandRequest, order?: Order, quotes?: readonly Quote[]): Measure | undefined {
+/** The terms of the unresolved replaces that a command supersedes, each by the one before it. */
+export function releasedBy(books: Pick<CommandBooks, 'get'>, supersedes: string | undefined): ReplaceTerms[] {
+  const command = supersedes === undefined ? undefined : books.get(supersedes)?.command;
+  if (command?.request.kind !== 'replace') return [];
+  return [command.request.terms, ...releasedBy(books, command.supersedes)];
+}
+
+export function measureOf(
+  request: CommandRequest,
+  order?: Order,
+  quotes?: readonly Quote[],
+  released?: readonly ReplaceTerms[],
+): Measure | undefined {
   if (request.kind === 'place') return measurePlace(request, quotes);
-  return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
+  return request.kind === 'replace' && order !== undefined ? measureReplace(request, order, released) : undefined;
 }
 
 /**

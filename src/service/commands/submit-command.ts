@@ -33,6 +33,7 @@ import {
   measureOf,
   notSuperseded,
   readQuotes,
+  releasedBy,
 } from './judge-submission.ts';
 import type { UnseenOrders } from './look-at-order.ts';
 import { type OpenedAs, Opening } from './opening.ts';
@@ -276,7 +277,9 @@ export class SubmitCommand {
     const { tokenNumber, idempotencyKey } = submission;
     const atMs = clock.nowMs();
     return {
-      ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order }),
+      ...judgedOf(this.deps.accounts, this.options, submission, {
+        ...{ atMs, order, released: releasedBy(this.deps.books, submission.supersedes) },
+      }),
       commandId: timeOrderedUuid(random, atMs),
       ...(tokenNumber !== undefined && { tokenNumber }),
       idempotencyKey,

@@ -27,6 +27,21 @@ describe('the value of a replace', () => {
     expect(measured(order, { quantity: '1000', price: '0.1' })).toMatchObject({ notional: '260', exposure: '80' });
   });
 
+  it('has in it what a replace asked that it supersedes, which may still land', () => {
+    const { orderId, accountId } = order;
+    const of = (terms: object, released: readonly object[]) =>
+      measureReplace({ kind: 'replace', stream: 'prediction', accountId, orderId, terms }, order, released);
+    // All 1,000 at 0.95 in the end; of that the superseded one counts 720 already.
+    expect(of({ price: '0.95' }, [{ quantity: '1000' }])).toMatchObject({
+      ...{ quantity: '1000', notional: '950', exposure: '50' },
+    });
+    expect(of({ quantity: '1000' }, [{ price: '0.95' }])).toMatchObject({ quantity: '1000', notional: '950' });
+    expect(of({ price: '0.95', quantity: '300' }, [{ quantity: '1000' }])).toMatchObject({
+      ...{ quantity: '300', notional: '285' },
+    });
+    expect(of({ price: '0.95' }, [{ quantity: '100' }])).toEqual(of({ price: '0.95' }, []));
+  });
+
   it('has what was paid already in it, and not at the new price', () => {
     // 90 were paid; 100 more at 0.9, and 800 at 0.1.
     expect(measured(half, { quantity: '1000', price: '0.1' })).toMatchObject({ notional: '260', exposure: '80' });
