@@ -28,8 +28,11 @@ database = sqlite3.connect(os.environ.get("STATE_FILE", "orders.sqlite"), isolat
 database.execute("pragma journal_mode = wal")
 database.execute(
     "create table if not exists orders"
-    " (key text primary key, generation integer, revision integer, status text, cum_qty text, record text)"
+    " (key text primary key, generation integer, revision integer, status text, cum_qty text, record text, partition integer)"
 )
+# A file of an earlier version lacks it: an order there has none until its next change, and is named at each start from nothing.
+if database.execute("select 1 from pragma_table_info('orders') where name = 'partition'").fetchone() is None:
+    database.execute("alter table orders add column partition integer")
 # The next offset of each partition of the updates topic, kept with the orders: what the group has committed says nothing about what this file has.
 database.execute("create table if not exists positions (partition integer primary key, next integer)")
 database.execute("create temp table shown (key text primary key)")
@@ -91,8 +94,8 @@ def take(update: dict, message: Message, source: str) -> None:
     last = database.execute("select generation, revision from orders where key = ?", (key,)).fetchone()
     is_new = last is None or version > last
     if is_new:
-        row = (key, *version, order["status"], order["cumQty"], message.value().decode())
-        database.execute("insert or replace into orders values (?, ?, ?, ?, ?, ?)", row)
+        row = (key, *version, order["status"], order["cumQty"], message.value().decode(), message.partition())
+        database.execute("insert or replace into orders values (?, ?, ?, ?, ?, ?, ?)", row)
     if source == "state":
         database.execute("insert or ignore into shown values (?)", (key,))
     else:
@@ -144,12 +147,14 @@ def offsets_of(consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
     }
 
 
-def read_state() -> None:
-    """Reads the state topic to its end. It may be behind the updates topic, which is read from its beginning after it."""
+def read_state(partitions: list[int]) -> None:
+    """Reads these partitions of the state topic to their ends. They may be behind the updates topic, which is read from its beginning after them. A key has one
+    partition number on both topics, and the other partitions go on from their own positions: beside their state, the changes that they have still to bring would
+    be repeats."""
     database.execute("delete from shown")
     name = f"{GROUP}-bootstrap-{uuid.uuid4()}"
     looking, reading = client(name, "read_uncommitted"), client(name, "read_committed")
-    offsets = offsets_of(looking, STATE)
+    offsets = {partition: edges for partition, edges in offsets_of(looking, STATE).items() if partition in partitions}
     reading.assign([TopicPartition(STATE, partition, OFFSET_BEGINNING) for partition in offsets])
     reached = {partition: begin for partition, (begin, _) in offsets.items()}
     while any(reached[partition] < end for partition, (_, end) in offsets.items()):
@@ -190,17 +195,18 @@ def settle(consumer: Consumer, partitions: list[int], lost: list[int]) -> list[T
         if kept:
             listed = ", ".join(map(str, outside))
             print(f"{UPDATES}: partitions {listed} begin again from the state topic", file=sys.stderr, flush=True)
-        read_state()
+        read_state(outside)
         for partition in outside:
             kept[partition] = offsets[partition][0]
             keep_position(partition, kept[partition])
         # Younger than the state topic, or of a database that the service no longer has: ask REST about those that stay.
         unshown = database.execute(
-            "select key, status from orders where key not in (select key from shown)"
+            "select key, status, partition from orders where key not in (select key from shown)"
             " and status not in ('filled', 'canceled', 'rejected', 'expired', 'replaced')"
         )
-        for key, status in unshown.fetchall():
-            print(f"{key}: kept as {status}, and the state topic does not show it", file=sys.stderr, flush=True)
+        for key, status, partition in unshown.fetchall():
+            if partition is None or partition in outside:
+                print(f"{key}: kept as {status}, and the state topic does not show it", file=sys.stderr, flush=True)
     return [TopicPartition(UPDATES, partition, kept[partition]) for partition in partitions]
 
 

@@ -25,14 +25,14 @@ const lookEveryMs = 30_000;
 
 const database = new DatabaseSync(STATE_FILE);
 database.exec(`pragma journal_mode = wal;
-  create table if not exists orders (key text primary key, generation integer, revision integer, status text, cum_qty text, record text);
+  create table if not exists orders (key text primary key, generation integer, revision integer, status text, cum_qty text, record text, partition integer);
   create table if not exists positions (partition integer primary key, next text);
   create temp table shown (key text primary key)`);
+// A file of an earlier version lacks it: an order there has none until its next change, and is named at each start from nothing.
+if (database.prepare(`select 1 from pragma_table_info('orders') where name = 'partition'`).get() === undefined)
+  database.exec('alter table orders add column partition integer');
 const readLast = database.prepare('select generation, revision from orders where key = ?');
-const keep = database.prepare(
-  `insert into orders values (?, ?, ?, ?, ?, ?) on conflict (key) do update set
-     generation = excluded.generation, revision = excluded.revision, status = excluded.status, cum_qty = excluded.cum_qty, record = excluded.record`,
-);
+const keep = database.prepare('insert or replace into orders values (?, ?, ?, ?, ?, ?, ?)');
 
 /** The next offset of each partition of the updates topic, kept with the orders: what the group has committed says nothing about what this file has. */
 const positions = new Map<number, bigint>(
@@ -42,8 +42,13 @@ const positions = new Map<number, bigint>(
     .map(({ partition, next }) => [Number(partition), BigInt(String(next))]),
 );
 const keepPosition = database.prepare('insert or replace into positions values (?, ?)');
+/** The topic was made anew, so what is kept is no position on it. */
+function forget(partition: number): void {
+  positions.set(partition, -1n);
+  keepPosition.run(partition, '-1');
+}
 const show = database.prepare('insert or ignore into shown values (?)');
-const readUnshown = database.prepare(`select key, status from orders
+const readUnshown = database.prepare(`select key, status, partition from orders
   where key not in (select key from shown) and status not in ('filled', 'canceled', 'rejected', 'expired', 'replaced')`);
 
 interface Received {
@@ -81,13 +86,13 @@ interface Words {
 }
 
 /** The one rule: nothing where it is a repeat. */
-function take(update: OrderUpdate, text: string, isState: boolean, { said, lost }: Words): void {
+function take(update: OrderUpdate, { partition, message }: Received, isState: boolean, { said, lost }: Words): void {
   const { stream, orderId, generation, revision, order } = update;
   const key = `${stream}:${orderId}`;
   const last = readLast.get(key) as { generation: number; revision: number } | undefined;
   const isNew =
     last === undefined || generation > last.generation || (generation === last.generation && revision > last.revision);
-  if (isNew) keep.run(key, generation, revision, order.status, order.cumQty, text);
+  if (isNew) keep.run(key, generation, revision, order.status, order.cumQty, String(message.value), partition);
   if (isState) show.run(key);
   if (!isNew || isState) return;
   const expected = last === undefined ? 1 : generation === last.generation ? last.revision + 1 : revision;
@@ -101,7 +106,7 @@ function takeAll(records: readonly Received[], next?: bigint): void {
   inOne(() => {
     for (const received of records) {
       const update = updateOf(received);
-      if (update !== undefined) take(update, String(received.message.value), next === undefined, words);
+      if (update !== undefined) take(update, received, next === undefined, words);
     }
     if (next !== undefined && records[0] !== undefined) keepPosition.run(records[0].partition, String(next));
   });
@@ -117,16 +122,20 @@ async function offsetsOf(admin: Admin, topic: string, edge: 'low' | 'high'): Pro
 }
 
 /**
- * Reads the state topic to its end. It may be behind the updates topic, which is read from its beginning after it. The end is asked for as a client that reads
- * uncommitted: what a transaction has written and not committed is waited for.
+ * Reads these partitions of the state topic to the end of what is committed, the only end that kafkajs's admin asks for. They may be behind the updates topic, which is
+ * read from its beginning after them. A key has one partition number on both topics, and the other partitions go on from their own positions: beside their state, the
+ * changes that they have still to bring would be repeats.
  */
-async function readState(admin: Admin): Promise<void> {
+async function readState(admin: Admin, partitions: readonly number[]): Promise<void> {
   database.exec('delete from shown');
   const reached = await offsetsOf(admin, state, 'low');
   const ends = await offsetsOf(admin, state, 'high');
-  const isBehind = () => [...ends].some(([partition, end]) => (reached.get(partition) ?? 0n) < end);
+  const others = [...ends.keys()].filter((partition) => !partitions.includes(partition));
+  const isBehind = () => partitions.some((partition) => (reached.get(partition) ?? 0n) < (ends.get(partition) ?? 0n));
+  if (!isBehind()) return;
   const over = Promise.withResolvers<void>();
   const consumer = kafka.consumer({ groupId: `${GROUP_ID}-bootstrap-${crypto.randomUUID()}`, readUncommitted: false });
+  consumer.on(consumer.events.GROUP_JOIN, () => consumer.pause([{ topic: state, partitions: others }]));
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     // Told for what held only a transaction's markers, too, which no message shows.
     reached.set(payload.partition, BigInt(payload.lastOffset) + 1n);
@@ -143,35 +152,36 @@ async function readState(admin: Admin): Promise<void> {
       takeAll(messages.map((message) => ({ topic, partition, message })));
     },
   });
-  if (isBehind()) await over.promise;
+  await over.promise;
   await consumer.disconnect();
 }
 
 /**
- * Starts the partitions from nothing whose position is not on the topic: none is kept, what follows it was deleted unread, or the topic was made anew. Kafka's
+ * Starts those partitions from nothing whose position is not on the topic: none is kept, what follows it was deleted unread, or the topic was made anew. Kafka's
  * clients go on elsewhere without a word then, and an order that ended meanwhile would stay open here for ever. No clock is asked: whatever the state topic lacks is
- * behind the beginning that the updates topic had before the state was read. `partitions`: those to look at; `lost` are known to be no longer there. True: some began again.
+ * behind the beginning that the updates topic had before the state was read. True: some began again.
  */
-async function settle(admin: Admin, partitions: readonly number[], lost: readonly number[]): Promise<boolean> {
+async function settle(admin: Admin, partitions: readonly number[]): Promise<boolean> {
   // As they are before the ends are asked for: what arrives meanwhile is taken meanwhile, and would lie above an end that is a moment old.
   const before = new Map(positions);
   const begin = await offsetsOf(admin, updates, 'low');
   const end = await offsetsOf(admin, updates, 'high');
   const outside = partitions.filter((partition) => {
     const next = before.get(partition) ?? -1n;
-    return lost.includes(partition) || next < (begin.get(partition) ?? 0n) || next > (end.get(partition) ?? 0n);
+    return next < (begin.get(partition) ?? 0n) || next > (end.get(partition) ?? 0n);
   });
   if (outside.length === 0) return false;
   if (positions.size > 0)
     process.stderr.write(`${updates}: partitions ${outside.join(', ')} begin again from the state topic\n`);
-  await readState(admin);
+  await readState(admin, outside);
   for (const partition of outside) positions.set(partition, begin.get(partition) ?? 0n);
   inOne(() => {
     for (const partition of outside) keepPosition.run(partition, String(positions.get(partition)));
   });
   // Younger than the state topic, or of a database that the service no longer has: ask REST about those that stay.
-  for (const { key, status } of readUnshown.all())
-    process.stderr.write(`${key}: kept as ${status}, and the state topic does not show it\n`);
+  for (const { key, status, partition } of readUnshown.all())
+    if (partition === null || outside.includes(Number(partition)))
+      process.stderr.write(`${key}: kept as ${status}, and the state topic does not show it\n`);
   return true;
 }
 
@@ -188,11 +198,10 @@ async function patiently<T>(ask: () => Promise<T>, tries = 20): Promise<T> {
 
 const admin = kafka.admin();
 await admin.connect();
-const all = [...(await patiently(() => offsetsOf(admin, updates, 'low'))).keys()];
 // Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
-const [committed] = await patiently(() => admin.fetchOffsets({ groupId: GROUP_ID, topics: [updates] }));
-const forgotten = committed?.partitions.filter(({ offset }) => BigInt(offset) < 0n).map(({ partition }) => partition);
-await settle(admin, all, forgotten ?? all);
+const committed = await patiently(() => admin.fetchOffsets({ groupId: GROUP_ID, topics: [updates] }));
+for (const { partition, offset } of committed.flatMap(({ partitions }) => partitions))
+  if (BigInt(offset) < 0n && positions.has(partition)) forget(partition);
 
 // After a kill nobody reads until the group has given the dead member up: by default 30 s.
 const consumer = kafka.consumer({ groupId: GROUP_ID, sessionTimeout: 10_000 });
@@ -203,22 +212,31 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
 let assigned: readonly number[] = [];
 /** Partitions that are read from our own position since they were assigned. */
 const inStep = new Set<number>();
-const seek = (partition: number) =>
-  consumer.seek({ topic: updates, partition, offset: String(positions.get(partition)) });
-consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-  assigned = payload.memberAssignment[updates] ?? [];
-  inStep.clear();
-  // One that was added while we run has no position: its first record, or the next look, starts it from nothing.
-  for (const partition of assigned) if (positions.has(partition)) seek(partition);
-});
+const seek = (partition: number) => {
+  const next = positions.get(partition) ?? -1n; // without one it is settled first
+  if (next >= 0n) consumer.seek({ topic: updates, partition, offset: String(next) });
+};
 
 let settling: Promise<unknown> = Promise.resolve();
 /** One at a time. */
-function settleNext(partitions: readonly number[], lost: readonly number[] = []): Promise<boolean> {
-  const next = settling.then(() => settle(admin, partitions, lost));
+function settleNext(partitions: readonly number[]): Promise<boolean> {
+  const next = settling.then(() => settle(admin, partitions));
   settling = next.catch(() => undefined);
   return next;
 }
+
+/** Looks at what is assigned to us: another member reads the rest, and our positions there stand still. */
+const look = () =>
+  void settleNext(assigned).then(
+    (beganAgain) => beganAgain && assigned.forEach(seek),
+    (error) => process.stderr.write(`${updates}: could not be looked at, and will be again: ${error}\n`),
+  );
+consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+  assigned = payload.memberAssignment[updates] ?? [];
+  inStep.clear();
+  assigned.forEach(seek);
+  look();
+});
 
 /** A record that is not the next one of its partition. True: nothing lies between the two, and it may be taken. */
 async function isBehindGap(partition: number, offset: bigint, heartbeat: () => Promise<void>): Promise<boolean> {
@@ -227,7 +245,8 @@ async function isBehindGap(partition: number, offset: bigint, heartbeat: () => P
   const beating = setInterval(() => void heartbeat().catch(() => undefined), 2_000);
   try {
     // Once in step, an earlier offset comes only from a topic that was made anew. A later one comes by what another member committed, or kafkajs went on elsewhere.
-    const beganAgain = await settleNext([partition], wasInStep && offset < next ? [partition] : []);
+    if (wasInStep && offset < next) forget(partition);
+    const beganAgain = await settleNext([partition]);
     if (wasInStep && !beganAgain && positions.get(partition) === next) return true;
   } finally {
     clearInterval(beating);
@@ -263,10 +282,6 @@ await consumer.run({
     }
   },
 });
-setInterval(() => {
-  const seekAll = (beganAgain: boolean) => beganAgain && assigned.forEach(seek);
-  // A broker that is away is asked again at the next look.
-  void settleNext(assigned).then(seekAll, () => undefined);
-}, lookEveryMs);
+setInterval(look, lookEveryMs);
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void consumer.disconnect().finally(() => process.exit()));

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { javaPartition } from '../../src/domain/partition.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { type TopicNames, topicSpecs } from '../../src/service/log/topics.ts';
 import {
@@ -27,29 +28,32 @@ import { languages, pythonPath } from './parts/consumer-languages.ts';
 import { ConsumerProcess, consumerEnvironment } from './parts/consumer-process.ts';
 
 let folder: string;
-let running: ConsumerProcess | undefined;
+let running: ConsumerProcess[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tidemark-consumer-'));
 });
 afterEach(async () => {
-  await running?.kill();
+  await Promise.all(running.map((child) => child.kill()));
+  running = [];
   rmSync(folder, { recursive: true, force: true });
 });
 
 const brokers = () => inject('kafkaBrokers');
-const envOf = (topics: TopicNames) => ({
-  ...consumerEnvironment(brokers(), topics, join(folder, 'orders.sqlite')),
+const envOf = (topics: TopicNames, file = 'orders.sqlite') => ({
+  ...consumerEnvironment(brokers(), topics, join(folder, file)),
   PYTHONPATH: pythonPath,
 });
 
-function start(command: readonly string[], topics: TopicNames): ConsumerProcess {
-  running = new ConsumerProcess(command, envOf(topics));
-  return running;
+function start(command: readonly string[], topics: TopicNames, file?: string): ConsumerProcess {
+  const child = new ConsumerProcess(command, envOf(topics, file));
+  running.push(child);
+  return child;
 }
 
 function runOnce(command: readonly string[], topics: TopicNames, since: string): ConsumerProcess {
-  running = new ConsumerProcess(command, { ...envOf(topics), SINCE: since }, { isOnce: true });
-  return running;
+  const child = new ConsumerProcess(command, { ...envOf(topics), SINCE: since }, { isOnce: true });
+  running.push(child);
+  return child;
 }
 
 interface Change {
@@ -97,8 +101,37 @@ async function makeAnew(topics: TopicNames): Promise<void> {
   await makeTopics(brokers(), topicSpecs(topics));
 }
 
-function kept(): Record<string, string> {
-  const database = new DatabaseSync(join(folder, 'orders.sqlite'), { readOnly: true });
+/** All partitions are assigned and settled: the group has an offset of each. */
+async function expectCommitted(topics: TopicNames): Promise<void> {
+  await eventually(
+    () =>
+      withAdmin(kafkaDeps, kafkaOptions(brokers()), async (admin) => {
+        // It has no brokers before it is asked for a topic.
+        await admin.fetchTopicOffsets(topics.updates);
+        const found = await admin.fetchOffsets({ groupId: topics.updates, topics: [topics.updates] });
+        const offsets = found.flatMap(({ partitions }) => partitions.map(({ offset }) => Number(offset)));
+        expect(Math.min(...offsets)).toBeGreaterThanOrEqual(0);
+      }),
+    { deadlineMs: 90_000, everyMs: 200 },
+  );
+}
+
+/** The one statement, on the file of a consumer that is not running. */
+function change(sql: string): void {
+  const database = new DatabaseSync(join(folder, 'orders.sqlite'));
+  database.exec(sql);
+  database.close();
+}
+
+const partitionOf = (order: string) => javaPartition(`account:${order}`, 12);
+/** Orders of this partition, or of the others. */
+const ordersIn = (is: (partition: number) => boolean, count: number) =>
+  Array.from({ length: 200 }, (_, at) => `p-${at}`)
+    .filter((order) => is(partitionOf(order)))
+    .slice(0, count);
+
+function kept(file = 'orders.sqlite'): Record<string, string> {
+  const database = new DatabaseSync(join(folder, file), { readOnly: true });
   try {
     const rows = database.prepare('select key, generation, revision from orders order by key').all();
     return Object.fromEntries(rows.map(({ key, generation, revision }) => [key, `${generation}.${revision}`]));
@@ -179,13 +212,14 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     // The state topic lacks an order, and has an update of a process whose clock was ahead.
     const ahead = new Date(Date.now() + 7_200_000).toISOString();
     const fast = row({ order: 'o-2', revision: 1 });
-    await publish(...['o-1', 'o-2', 'o-3', 'o-4'].map((order) => ({ order, revision: 1 })));
+    const [young = ''] = ordersIn((partition) => partition === partitionOf('o-1'), 1);
+    await publish(...['o-1', 'o-2', 'o-3', young].map((order) => ({ order, revision: 1 })));
     await flushStates(topics, [
       row({ order: 'o-1', revision: 1 }),
       { ...fast, payload: fast.payload.replace(/"observedAt":"[^"]*"/, `"observedAt":"${ahead}"`) },
     ]);
     child = start(program, topics);
-    const first = { 'account:o-1': '1.1', 'account:o-2': '1.1', 'account:o-3': '1.1', 'account:o-4': '1.1' };
+    const first = { 'account:o-1': '1.1', 'account:o-2': '1.1', 'account:o-3': '1.1', [`account:${young}`]: '1.1' };
     await expectKept(first);
     await child.kill();
 
@@ -202,7 +236,7 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
       const again = child.warned.findLastIndex((line) => /partitions .* begin again from the state topic/.test(line));
       expect(child.warned.slice(again)).toEqual([
         expect.stringMatching(/begin again/),
-        'account:o-4: kept as partially_filled, and the state topic does not show it',
+        `account:${young}: kept as partially_filled, and the state topic does not show it`,
       ]);
     });
 
@@ -227,6 +261,99 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     await expectKept({ ...first, 'account:o-1': '1.2', 'account:o-2': '1.2', 'account:o-3': '1.4' });
     await anew.publisher.close();
   }, 480_000);
+
+  it('takes the state of the partition alone that begins again, and each change of the others', async () => {
+    const program = await command('consumer');
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    const publish = (...changes: Change[]) => eventually(() => publisher.publish(changes.map(row)));
+    const again = 5;
+    const [changed = '', gone = ''] = ordersIn((partition) => partition === again, 2);
+    const [waiting = '', quiet = ''] = ordersIn((partition) => partition !== again, 2);
+    // A file of an earlier version does not say the partition of its orders.
+    change(`create table orders
+      (key text primary key, generation integer, revision integer, status text, cum_qty text, record text)`);
+    change(`insert into orders values ('account:older', 1, 1, 'new', '0', '{}')`);
+    const olderIsKept = 'account:older: kept as new, and the state topic does not show it';
+    await publish(...[changed, gone, waiting, quiet].map((order) => ({ order, revision: 1 })));
+    let child = start(program, topics);
+    const expectKept = (revisions: Record<string, number>) =>
+      eventually(
+        () => {
+          const wanted = Object.entries(revisions).map(([order, revision]) => [`account:${order}`, `1.${revision}`]);
+          expect(kept(), child.warned.join('\n')).toEqual(Object.fromEntries(wanted));
+        },
+        { deadlineMs: 90_000, everyMs: 100 },
+      );
+    const first = { older: 1, [changed]: 1, [gone]: 1, [waiting]: 1, [quiet]: 1 };
+    await expectKept(first);
+    await eventually(() => expect(child.warned).toEqual([olderIsKept]));
+    await expectCommitted(topics);
+    await child.kill();
+
+    // The state topic is ahead of all of them, and one partition alone has no position.
+    change(`delete from positions where partition = ${again}`);
+    const states = [2, 3].flatMap((revision) => [changed, waiting].map((order) => ({ order, revision })));
+    await publish(...states);
+    await flushStates(topics, states.map(row));
+    child = start(program, topics);
+    await expectKept({ ...first, [changed]: 3, [waiting]: 3 });
+    await eventually(() => {
+      expect(child.said.map((line) => line.split(' ', 2).join(' '))).toEqual(
+        [2, 3].map((n) => `account:${waiting} 1.${n}`),
+      );
+      expect(child.warned.toSorted()).toEqual(
+        [
+          olderIsKept,
+          `account:${gone}: kept as partially_filled, and the state topic does not show it`,
+          `${topics.updates}: partitions ${again} begin again from the state topic`,
+        ].toSorted(),
+      );
+    });
+    await publisher.close();
+  }, 240_000);
+
+  it('leaves alone what another member reads: its own position there stands still, and falls below the beginning', async () => {
+    const program = await command('consumer');
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    const orders = Array.from({ length: 12 }, (_, at) => ordersIn((partition) => partition === at, 1)[0] ?? '');
+    const publish = (revision: number) =>
+      eventually(() => publisher.publish(orders.map((order) => row({ order, revision }))));
+    const countOf = (file: string, version: string) =>
+      Object.values(kept(file)).filter((keptVersion) => keptVersion === version).length;
+    const expectAll = (file: string, version: string, { warned }: ConsumerProcess) =>
+      eventually(() => expect(countOf(file, version), warned.join('\n')).toBe(12), {
+        deadlineMs: 90_000,
+        everyMs: 100,
+      });
+    await publish(1);
+    const before = start(program, topics);
+    await expectAll('orders.sqlite', '1.1', before);
+    await expectCommitted(topics);
+    await before.kill();
+    const other = start(program, topics, 'other.sqlite');
+    await expectAll('other.sqlite', '1.1', other);
+    await publish(2);
+    await expectAll('other.sqlite', '1.2', other);
+    await flushStates(
+      topics,
+      orders.map((order) => row({ order, revision: 2 })),
+    );
+    await deleteRecords(topics.updates);
+
+    const child = start(program, topics);
+    await eventually(
+      () => {
+        const [, partitions = ''] = /partitions (.*) begin again/.exec(child.warned.join('\n')) ?? [];
+        expect(partitions.split(', '), child.warned.join('\n')).toHaveLength(6);
+        const taken = orders.filter((order) => kept()[`account:${order}`] === '1.2');
+        expect(new Set(taken.map(partitionOf))).toEqual(new Set(partitions.split(', ').map(Number)));
+      },
+      { deadlineMs: 90_000, everyMs: 100 },
+    );
+    await publisher.close();
+  }, 240_000);
 
   it('passes over tombstones and foreign records, says so, and keeps what it has', async () => {
     const program = await command('consumer');
