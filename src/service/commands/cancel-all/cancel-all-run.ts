@@ -30,6 +30,8 @@ const passing: ReadonlySet<DeclineCode> = new Set([
   'RATE_LIMITED',
 ]);
 const againAfter = { firstMs: 500, maxMs: 5_000 };
+/** After a refusal by 409 one look at the order follows: asked so often what came of it. */
+const looks = { most: 3, everyMs: 1_000 };
 
 /** What a single run needs from `CancelAlls`. */
 export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
@@ -142,9 +144,9 @@ export class CancelAllRun {
     const work: Promise<void>[] = [];
     await inParallel(line, this.options.cancelAllWindow, async ([at, order]) => {
       const first = Promise.withResolvers<void>();
-      const keep = (result: SubmitResult) => {
+      const keep = (result: SubmitResult, isFollowedByALook = false) => {
         this.results[at] = result;
-        this.known(at);
+        if (!isFollowedByALook) this.known(at);
         first.resolve();
       };
       const pacing = { firstOver: first.resolve, others: firstsOver.promise };
@@ -159,7 +161,7 @@ export class CancelAllRun {
   private async cancel(
     { accountId, stream, orderId }: OrderOfAccount,
     idempotencyKey: string,
-    keep: (result: SubmitResult) => void,
+    keep: (result: SubmitResult, isFollowedByALook?: boolean) => void,
     pacing?: Pacing,
   ): Promise<void> {
     const { submit, clock, random } = this.deps;
@@ -167,12 +169,17 @@ export class CancelAllRun {
     const request = { kind: 'cancel', stream, accountId, orderId } as const;
     const submission: Submission = { principal, idempotencyKey, request, requestId: cancelAllId };
     const backoff = new Backoff(random, againAfter);
-    for (;;) {
+    for (let looked = 0; ; ) {
       const result = await submit(submission, pacing);
-      keep(result);
-      if (this.stopped.signal.aborted || isTaken(result)) return;
-      await clock.sleep(backoff.nextMs(), this.stopped.signal);
-      if (this.stopped.signal.aborted) return;
+      const isFollowedByALook = looked < looks.most && isRefusedAsEnded(result);
+      keep(result, isFollowedByALook);
+      if (isTaken(result) && !isFollowedByALook) return;
+      if (isFollowedByALook) looked += 1;
+      await clock.sleep(isFollowedByALook ? looks.everyMs : backoff.nextMs(), this.stopped.signal);
+      if (this.stopped.signal.aborted) {
+        keep(result);
+        return;
+      }
     }
   }
 
@@ -238,6 +245,13 @@ export class CancelAllRun {
 /** The cancel is in the journal, or never will be: asking again would change nothing. */
 function isTaken(result: SubmitResult | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
+}
+
+/** The platform may say so of an order that has ended, and of one that it will not cancel now. */
+function isRefusedAsEnded(result: SubmitResult): boolean {
+  if (result.kind !== 'journaled') return false;
+  const { state, baseline, reason } = result.command;
+  return state === 'refused' && baseline !== undefined && isTerminal(baseline.status) && reason?.status === 409;
 }
 
 /**
