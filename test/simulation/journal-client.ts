@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { CommitWitness, Witnessed } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
+import type { CommandJournal, Miss } from '../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../src/store/commands/stops-journal.ts';
 import type { Fence } from '../../src/store/commands/term.ts';
 import { JournalViolation } from '../support/commands/journal-rules.ts';
 import type { JournalHook, JournalOperation, MemoryJournal } from '../support/commands/memory-journal.ts';
 import type { Host } from './host.ts';
+import type { CommandWatch } from './oracles/command-watch.ts';
 import type { HaltOracle } from './oracles/halt-oracle.ts';
 import type { CrashPoint, CrashPoints } from './plan/crash-points.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
@@ -20,6 +21,7 @@ interface JournalClientDeps {
   readonly random: Random;
   readonly points: CrashPoints;
   readonly haltOracle: HaltOracle;
+  readonly commandWatch: CommandWatch;
   /** By shard and epoch: the process that uses it. */
   readonly fences: Map<string, string>;
   /** The memory of the process, where halts may be lost. */
@@ -63,6 +65,7 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
       const call = target[name] as (...args: unknown[]) => Promise<unknown>;
       return async (...args: unknown[]) => {
         for (const each of args) if (isFence(each)) mustBeAlone(each, deps);
+        if (name === 'noteMisses') deps.commandWatch.missed(host.name, args[0] as Miss[]);
         const answer = await host.answer(call.apply(target, args));
         const fence = args.find(isFence);
         if (fence !== undefined && wasFenced(answer)) deps.onFenced(fence);

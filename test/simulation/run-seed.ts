@@ -242,6 +242,7 @@ async function end(world: SimulatedWorld): Promise<string[]> {
       return about;
     }),
     ...(platform.stream.connections > 0 ? [`${platform.stream.connections} connections are left open`] : []),
+    ...world.callers.unanswered(),
     ...world.watch.missing().map((row) => `stopped cleanly without publishing ${row}`),
     ...(await checkFrames(world)),
     ...world.breaches(),

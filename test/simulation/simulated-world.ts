@@ -118,7 +118,6 @@ export class SimulatedWorld {
     this.databaseHost = new Host('database', this.clock);
     this.database = new MemoryDatabase(this.databaseHost.clock, this.source(3));
     this.database.shards.count = this.plan.shards;
-    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId));
     this.broker = new MemoryBroker(this.clock, this.source(4));
     const { clock, trace, points, database } = this;
     this.platform = new MemoryPlatform(
@@ -136,6 +135,7 @@ export class SimulatedWorld {
       this.plan.platform,
     );
     this.platform.http.pageSize = this.plan.pageSize;
+    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), this.platform);
     this.journal = new MemoryJournal(new DatabaseOrders(database));
     this.commandWatch = new CommandWatch(
       {
@@ -148,7 +148,7 @@ export class SimulatedWorld {
           const order = this.platform.exchange.orders.get(orderId ?? '');
           return order !== undefined && this.platform.corrected.has(order) ? undefined : order;
         },
-        nowMs: () => clock.monotonicMs(),
+        clock,
       },
       { writeWithinMs: commandDefaults.writeWithinMs },
     );
@@ -286,8 +286,8 @@ export class SimulatedWorld {
     this.started += 1;
     const host = new Host(`${'abcde'.charAt(slot)}${this.started}`, this.clock);
     const random = this.source(100 + this.started);
-    const { journal, database, clock, points } = this;
-    const ofJournal = { journal, database, host, clock, points, haltOracle: this.haltOracle, fences: this.fences };
+    const { journal, database, clock, points, haltOracle, commandWatch, fences } = this;
+    const ofJournal = { journal, database, host, clock, points, haltOracle, commandWatch, fences };
     const deps = {
       host,
       random,

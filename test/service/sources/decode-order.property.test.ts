@@ -16,21 +16,22 @@ const origin = (stream: 'account' | 'prediction'): RowOrigin => ({
 });
 
 /**
- * A row of which some fields are missing or hold something else; fields are left out rather than
- * made null: the two read the same here.
+ * A row of which one or two fields are missing or hold something else: with more, hardly any row
+ * would still have the right shape. Fields are left out rather than made null: the two read the
+ * same here.
  */
 function damaged(row: Readonly<Record<string, unknown>>) {
   const damage = fc.oneof(
-    { weight: 4, arbitrary: fc.constant('keep') },
-    fc.constant('drop'),
+    { weight: 3, arbitrary: fc.constant('drop' as const) },
     fc.record({ value: fc.oneof(fc.integer(), fc.boolean(), fc.constant({}), fc.constant([])) }),
   );
-  return fc.array(damage, { minLength: Object.keys(row).length, maxLength: Object.keys(row).length }).map((choices) =>
+  const some = fc.subarray(Object.keys(row), { minLength: 1, maxLength: 2 });
+  return fc.tuple(some, damage, damage).map(([fields, ...choices]) =>
     Object.fromEntries(
-      Object.entries(row).flatMap(([field, value], i) => {
-        const choice = choices[i];
+      Object.entries(row).flatMap(([field, value]) => {
+        const choice = choices[fields.indexOf(field)];
         if (choice === 'drop') return [];
-        return [[field, typeof choice === 'object' ? choice.value : value]];
+        return [[field, choice === undefined ? value : choice.value]];
       }),
     ),
   );
@@ -50,15 +51,18 @@ describe('the decoders and the zod shapes', () => {
       accountOrderItem.partial({ accountId: true, createdAt: true }),
     ],
   ])('agree: every %s row of the right shape is read', (stream, row, shape) => {
+    let ofShape = 0;
     fc.assert(
       fc.property(damaged(row), (candidate) => {
         // What the decoder reads besides, and what it leaves unread, is in
         // docs/platform-tolerance.md.
         if (!shape.safeParse(candidate).success) return;
+        ofShape += 1;
         expect(decodeOrder(candidate, origin(stream), () => '').kind).toBe('order');
       }),
       { numRuns: 3_000 },
     );
+    expect(ofShape).toBeGreaterThan(200);
   });
 
   it('never throw, whatever comes', () => {

@@ -1,5 +1,8 @@
 import type { Command, CommandState } from '../../../src/domain/command.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
 import { type ExchangeOrder, isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
+import { streamTimingDefaults } from '../../../src/service/sources/stream-timings.ts';
+import type { Miss } from '../../../src/store/commands/command-journal.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { CompleteList } from '../world/memory-http.ts';
 import type { LedgerWrite, WriteLedger } from '../write-ledger.ts';
@@ -9,7 +12,8 @@ interface CommandWatchDeps {
   readonly ledger: WriteLedger;
   readonly completeLists: readonly CompleteList[];
   readonly orderOf: (orderId: string | undefined) => ExchangeOrder | undefined;
-  readonly nowMs: () => number;
+  /** Of the world. */
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
 }
 
 /**
@@ -47,7 +51,7 @@ export class CommandWatch {
 
   /** The first byte of a request leaves its process. */
   left(write: LedgerWrite): void {
-    const { journal, ledger, nowMs } = this.deps;
+    const { journal, ledger, clock } = this.deps;
     const { attemptId, from } = write;
     const command = journal.ofAttempts([attemptId]).get(attemptId);
     const attempt = command?.attempts.find((each) => each.attemptId === attemptId);
@@ -60,7 +64,7 @@ export class CommandWatch {
     if (attempt.state !== 'sending' && attempt.state !== 'unknown')
       this.breach(`${from} writes ${attemptId}, which is ${attempt.state}`);
     if (ledger.ofAttempt(attemptId).length > 1) this.breach(`${from} writes ${attemptId} a second time`);
-    const agoMs = nowMs() - (this.permittedMs.get(attemptId) ?? Number.NEGATIVE_INFINITY);
+    const agoMs = clock.monotonicMs() - (this.permittedMs.get(attemptId) ?? Number.NEGATIVE_INFINITY);
     if (agoMs > this.writeWithinMs)
       this.breach(`${from} writes ${attemptId} ${Math.round(agoMs)} ms behind the commit that permits it`);
     for (const earlier of command.attempts) {
@@ -89,9 +93,9 @@ export class CommandWatch {
 
   /** The journal has committed. */
   committed(command: Command, before: Command | undefined): void {
-    const { journal, nowMs } = this.deps;
+    const { journal, clock } = this.deps;
     for (const { attemptId, state } of command.attempts)
-      if (state === 'sending' && !this.permittedMs.has(attemptId)) this.permittedMs.set(attemptId, nowMs());
+      if (state === 'sending' && !this.permittedMs.has(attemptId)) this.permittedMs.set(attemptId, clock.monotonicMs());
     if (command.presumedAbsent && before?.presumedAbsent !== true) this.presumedAbsent(command);
     if (command.state === before?.state || settledByPerson(command, journal)) return;
     if (before?.presumedAbsent === true && command.orderId !== undefined) this.lateLandings.push(command);
@@ -100,18 +104,48 @@ export class CommandWatch {
       this.breach(`${command.commandId} (${command.request.kind}) becomes ${command.state}: ${wrong}`);
   }
 
+  /**
+   * A process counts its read among those that missed these commands. By its own clock alone, which
+   * may be wrong, it says for how long the read had gone on.
+   */
+  missed(from: string, misses: readonly Miss[]): void {
+    const { journal, completeLists, clock } = this.deps;
+    for (const { commandId, evidence } of misses) {
+      const command = journal.commands.get(commandId);
+      if (command === undefined) continue;
+      const sent = this.sentOf(command);
+      const beganMs = clock.monotonicMs() - (evidence.atMs - Number(evidence.detail?.['startedAtMs']));
+      const reads = completeLists.filter((list) => list.from === from && list.beganMs >= beganMs);
+      if (!reads.some((list) => wouldShow(list, command, sent)))
+        this.breach(`${from} counts a read as one that missed ${commandId}, which it would not show`);
+    }
+  }
+
   private presumedAbsent(command: Command): void {
-    const { nowMs, completeLists } = this.deps;
-    const { commandId, request } = command;
-    const leftMs = Math.max(Number.NEGATIVE_INFINITY, ...this.writesOf(command).map((write) => write.leftMs));
-    const ageMs = nowMs() - leftMs;
+    const { clock, completeLists } = this.deps;
+    const { commandId } = command;
+    const sent = this.sentOf(command);
+    const ageMs = clock.monotonicMs() - sent.lastMs;
     if (ageMs < absentAfterMs) this.breach(`${commandId} is presumed absent after ${Math.round(ageMs)} ms`);
-    const reads = completeLists.filter(
-      ({ stream, accountId, beganMs }) =>
-        stream === request.stream && accountId === request.accountId && beganMs >= leftMs,
-    );
+    const reads = completeLists.filter((list) => wouldShow(list, command, sent));
     if (reads.length < absentMisses)
       this.breach(`${commandId} is presumed absent after ${reads.length} complete reads`);
+  }
+
+  /**
+   * A read goes back to the instant at which its command was made, and a little further: too little
+   * where the clock that gave the instant was ahead by more, as an hour is in some runs.
+   */
+  private sentOf(command: Command): Sent {
+    const { clock } = this.deps;
+    const left = this.writesOf(command).map(({ leftMs }) => leftMs);
+    const firstMs = Math.min(Number.POSITIVE_INFINITY, ...left);
+    const madeMs = command.createdAtMs - clock.nowMs() + clock.monotonicMs();
+    const isAhead = madeMs - firstMs > streamTimingDefaults.overlapMs;
+    return {
+      sinceMs: isAhead ? Number.POSITIVE_INFINITY : firstMs,
+      lastMs: Math.max(Number.NEGATIVE_INFINITY, ...left),
+    };
   }
 
   private writesOf({ attempts }: Command): LedgerWrite[] {
@@ -121,6 +155,23 @@ export class CommandWatch {
   private breach(what: string): void {
     this.breaches.push(what);
   }
+}
+
+/** A list must reach back to `sinceMs`, and begin behind the last byte. Monotonic, of the world. */
+interface Sent {
+  readonly sinceMs: number;
+  readonly lastMs: number;
+}
+
+/**
+ * Whether the list shows what the command's writes have done: all orders, or those with its newest
+ * reference, in any state, as far back as the first byte, and asked for behind the last one.
+ */
+function wouldShow(list: CompleteList, { request, attempts }: Command, { sinceMs, lastMs }: Sent): boolean {
+  const { stream, accountId, reference, state, changedSinceMs, beganMs } = list;
+  if (stream !== request.stream || accountId !== request.accountId || state !== 'all') return false;
+  if (reference !== undefined && reference !== attempts.at(-1)?.attemptId) return false;
+  return beganMs >= lastMs && changedSinceMs <= sinceMs;
 }
 
 /** Why the platform's ledger denies what a command has become; undefined where it agrees. */

@@ -5,6 +5,7 @@ import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import type { Batch, HeadRow } from '../../../src/store/orders/order-store.ts';
 import type { LogEntry } from '../database-rows.ts';
 import type { TopicName } from '../world/memory-broker.ts';
+import type { MemoryPlatform } from '../world/memory-platform.ts';
 import { type LoggedChange, MarkWatch } from './mark-watch.ts';
 
 interface Payload extends LoggedChange {
@@ -71,9 +72,12 @@ export class SafetyWatch {
   private readonly marks = new MarkWatch();
 
   private readonly assignmentOf: (accountId: string) => Assignment;
+  /** It knows whether it took back what it had shown of an order. */
+  private readonly platform: Pick<MemoryPlatform, 'takesBack'>;
 
-  constructor(assignmentOf: (accountId: string) => Assignment) {
+  constructor(assignmentOf: (accountId: string) => Assignment, platform: Pick<MemoryPlatform, 'takesBack'>) {
     this.assignmentOf = assignmentOf;
+    this.platform = platform;
   }
 
   committed(batch: Batch, rows: readonly LogEntry[]): void {
@@ -170,7 +174,10 @@ export class SafetyWatch {
       this.breach(`${key} goes from revision ${before?.revision ?? 0} to ${revision} (payload: ${inside})`);
     }
     const now = knownOf(update);
-    if (before !== undefined && cause !== 'correction')
+    // The service calls its own step a correction: it is one only where the platform agrees, and
+    // never where versions order the steps.
+    const corrects = cause === 'correction' && order.stream === 'account' && this.platform.takesBack(order.orderId);
+    if (before !== undefined && !corrects)
       this.neverBack(key, before, now, order.stream === 'prediction' && { changed });
     this.known.set(key, now);
   }

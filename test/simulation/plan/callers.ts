@@ -32,6 +32,8 @@ export class Callers {
   readonly breaches: string[] = [];
   submitted = 0;
   private readonly asked: Asked[] = [];
+  /** What a process was asked and has not answered. */
+  private readonly open = new Set<{ readonly host: Host; readonly key: string }>();
   private readonly operators: OperatorActions;
   private readonly world: SimulatedWorld;
   private readonly random: Random;
@@ -159,10 +161,26 @@ export class Callers {
 
   private ask({ host, commands }: Reached, submission: Submission, told: (result: SubmitResult) => void): void {
     host.deliver(() => {
-      commands.submit(submission).then(told, (error: unknown) => {
-        this.breaches.push(`submit rejects: ${String(error)}`);
-      });
+      const asked = { host, key: submission.idempotencyKey };
+      this.open.add(asked);
+      commands.submit(submission).then(
+        (result) => {
+          this.open.delete(asked);
+          told(result);
+        },
+        (error: unknown) => {
+          this.open.delete(asked);
+          this.breaches.push(`submit rejects: ${String(error)}`);
+        },
+      );
     });
+  }
+
+  /** At the end of a run: only a process that is gone or stands still owes no answer. */
+  unanswered(): string[] {
+    return [...this.open]
+      .filter(({ host }) => !host.crashed && !host.frozen)
+      .map(({ host, key }) => `${host.name} never answers ${key}`);
   }
 
   private journaled({ host }: Reached, asked: Asked, result: Extract<SubmitResult, { kind: 'journaled' }>): void {

@@ -6,17 +6,25 @@ import type { Stream } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
 import { getOrder, listOrders, readListQuery } from '../../../src/sandbox/rest/order-routes.ts';
 import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/platform/http.ts';
-import { ordersPath, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
+import { type ListState, ordersPath, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
 import { accountsPath } from '../../../src/venue/platform/wire/user.ts';
 import type { Host } from '../host.ts';
 import { noReadFaults, type ReadFaults } from '../plan/stream-faults.ts';
 import type { BareViews } from '../planted/bare-views.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
 
-/** The last page of a list, answered as it should be. */
+/** A list whose last page was answered as it should be. Times are monotonic, of the world. */
 export interface CompleteList {
+  /** Which process asked for it. */
+  readonly from: string;
   readonly stream: Stream;
   readonly accountId: string;
+  /** It shows orders with this reference alone. */
+  readonly reference: string | undefined;
+  readonly state: ListState;
+  /** It shows what has changed later than this. */
+  readonly changedSinceMs: number;
+  /** When its first page was asked for. */
   readonly beganMs: number;
 }
 
@@ -46,6 +54,8 @@ export class MemoryHttp {
    */
   readonly storeLostMs = new Map<string, number>();
   readonly completeLists: CompleteList[] = [];
+  /** When the list began whose next page has this address. */
+  private readonly listsBegan = new Map<string, number>();
   /** Rows of a page at most, whatever is asked for. */
   pageSize = 500;
   private readonly deps: MemoryHttpDeps;
@@ -56,12 +66,12 @@ export class MemoryHttp {
 
   client(host: Host): Http {
     return {
-      request: (request) => host.answer(abortable(this.handle(request), request.signal)),
+      request: (request) => host.answer(abortable(this.handle(request, host.name), request.signal)),
       close: async () => undefined,
     };
   }
 
-  private async handle(request: HttpRequest): Promise<HttpOutcome> {
+  private async handle(request: HttpRequest, from: string): Promise<HttpOutcome> {
     const { clock, random } = this.deps;
     const { faults } = this;
     const slow = happens(random, faults.slow);
@@ -75,16 +85,38 @@ export class MemoryHttp {
     if (happens(random, faults.refused))
       return reply(503, '{"error":{"type":"unavailable","code":"BUSY","message":"busy"}}');
     if (happens(random, faults.foreignBody)) return reply(200, '<html>hello</html>');
-    this.note(request, answer, beganMs);
+    this.note({ url: request.url, from, beganMs }, answer);
     return answer;
   }
 
-  private note({ url }: HttpRequest, answer: HttpOutcome, beganMs: number): void {
-    const { pathname, searchParams } = new URL(url);
+  private note(page: { readonly url: string; readonly from: string; readonly beganMs: number }, answer: HttpOutcome) {
+    const { pathname, searchParams } = new URL(page.url);
     const stream: Stream = pathname === predictionOrdersPath ? 'prediction' : 'account';
     const isList = pathname === ordersPath || pathname === predictionOrdersPath;
-    if (!isList || answer.kind !== 'answered' || answer.status !== 200 || answer.text.includes('"nextCursor"')) return;
-    this.completeLists.push({ stream, accountId: searchParams.get('accountId') ?? '', beganMs });
+    if (!isList || answer.kind !== 'answered' || answer.status !== 200) return;
+    const query = readListQuery(Object.fromEntries(searchParams), names[stream]);
+    if ('fault' in query) return;
+    const cursor = searchParams.get('cursor');
+    searchParams.delete('cursor');
+    const list = `${page.from} ${pathname}?${searchParams}`;
+    const beganMs = cursor === null ? page.beganMs : this.listsBegan.get(`${list} ${cursor}`);
+    const next = /"nextCursor":"([^"]*)"/.exec(answer.text)?.[1];
+    if (beganMs === undefined) return;
+    if (next === undefined) {
+      const { accountId, reference, state } = query;
+      const changedSinceMs = this.sinceOf(searchParams.get('updatedAfter'));
+      this.completeLists.push({ from: page.from, stream, accountId, reference, state, changedSinceMs, beganMs });
+    } else {
+      // Two lists side by side may have the same cursor, as in coverage-watch.ts.
+      const began = this.listsBegan.get(`${list} ${next}`) ?? beganMs;
+      this.listsBegan.set(`${list} ${next}`, Math.max(beganMs, began));
+    }
+  }
+
+  private sinceOf(updatedAfter: string | null): number {
+    const { clock } = this.deps;
+    if (updatedAfter === null) return Number.NEGATIVE_INFINITY;
+    return Date.parse(updatedAfter) - clock.nowMs() + clock.monotonicMs();
   }
 
   private answer({ url, headers }: HttpRequest): HttpOutcome {

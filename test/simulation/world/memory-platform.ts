@@ -191,6 +191,15 @@ export class MemoryPlatform {
     return true;
   }
 
+  /**
+   * What was shown of this account order may be taken back: the order was corrected, or the
+   * instants do not tell which of two views is the newer one.
+   */
+  takesBack(orderId: string): boolean {
+    const order = this.exchange.orders.get(orderId);
+    return this.bare.coarse || this.bare.setBack !== undefined || (order !== undefined && this.corrected.has(order));
+  }
+
   /** Orders that say that their store was lost. */
   lostOrders(): ExchangeOrder[] {
     return [...this.exchange.orders.values()].filter(({ certainty }) => certainty === 'unknown_store_lost');

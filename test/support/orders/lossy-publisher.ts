@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
-import type { Publisher, PublishRow } from '../../../src/service/log/publisher.ts';
+import type { Publisher, PublishRow, SentAlong } from '../../../src/service/log/publisher.ts';
 import { Host } from '../../simulation/host.ts';
 import { MemoryBroker, type RequestFate } from '../../simulation/world/memory-broker.ts';
 
@@ -16,8 +16,9 @@ export class LossyPublisher implements Publisher {
   /** Of a send that is answered. */
   delayMs = 1;
   fate: () => RequestFate = () => 'ok';
-  /** Called before each send: for what must hold at that moment. */
+  /** Called before each send, for what must hold at that moment: what it throws is a violation. */
   onSend: (rows: readonly PublishRow[]) => void = () => {};
+  private readonly faults: string[] = [];
   private readonly answered: PublishRow[] = [];
   private readonly broker: MemoryBroker;
   private readonly publisher: Publisher;
@@ -31,17 +32,29 @@ export class LossyPublisher implements Publisher {
     this.publisher = this.broker.publisher(new Host('relay', clock));
   }
 
-  async publish(rows: readonly PublishRow[]): Promise<void> {
-    this.onSend(rows);
+  async publish(rows: readonly PublishRow[], mayAct?: () => boolean, along?: SentAlong): Promise<void> {
+    this.watch(rows);
     this.sends += 1;
     this.largestSend = Math.max(this.largestSend, rows.length);
-    await this.publisher.publish(rows);
+    await this.publisher.publish(rows, mayAct, along);
     this.answered.push(...rows);
   }
 
-  /** What a correct relay never does: two sends at once, or two topics in one send. */
+  /** Thrown into the relay it would be one more failure of Kafka, which the relay tries again. */
+  private watch(rows: readonly PublishRow[]): void {
+    try {
+      this.onSend(rows);
+    } catch (error) {
+      this.faults.push(String(error));
+    }
+  }
+
+  /**
+   * What a correct relay never does: two sends at once, two topics in one send, or one at a moment
+   * that `onSend` denies.
+   */
   get violations(): readonly string[] {
-    return this.broker.violations;
+    return [...this.broker.violations, ...this.faults];
   }
 
   /** The payloads of the rows of the topic whose send was answered, in the order of the answers. */
