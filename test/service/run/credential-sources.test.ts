@@ -175,7 +175,8 @@ describe('the accounts, as the command side reaches them', () => {
     ]);
     await clock.advance(1_000);
     const complete = (shown: string[]) => ({ complete: true, startedAtMs: expect.any(Number), certain: true, shown });
-    expect(await all).toEqual([complete(['ord-1']), complete(['ord-1']), complete(['ord-1']), complete([])]);
+    const works = { ...complete(['ord-1']), working: ['ord-1'] };
+    expect(await all).toEqual([complete(['ord-1']), works, works, complete([])]);
     expect(sink.observations.map(({ cause }) => cause)).toEqual(['probe', 'probe', 'probe']);
   });
 
