@@ -65,6 +65,7 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
     // A cancel was pending since: the venue may have refused that alone, and the replace may still
     // be on its way.
     if (shown === 'old' && anotherAction) continue;
+    if (shown === 'old' && isTakenBack(update)) continue;
     if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
     // After a missed version: the replace may have been granted in that version, and the refused
     // request may be the next one, a cancel for example.
@@ -202,11 +203,20 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
     rivalPending = false;
     // While it is open its write may not have left: the refused cancel was another one. After
     // another action was seen pending, the answer may have been to that alone.
-    if (state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending))
+    const isAnswer = state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending);
+    if (isAnswer && !isTakenBack(update))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
   // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
+}
+
+/**
+ * A correction takes back what was shown, and so it may show the order from before the request:
+ * where the platform's clock was set back, reads that lag agree on such a row. What follows tells.
+ */
+function isTakenBack({ cause }: SettlingUpdate): boolean {
+  return cause === 'correction';
 }
 
 /** The order had ended before the cancel was asked for, and a read that began later says so too. */
