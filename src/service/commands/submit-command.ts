@@ -276,10 +276,9 @@ export class SubmitCommand {
     const { clock, random } = this.deps;
     const { tokenNumber, idempotencyKey } = submission;
     const atMs = clock.nowMs();
+    const released = releasedBy(this.deps.books, submission.supersedes);
     return {
-      ...judgedOf(this.deps.accounts, this.options, submission, {
-        ...{ atMs, order, released: releasedBy(this.deps.books, submission.supersedes) },
-      }),
+      ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order, released }),
       commandId: timeOrderedUuid(random, atMs),
       ...(tokenNumber !== undefined && { tokenNumber }),
       idempotencyKey,

@@ -80,9 +80,9 @@ const maxIds = 8;
  * still count until then. Invariant: it ends by itself within `idleMs` + 1 s when the transport is
  * dead, within `ackMs` when it answers no subscription at all, within `messageMs` and `ackMs`
  * when bytes come but no message, although one was asked for; while we keep it paused none of these
- * clocks runs. `onEnd` is called once, and
- * every subscription gets an outcome. If one subscription is not answered while others are, only
- * its account is affected, and it is asked again after 5, 10, 20 … 60 s.
+ * clocks runs. `onEnd` is called once, and every subscription gets an outcome. If one subscription
+ * is not answered while others are, only its account is affected, and it is asked again after 5,
+ * 10, 20 … 60 s.
  */
 export class Connection {
   readonly token: AccessToken;
@@ -160,8 +160,7 @@ export class Connection {
       this.settle(pending, { kind: 'ended' });
       return;
     }
-    this.subscriptions += 1;
-    const id = `sub-${this.subscriptions}`;
+    const id = this.nextId();
     this.asked.set(id, pending);
     pending.ids.push(id);
     if (pending.ids.length > maxIds) this.asked.delete(pending.ids.shift() ?? '');
@@ -172,9 +171,8 @@ export class Connection {
   /** The account is no longer followed: its later events and this answer have no effect. */
   unsubscribe(accountId: string): void {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
-    this.subscriptions += 1;
     this.inForce.delete(accountId);
-    if (this.state === 'open') this.socket.send(this.message('unsubscribe', `sub-${this.subscriptions}`, accountId));
+    if (this.state === 'open') this.socket.send(this.message('unsubscribe', this.nextId(), accountId));
   }
 
   pause(): void {
@@ -321,8 +319,7 @@ export class Connection {
     if (accountId === undefined) return false;
     if (this.askedInSilenceMs === this.frameMs) return true;
     this.askedInSilenceMs = this.frameMs;
-    this.subscriptions += 1;
-    this.socket.send(this.message('subscribe', `sub-${this.subscriptions}`, accountId));
+    this.socket.send(this.message('subscribe', this.nextId(), accountId));
     return true;
   }
 
@@ -336,6 +333,11 @@ export class Connection {
       this.cause === undefined ? { reason, detail } : { ...this.cause, ...(goodbye && { goodbye }) },
       this,
     );
+  }
+
+  private nextId(): string {
+    this.subscriptions += 1;
+    return `sub-${this.subscriptions}`;
   }
 
   private message(type: 'subscribe' | 'unsubscribe', id: string, accountId: string): string {

@@ -171,7 +171,7 @@ export class CancelAllRun {
     const backoff = new Backoff(random, againAfter);
     for (let looked = 0; ; ) {
       const result = await submit(submission, pacing);
-      const isFollowedByALook = looked < looks.most && isRefusedAsEnded(result);
+      const isFollowedByALook = looked < looks.most && refusalOfEnded(result) === 409;
       keep(result, isFollowedByALook);
       if (isTaken(result) && !isFollowedByALook) return;
       if (isFollowedByALook) looked += 1;
@@ -247,11 +247,11 @@ function isTaken(result: SubmitResult | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
 }
 
-/** The platform may say so of an order that has ended, and of one that it will not cancel now. */
-function isRefusedAsEnded(result: SubmitResult): boolean {
-  if (result.kind !== 'journaled') return false;
+/** The status by which the platform refused the cancel of an order that we believed had ended. */
+function refusalOfEnded(result: SubmitResult | undefined): number | undefined {
+  if (result?.kind !== 'journaled') return undefined;
   const { state, baseline, reason } = result.command;
-  return state === 'refused' && baseline !== undefined && isTerminal(baseline.status) && reason?.status === 409;
+  return state === 'refused' && baseline !== undefined && isTerminal(baseline.status) ? reason?.status : undefined;
 }
 
 /**
@@ -260,9 +260,7 @@ function isRefusedAsEnded(result: SubmitResult): boolean {
  */
 function isInHand(result: SubmitResult | undefined): boolean {
   if (result?.kind !== 'journaled') return false;
-  const { state, baseline, reason } = result.command;
-  if (state === 'refused') return baseline !== undefined && isTerminal(baseline.status) && reason?.status === 404;
-  return ['accepted', 'applied', 'moot'].includes(state);
+  return ['accepted', 'applied', 'moot'].includes(result.command.state) || refusalOfEnded(result) === 404;
 }
 
 /** The place is final, and not `applied` with an order. */
