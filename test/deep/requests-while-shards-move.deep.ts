@@ -19,6 +19,8 @@ const env = {
   TIDEMARK_LEASE_EXPIRE_MS: '6000',
 };
 const heldForSeconds = 1.5;
+/** So many cancel-alls at least while shards move, however slow the machine. */
+const fewestSweeps = 5;
 
 /** For so long after lane 1 got the shard, its commands can't be taken over. */
 async function holdTakeover(world: World, shard: number): Promise<{ readonly ended: Promise<unknown> }> {
@@ -111,12 +113,21 @@ it('a place for an account whose shard was just given away waits at its new proc
   const sweeping = sweep();
   await untilShardsAt(world, [1]);
   await move('undrain', holderOfOne);
-  await move('drain', holderOfTwo);
-  await untilShardsAt(world, [0]);
-  await move('undrain', holderOfTwo);
-  moves = false;
+  const goOn = async () => {
+    await move('drain', holderOfTwo);
+    await untilShardsAt(world, [0]);
+    await move('undrain', holderOfTwo);
+    if (!moves || answers.length >= fewestSweeps) return;
+    await move('drain', holderOfOne);
+    await untilShardsAt(world, [1]);
+    await move('undrain', holderOfOne);
+    await goOn();
+  };
+  await Promise.race([goOn(), sweeping]).finally(() => {
+    moves = false;
+  });
   await sweeping;
-  expect(answers.length).toBeGreaterThan(4);
+  expect(answers.length).toBeGreaterThanOrEqual(fewestSweeps);
   expect(answers.filter((answer) => JSON.stringify(answer) !== '[200,[],null,[]]')).toEqual([]);
   await control(description, '/rate', { rate: 0 });
   expect(await world.settledProof(description)).toMatchObject(nothingWrong);

@@ -3,6 +3,7 @@ import { readLines } from './prove-run.ts';
 /** One write as the platform's ledger has it. */
 export interface LedgerWrite {
   readonly kind: 'place' | 'replace' | 'cancel';
+  /** The latest time that the ledger had shown by then: its clock may have been set back. */
   readonly atMs: number;
   /** Our reference, on a place. */
   readonly reference?: string;
@@ -61,11 +62,13 @@ interface LedgerLine {
  */
 export async function readCommandTruth(fetchUrl: typeof fetch, control: string): Promise<CommandTruth> {
   const decisions = new Map<number, string[]>();
-  const requests: LedgerLine[] = [];
+  const requests: { readonly line: LedgerLine; readonly atMs: number }[] = [];
+  let latestMs = Number.NEGATIVE_INFINITY;
   const orders = new Map<string, { steps: Set<string>; amendedTo: Set<string>; closed: boolean; state: string }>();
   for await (const text of readLines(fetchUrl, `${control}/ledger?kind=request,decision,change`)) {
     const line = JSON.parse(text) as LedgerLine;
-    if (line.kind === 'request' && line.method in kinds) requests.push(line);
+    latestMs = Math.max(latestMs, Date.parse(line.at));
+    if (line.kind === 'request' && line.method in kinds) requests.push({ line, atMs: latestMs });
     if (line.kind === 'decision')
       decisions.set(line.request, [
         ...(decisions.get(line.request) ?? []),
@@ -79,10 +82,10 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
     order.state = line.order.state ?? String(line.order.ordStatus).toLowerCase();
     if (line.step === 'replace_accepted') order.amendedTo.add(line.order.workingQuantity ?? line.order.qty);
   }
-  return { writes: requests.flatMap((line) => writeOf(line, decisions)), orders };
+  return { writes: requests.flatMap(({ line, atMs }) => writeOf(line, atMs, decisions)), orders };
 }
 
-function writeOf(line: LedgerLine, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
+function writeOf(line: LedgerLine, atMs: number, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
   const kind = kinds[line.method as keyof typeof kinds];
   const match = /^\/v1\/(?:predictions\/)?orders(?:\/([^/?]+))?(?:\?|$)/.exec(line.url);
   if (match === null) return [];
@@ -92,7 +95,7 @@ function writeOf(line: LedgerLine, decisions: ReadonlyMap<number, readonly strin
   return [
     {
       kind,
-      atMs: Date.parse(line.at),
+      atMs,
       decisions: decisions.get(line.seq) ?? [],
       ...(kind === 'place' && reference !== undefined ? { reference } : {}),
       ...(orderId === undefined ? {} : { orderId }),

@@ -36,6 +36,7 @@ const cancelWrite: LedgerWrite = { kind: 'cancel', atMs: 101, orderId: 'o1', dec
 describe('journal and ledger', () => {
   it.each([
     ['an order that the venue has and is applied', place, truthOf([write])],
+    ['a write that another clock shows before its row', place, truthOf([{ ...write, atMs: 0 }])],
     [
       'an order that the venue refused and is rejected',
       { ...place, state: 'rejected' },
@@ -85,7 +86,12 @@ describe('journal and ledger', () => {
       truthOf([write, { ...write, reference: 'tm-9' }]),
       /no command explains place tm-9/,
     ],
-    ['a write before its row', place, truthOf([{ ...write, atMs: 99 }]), /before its attempt was committed/],
+    [
+      'a write before its row',
+      place,
+      truthOf([{ ...write, atMs: -1 }]),
+      /had it 101 ms before its attempt was committed/,
+    ],
     [
       'an attempt that was sent unseen',
       { ...place, attempts: [{ ...attempt, sendingAtMs: null }] },
