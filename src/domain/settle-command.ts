@@ -22,9 +22,10 @@ import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict
  *
  * While the command is open its write may not have left: a pending or refused action, or a change
  * to other terms, may belong to another request. Then only its own terms at work, or the order's
- * end, are a verdict.
+ * end, are a verdict. The same holds once another replace supersedes it: that is the one that the
+ * order shows.
  */
-function settleReplace({ command, updates, successor }: Settling): Finding {
+function settleReplace({ command, updates, successor, rivals }: Settling): Finding {
   const { request, baseline, state } = command;
   if (request.kind !== 'replace' || baseline === undefined || isFinal(state) || state === 'conflict') return nothing;
   let pending: SeenPending | undefined = command.seenPendingAt;
@@ -39,6 +40,7 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
     if (!isConfirmed(order)) continue;
     if (order.pendingAction === 'replace' && !isTerminal(order.status)) {
+      if (rivals === true && pending === undefined) continue;
       if (isBeforeSend(command, update)) rivalPending = true;
       const before: SeenPending | undefined = pending;
       pending = pendingAfter(before, update, rivalPending);
@@ -56,7 +58,7 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
       continue;
     }
     rivalPending = false;
-    if (state === 'open') continue;
+    if (state === 'open' || (rivals === true && pending === undefined)) continue;
     // If an update is not above the place where it was seen pending, it shows a state from before
     // the venue had it.
     if (pending !== undefined && !isAbove(update, pending)) continue;

@@ -42,7 +42,10 @@ export interface Settling {
    * of an order that replaced it. Left out: no read has been made.
    */
   readonly successor?: { readonly orderId?: string };
-  /** Cancel: another cancel for the order may have been out at the same time. */
+  /**
+   * Cancel: another cancel for the order may have been out at the same time. Replace: another one
+   * supersedes it.
+   */
   readonly rivals?: boolean;
   /**
    * For a cancel whose order had ended at the baseline: a complete read that began later has shown

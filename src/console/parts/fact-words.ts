@@ -29,8 +29,8 @@ const words: Readonly<Record<string, string>> = {
   'note taken_over': 'Another process took over while it was under way',
   'note escalated': 'It was still not settled, and people were warned',
   'note presumed_absent': 'Presumed absent: enough complete reads did not show it',
-  'note rival': 'Another cancel of the order may be under way',
-  'note no_rival': 'The other cancel came to nothing',
+  'note rival': 'Another request like it may be under way for the order',
+  'note no_rival': 'The other request came to nothing',
 };
 
 /** A fact as a person reads it. An unknown one keeps its code. */

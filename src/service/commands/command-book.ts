@@ -54,8 +54,7 @@ export class CommandBook {
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
   /**
-   * `has`: the cancel has a rival, another cancel for its order, perhaps in flight at the same
-   * time. Otherwise its last rival is known to have never been pending.
+   * `has`: the command has a rival. Otherwise its last rival is known to have never been pending.
    */
   onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
@@ -128,7 +127,7 @@ export class CommandBook {
     return this.byOrder.has(key);
   }
 
-  /** Two cancels for one order: while one is pending, the order does not show which. */
+  /** While one of them is pending, the order does not show which. */
   addRival(entry: Watched, rivalId: string): void {
     if (entry.rivals.has(rivalId)) return;
     entry.rivals.add(rivalId);
@@ -136,9 +135,9 @@ export class CommandBook {
   }
 
   private markRivals(entry: Watched): void {
-    for (const other of this.otherCancels(entry)) {
-      this.addRival(other, entry.command.commandId);
-      this.addRival(entry, other.command.commandId);
+    for (const other of this.othersOfOrder(entry)) {
+      if (isRival(entry.command, other.command)) this.addRival(other, entry.command.commandId);
+      if (isRival(other.command, entry.command)) this.addRival(entry, other.command.commandId);
     }
   }
 
@@ -146,15 +145,13 @@ export class CommandBook {
   private unmarkRivals(entry: Watched): void {
     const { commandId, state } = entry.command;
     if (state !== 'refused' && state !== 'not_sent') return;
-    for (const other of this.otherCancels(entry))
+    for (const other of this.othersOfOrder(entry))
       if (other.rivals.delete(commandId) && other.rivals.size === 0) this.onRival(other, commandId, false);
   }
 
-  private otherCancels(entry: Watched): Watched[] {
-    const { request, orderId } = entry.command;
-    if (request.kind !== 'cancel' || orderId === undefined) return [];
-    const entries = [...this.ofOrder(orderKey(request.stream, orderId))];
-    return entries.filter((other) => other !== entry && other.command.request.kind === 'cancel');
+  private othersOfOrder(entry: Watched): Watched[] {
+    const key = orderKeyOf(entry.command);
+    return key === undefined ? [] : [...this.ofOrder(key)].filter((other) => other !== entry);
   }
 
   /**
@@ -283,6 +280,15 @@ function sendings({ attempts }: Command): number {
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);
+}
+
+/**
+ * Whether what the order shows of `of` may be the rival's: another cancel, perhaps in flight at the
+ * same time, or the replace that was sent in its place.
+ */
+function isRival(rival: Command, of: Command): boolean {
+  if (of.request.kind === 'cancel') return rival.request.kind === 'cancel';
+  return of.request.kind === 'replace' && rival.supersedes === of.commandId;
 }
 
 function orderKeyOf({ request, orderId }: Command): string | undefined {

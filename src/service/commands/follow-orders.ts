@@ -88,7 +88,7 @@ async function catchUpRivals(journal: CommandJournal, book: CommandBook, entries
   const unread = entries.filter(({ rivalsUnread }) => rivalsUnread);
   for (let at = 0; at < unread.length; at += idsPerQuery) {
     const byId = new Map(unread.slice(at, at + idsPerQuery).map((entry) => [entry.command.commandId, entry]));
-    for (const { commandId, rivalId } of await journal.rivalCancels([...byId.keys()])) {
+    for (const { commandId, rivalId } of await journal.rivals([...byId.keys()])) {
       const entry = byId.get(commandId);
       if (entry !== undefined) book.addRival(entry, rivalId);
     }

@@ -37,12 +37,12 @@ export interface Watched {
   /** A cancel for an order ended before: a later complete read has shown nothing new. */
   stillEnded: boolean;
   /**
-   * A cancel's rivals, by command id: other cancels for the order, perhaps in flight at the same
-   * time, so "seen pending" may have been one of them.
+   * Its rivals, by command id, so "seen pending" may have been one of them. Cancel: other cancels
+   * for the order, perhaps in flight at the same time. Replace: those that supersede it.
    */
   readonly rivals: Set<string>;
   /**
-   * Cancel: the journal has not been asked for rivals. Those that were over when this process began
+   * Not a place: the journal has not been asked for rivals. Those that were over when this process began
    * to follow it are not in memory.
    */
   rivalsUnread: boolean;
@@ -68,7 +68,7 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
     successor: undefined,
     stillEnded: false,
     rivals: new Set(),
-    rivalsUnread: command.request.kind === 'cancel',
+    rivalsUnread: command.request.kind !== 'place',
     behind: false,
     warnings: new Set(),
   };

@@ -122,7 +122,7 @@ export interface Landings {
   readonly next?: string;
 }
 
-export interface RivalCancel {
+export interface Rival {
   readonly commandId: string;
   readonly rivalId: string;
 }
@@ -200,11 +200,11 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
   /** Orders bound to these commands by ingest. */
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
   /**
-   * Other cancels for the same order, perhaps in flight at the same time as these. They are neither
-   * refused nor unsent. They were not settled more than a day before these were opened: two
-   * holders' clocks may differ by hours.
+   * Of cancels: the other cancels for the same order, perhaps in flight at the same time as these.
+   * They were not settled more than a day before these were opened: two holders' clocks may differ
+   * by hours. Of replaces: those that supersede them. None is refused or unsent. By id.
    */
-  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
+  rivals(commandIds: readonly string[]): Promise<Rival[]>;
   /**
    * Looks at one page of the shard's final places, however old, except those `applied` with an
    * order. Returns the orders bound to them after all, except those that agree with the outcome (a

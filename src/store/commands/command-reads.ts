@@ -6,7 +6,7 @@ import type { Selectable } from '../../domain/select-orders.ts';
 import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import { storableJson } from '../session/write-once.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
-import type { Landings, RivalCancel } from './command-journal.ts';
+import type { Landings, Rival } from './command-journal.ts';
 import {
   decodeCommand,
   decodeEvidence,
@@ -170,10 +170,10 @@ export async function readLandings(
 }
 
 /**
- * Other cancels for the same orders, perhaps in flight at the same time; see the port. By the index
- * on an order's commands.
+ * Other cancels for the same orders, perhaps in flight at the same time, and replaces that name
+ * these; see the port. By the indexes on an order's commands and on successors.
  */
-export async function readRivalCancels(pool: Pool, commandIds: readonly string[]): Promise<RivalCancel[]> {
+export async function readRivals(pool: Pool, commandIds: readonly string[]): Promise<Rival[]> {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
   const { rows } = await pool.query<{ command_id: string; rival_id: string }>(
@@ -182,7 +182,10 @@ export async function readRivalCancels(pool: Pool, commandIds: readonly string[]
      join public.commands r on r.stream = c.stream and r.order_id = c.order_id and r.kind <> 'place'
      where c.kind = 'cancel' and r.kind = 'cancel' and r.command_id <> c.command_id and r.state not in ('refused', 'not_sent')
        and (r.settled_at is null or r.settled_at > c.created_at - interval '1 day')
-     order by c.command_id, r.created_at, r.command_id`,
+     union all
+     select s.supersedes, s.command_id from public.commands s
+     where s.supersedes = any ($1::uuid[]) and s.kind = 'replace' and s.state not in ('refused', 'not_sent')
+     order by command_id, rival_id`,
     [askable],
   );
   return rows.map(({ command_id, rival_id }) => ({ commandId: command_id, rivalId: rival_id }));

@@ -57,7 +57,7 @@ describe('an unknown cancel beside one that was refused', () => {
     rig.commands.endAll();
     let failures = 5;
     rig.journal.hook = async (operation, transact) => {
-      if (operation === 'rivalCancels' && failures-- > 0) throw new Error('the database cannot be reached');
+      if (operation === 'rivals' && failures-- > 0) throw new Error('the database cannot be reached');
       return transact();
     };
     const next = await CommandRig.leading({}, rig);

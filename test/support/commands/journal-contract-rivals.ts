@@ -22,10 +22,10 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       await unknown(rig.journal, newCancel('o-1'), { to: 'not_sent' });
       await unknown(rig.journal, newCancel('o-2'));
       await unknown(rig.journal, newReplace('o-1'));
-      expect(await rig.journal.rivalCancels([cancel.commandId])).toEqual([
-        { commandId: cancel.commandId, rivalId: open.commandId },
-        { commandId: cancel.commandId, rivalId: over.commandId },
-      ]);
+      const rivals = [open.commandId, over.commandId].sort();
+      expect(await rig.journal.rivals([cancel.commandId])).toEqual(
+        rivals.map((rivalId) => ({ commandId: cancel.commandId, rivalId })),
+      );
     });
 
     it('are not those that were over a day before it was opened', async () => {
@@ -33,8 +33,22 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       await unknown(rig.journal, newCancel('o-1', { atMs: atMs - 3 * day }), { to: 'rejected', atMs: atMs - 2 * day });
       const hour = await unknown(rig.journal, newCancel('o-1'), { to: 'rejected', atMs: atMs - 3_600_000 });
       const cancel = await unknown(rig.journal, newCancel('o-1', { atMs: atMs + 1 }));
-      expect(await rig.journal.rivalCancels([cancel.commandId])).toEqual([
+      expect(await rig.journal.rivals([cancel.commandId])).toEqual([
         { commandId: cancel.commandId, rivalId: hour.commandId },
+      ]);
+    });
+
+    it('are the replaces that supersede a replace, but for those of which nothing can have come', async () => {
+      await using rig = await make();
+      const replace = await unknown(rig.journal, newReplace('o-1'), { presumedAbsent: true });
+      const superseding = (step: Parameters<typeof unknown>[2]) =>
+        unknown(rig.journal, newReplace('o-1', { supersedes: replace.commandId }), step);
+      const refused = await superseding({ to: 'refused' });
+      await superseding({ to: 'not_sent' });
+      const over = await superseding({ to: 'rejected' });
+      await unknown(rig.journal, newReplace('o-1'));
+      expect(await rig.journal.rivals([replace.commandId, refused.commandId, over.commandId])).toEqual([
+        { commandId: replace.commandId, rivalId: over.commandId },
       ]);
     });
 
@@ -43,8 +57,8 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       const replace = await unknown(rig.journal, newReplace('o-1'));
       const place = await unknown(rig.journal);
       await unknown(rig.journal, newCancel('o-1'));
-      expect(await rig.journal.rivalCancels([replace.commandId, place.commandId, 'nobody'])).toEqual([]);
-      expect(await rig.journal.rivalCancels([])).toEqual([]);
+      expect(await rig.journal.rivals([replace.commandId, place.commandId, 'nobody'])).toEqual([]);
+      expect(await rig.journal.rivals([])).toEqual([]);
     });
   });
 }

@@ -22,7 +22,7 @@ import type {
   NewCommand,
   NewEvidence,
   OpenResult,
-  RivalCancel,
+  Rival,
   StepResult,
 } from '../../../src/store/commands/command-journal.ts';
 import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
@@ -223,8 +223,8 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('boundOrders', () => this.orders.boundOrders(new Set(commandIds)));
   }
 
-  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]> {
-    return this.hook('rivalCancels', () => commandIds.flatMap((commandId) => this.rivalsOf(commandId)));
+  rivals(commandIds: readonly string[]): Promise<Rival[]> {
+    return this.hook('rivals', () => commandIds.flatMap((commandId) => this.rivalsOf(commandId)));
   }
 
   landings(shard: number, after: string | undefined, limit: number): Promise<Landings> {
@@ -588,20 +588,21 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  private rivalsOf(commandId: string): RivalCancel[] {
+  private rivalsOf(commandId: string): Rival[] {
     const command = this.commands.get(commandId);
-    if (command?.request.kind !== 'cancel') return [];
+    if (command === undefined || command.request.kind === 'place') return [];
     const { request, orderId, createdAtMs } = command;
-    const rivals = this.oldestFirst().filter(
-      (other) =>
-        other !== command &&
-        other.request.kind === 'cancel' &&
-        other.request.stream === request.stream &&
-        other.orderId === orderId &&
-        other.state !== 'refused' &&
-        other.state !== 'not_sent' &&
-        (other.settledAtMs === undefined || other.settledAtMs > createdAtMs - rivalsWithinMs),
-    );
+    const isRival = (other: Command) =>
+      request.kind === 'replace'
+        ? other.supersedes === commandId
+        : other !== command &&
+          other.request.kind === 'cancel' &&
+          other.request.stream === request.stream &&
+          other.orderId === orderId &&
+          (other.settledAtMs === undefined || other.settledAtMs > createdAtMs - rivalsWithinMs);
+    const rivals = this.oldestFirst()
+      .filter((other) => isRival(other) && other.state !== 'refused' && other.state !== 'not_sent')
+      .sort((a, b) => (a.commandId < b.commandId ? -1 : 1));
     return rivals.map((other) => ({ commandId, rivalId: other.commandId }));
   }
 
