@@ -67,9 +67,12 @@ or (sum by (job) (${signInNeeded}) > 0)`,
   },
   {
     // A token that is renewed replaces its connection, and a drain stops it: neither is a fault.
+    // Nor is one restart of the platform, which ends each stream once.
     name: 'Flapping',
     severity: 'ticket',
-    expr: 'sum by (job, source) (increase(tidemark_source_reconnects_total{reason!~"replaced|stopped"}[15m])) > 5.5',
+    expr:
+      'sum by (job, source) (increase(tidemark_source_reconnects_total{reason!~"replaced|stopped"}[15m]))' +
+      ' > 4.5 + sum by (job, source) (max_over_time(tidemark_source_streams[15m]))',
     summary: 'The {{ $labels.source }} stream keeps breaking',
     description:
       'Connections given up in 15 minutes: {{ $value | humanize }}. Each costs a complete read of every account.',

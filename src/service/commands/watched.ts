@@ -42,8 +42,8 @@ export interface Watched {
    */
   readonly rivals: Set<string>;
   /**
-   * Not a place: the journal has not been asked for rivals. Those that were over when this process began
-   * to follow it are not in memory.
+   * Not a place: the journal has not been asked for rivals. Those that were over when this process
+   * began to follow it are not in memory.
    */
   rivalsUnread: boolean;
   /** The journal has to be asked for updates and bindings: some may have been missed. */
