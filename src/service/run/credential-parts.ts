@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { AccountClaims } from '../sources/account-claims.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
+import { OddMessages } from '../sources/odd-messages.ts';
 import { SourceGauges } from '../sources/source-status.ts';
 import type { StreamTimings } from '../sources/stream-timings.ts';
 import { Window } from '../sources/window.ts';
@@ -35,6 +36,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
   const metrics = shared.metrics.source;
   const common = {
     gauges: new SourceGauges(metrics),
+    odd: new OddMessages(),
     registry: store.accounts,
     openSocket: wsSocketFactory(shared.clock, wsSocketDefaults, platform.proxies),
     auditGate: new Window(1),

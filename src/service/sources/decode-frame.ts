@@ -1,6 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
 import { parseJson } from '../../venue/platform/parse-json.ts';
-import { accountOfTarget, eventNames } from '../../venue/platform/wire/stream-messages.ts';
+import { accountOfTarget, eventNames, streamTopics } from '../../venue/platform/wire/stream-messages.ts';
 
 /**
  * A value as it may stand in a message: short for any value, and never walked into (a hostile depth
@@ -36,7 +36,11 @@ export function decodeFrame(text: string): Frame {
     return unreadable('not_json', error instanceof Error ? error.message : 'not JSON');
   }
   if (!isObject(message)) return unreadable('not_an_object', 'expected a JSON object');
-  switch (message['type']) {
+  return decodeMessage(message, message['type']);
+}
+
+function decodeMessage(message: Readonly<Record<string, unknown>>, type: unknown): Frame {
+  switch (type) {
     case 'event':
       return decodeEvent(message['payload']);
     case 'heartbeat':
@@ -45,33 +49,51 @@ export function decodeFrame(text: string): Frame {
     case 'unsubscribed': {
       const id = idOf(message['id']);
       if (id === undefined) return unreadable('missing_field', 'id: expected the id of a subscription');
-      return { kind: message['type'], id };
+      return { kind: type, id };
     }
     case 'error':
       return decodeError(message);
     default:
+      // Its payload says what an event is, whatever its type is called.
+      if (isNamedEvent(message['payload'])) return decodeEvent(message['payload']);
+      if (typeof type === 'string' && type !== type.toLowerCase()) return decodeMessage(message, type.toLowerCase());
       return unreadable('unknown_message', `type: ${describeValue(message['type'])}`);
   }
 }
 
 function decodeEvent(payload: unknown): Frame {
   if (!isObject(payload)) return unreadable('missing_field', 'payload: expected an object');
-  const stream = payload['topic'];
-  const name = payload['name'] ?? '';
-  // An order topic alone says what its event is; if it has a name, the name must fit.
-  if ((stream !== 'account' && stream !== 'prediction') || (name !== '' && name !== eventNames[stream])) {
-    return unreadable('unknown_event', `topic ${describeValue(stream)}, name ${describeValue(payload['name'])}`);
-  }
+  const { topic, name } = payload;
+  if (isLeftOut(topic) && isLeftOut(name)) return unreadable('missing_field', 'payload.topic: expected a topic');
+  const stream = streamOf(topic, name);
+  if (stream === undefined)
+    return unreadable('unknown_event', `topic ${describeValue(topic)}, name ${describeValue(name)}`);
   const target = payload['target'];
   const accountId = typeof target === 'string' && target !== '' ? accountOfTarget(target) : accountIn(payload, target);
   if (accountId === undefined) return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
   return { kind: 'event', stream, accountId, row: payload['data'] };
 }
 
+/**
+ * An order topic says what its event is, and so does a name; where both are there, they must fit.
+ */
+function streamOf(topic: unknown, name: unknown): Stream | undefined {
+  for (const stream of streamTopics)
+    if ((topic === stream || isLeftOut(topic)) && (name === eventNames[stream] || isLeftOut(name))) return stream;
+  return undefined;
+}
+
+function isNamedEvent(payload: unknown): boolean {
+  return isObject(payload) && isObject(payload['data']) && !(isLeftOut(payload['topic']) && isLeftOut(payload['name']));
+}
+
+function isLeftOut(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
+
 /** An event that leaves its target out may name the account in its row, as rows of lists do. */
 function accountIn({ data }: Readonly<Record<string, unknown>>, target: unknown): string | undefined {
-  const isLeftOut = target === undefined || target === null || target === '';
-  return isLeftOut && isObject(data) ? idOf(data['accountId']) : undefined;
+  return isLeftOut(target) && isObject(data) ? idOf(data['accountId']) : undefined;
 }
 
 /** A number stands for its text. */

@@ -9,6 +9,7 @@ import type { AccountSession, SessionDeps, SessionOptions } from './account-sess
 import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFrame } from './connection.ts';
 import { heartbeats } from './continuity.ts';
 import { cutRaw } from './decode-order.ts';
+import { OddMessages } from './odd-messages.ts';
 import type { ConnectionEnd, SocketFactory } from './socket.ts';
 import type { ConnectionReading, SourceGauges, SourceStatus } from './source-status.ts';
 import { SourceMeter } from './source-status.ts';
@@ -19,6 +20,8 @@ export interface SourceDeps extends SessionDeps {
   readonly tokens: TokenSource;
   /** Shared with the sources of other credentials. Left out: there are none. */
   readonly gauges?: SourceGauges;
+  /** Shared in the same way. */
+  readonly odd?: OddMessages;
 }
 
 interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
@@ -73,6 +76,7 @@ export class Source {
   private readonly timers: TimerSet;
   private readonly meter: SourceMeter;
   private readonly roster: AccountRoster;
+  private readonly odd: OddMessages;
   private readonly leave: (() => void)[] = [];
   private readonly deps: SourceDeps;
   private readonly options: SourceOptions;
@@ -82,6 +86,7 @@ export class Source {
     this.options = options;
     this.meter = new SourceMeter(options.stream, deps.metrics, deps.gauges);
     this.timers = new TimerSet(deps.clock);
+    this.odd = deps.odd ?? new OddMessages();
     this.roster = new AccountRoster(deps, { ...options, onStoreLost: (session) => this.storeLost(session) });
   }
 
@@ -283,6 +288,7 @@ export class Source {
     metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
     if (!ofOthers.has(reason)) this.roster.frameLost(connection.readUpTo);
+    else if (!this.odd.isDue(detail, clock.monotonicMs())) return;
     const observedAtMs = clock.nowMs();
     sink.offer({
       kind: 'unreadable',

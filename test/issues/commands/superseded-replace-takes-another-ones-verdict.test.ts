@@ -1,10 +1,9 @@
 // What a user saw: A replace that was given up as lost was shown as rejected, and then it took effect.
 
 import { expect, it } from 'vitest';
-import { CommandRig, unknown, workingOrder } from '../../support/commands/command-rig.ts';
+import { CommandRig, replaceWorking, unknown, workingOrder } from '../../support/commands/command-rig.ts';
 
-const { orderId, accountId, stream } = workingOrder;
-const replace = (price: string) => ({ kind: 'replace', stream, accountId, orderId, terms: { price } }) as const;
+const replace = (price: string) => ({ ...replaceWorking, terms: { price } });
 const accepted = { kind: 'accepted', answer: { status: 202, version: '20' } } as const;
 
 // The order shows one replace at a time, and the one that superseded the other is what it shows.

@@ -13,6 +13,19 @@ describe('decodeFrame', () => {
   });
 
   it.each([
+    ['no type', null, {}],
+    ['a type of another name', 'snapshot', {}],
+    ['a type in capitals', 'EVENT', {}],
+    ['no topic', 'event', { topic: null }],
+    ['no name', 'event', { name: '' }],
+  ])('reads an event with %s: the rest says what it is', (_what, type, named) => {
+    const { payload, ...message } = JSON.parse(eventText('account', 'acct-1', accountRow));
+    const text = JSON.stringify({ ...message, type, payload: { ...payload, ...named } });
+    expect(decodeFrame(text)).toEqual({ kind: 'event', stream: 'account', accountId: 'acct-1', row: accountRow });
+  });
+
+  it.each([
+    ['{"type":"Heartbeat"}', { kind: 'heartbeat' }],
     ['{"type":"heartbeat","timestamp":"2026-11-21T14:30:00Z"}', { kind: 'heartbeat' }],
     ['{"type":"subscribed","id":"s1","payload":{}}', { kind: 'subscribed', id: 's1' }],
     ['{"type":"unsubscribed","id":"s1"}', { kind: 'unsubscribed', id: 's1' }],
@@ -33,7 +46,11 @@ describe('decodeFrame', () => {
     ['null', 'not_an_object'],
     ['"event"', 'not_an_object'],
     ['{}', 'unknown_message'],
-    ['{"type":"Event"}', 'unknown_message'],
+    ['{"type":"Tick"}', 'unknown_message'],
+    ['{"type":"notice","payload":{"data":{"text":"closing early"}}}', 'unknown_message'],
+    ['{"type":"notice","payload":{"topic":"news","data":{}}}', 'unknown_event'],
+    ['{"type":"Event"}', 'missing_field'],
+    ['{"type":"event","payload":{"target":"account:acct-1","data":{}}}', 'missing_field'],
     ['{"type":{"a":1}}', 'unknown_message'],
     ['{"type":"subscribed"}', 'missing_field'],
     ['{"type":"event"}', 'missing_field'],
