@@ -3,7 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { ReadBudget } from '../../venue/platform/order-reads.ts';
-import type { AccountLook, FollowedAccounts } from '../sources/account-access.ts';
+import type { AccountLook, FollowedAccounts, LookSince } from '../sources/account-access.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 
@@ -13,10 +13,10 @@ interface AccountReadsDeps {
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
   readonly probes: ProbeBudget;
   /**
-   * Wall time: the account's oldest send for a read to judge. An order hidden for a while appears
-   * with its old time.
+   * The account's oldest send for a read to judge. An order hidden for a while appears with its old
+   * time.
    */
-  readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
+  readonly oldestSend: (stream: Stream, accountId: string) => LookSince | undefined;
 }
 
 /** How an account read ended. `calledAtMs`: monotonic, its beginning. */
@@ -94,7 +94,7 @@ export class AccountReads {
     let calledAtMs = clock.monotonicMs();
     const look = await this.inTurn((signal, budget) => {
       calledAtMs = clock.monotonicMs();
-      return accounts.account(stream, accountId)?.lookAtAll(this.deps.oldestSendMs(stream, accountId), signal, budget);
+      return accounts.account(stream, accountId)?.lookAtAll(this.deps.oldestSend(stream, accountId), signal, budget);
     });
     return { stream, accountId, calledAtMs, look };
   }

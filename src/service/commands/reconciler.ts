@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { inParallel } from '../../runtime/waiting.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { FollowedAccounts } from '../sources/account-access.ts';
+import type { FollowedAccounts, LookSince } from '../sources/account-access.ts';
 import { AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -68,8 +68,8 @@ export class Reconciler {
       );
     const onSecondOrder = (entry: Watched) =>
       void lookAtElder({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
-    const oldestSendMs = (stream: Stream, accountId: string) => this.oldestSendMs(stream, accountId);
-    this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
+    const oldestSend = (stream: Stream, accountId: string) => this.oldestSend(stream, accountId);
+    this.reads = new AccountReads({ ...deps, oldestSend }, options);
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor, onSecondOrder }, options);
     this.watch = new ProbeWatch(
       { ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) },
@@ -187,13 +187,19 @@ export class Reconciler {
     return entry;
   }
 
-  private oldestSendMs(stream: Stream, accountId: string): number | undefined {
-    let oldestMs: number | undefined;
-    for (const { command } of this.deps.book.ofAccount(accountId)) {
-      if (command.request.stream !== stream || !isFollowed(command)) continue;
-      if (oldestMs === undefined || command.createdAtMs < oldestMs) oldestMs = command.createdAtMs;
+  private oldestSend(stream: Stream, accountId: string): LookSince | undefined {
+    const { book, clock } = this.deps;
+    const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
+    let oldest: Required<LookSince> | undefined;
+    for (const { command, openedAtMs } of book.ofAccount(accountId)) {
+      const { request, createdAtMs } = command;
+      if (request.stream !== stream || !isFollowed(command)) continue;
+      oldest = {
+        atMs: Math.min(createdAtMs, oldest?.atMs ?? createdAtMs),
+        agoMs: Math.max(nowMs - createdAtMs, monotonicMs - openedAtMs, oldest?.agoMs ?? 0),
+      };
     }
-    return oldestMs;
+    return oldest;
   }
 
   /**

@@ -122,7 +122,7 @@ export class RepairWorker implements Service {
     signal: AbortSignal,
   ): Promise<RepairAnswer> {
     if (kind !== 'retry') {
-      const look = await account.lookAtAll(kind === 'read' ? undefined : (sinceMs ?? 0), signal);
+      const look = await account.lookAtAll(kind === 'read' ? undefined : { atMs: sinceMs ?? 0 }, signal);
       if (!look.complete) return { outcome: 'failed', detail: look.error.message };
       return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
     }

@@ -22,6 +22,14 @@ export type AccountLook = CompleteLook | { readonly complete: false; readonly er
  * Looks for other rooms at an account we follow, on one stream. They do not wait for the account's
  * lists, write nothing, and never reject. Each request takes from `budget`.
  */
+/** From where on a look has to show all changes: the earlier of the two. */
+export interface LookSince {
+  /** Wall time, by our clock. */
+  readonly atMs: number;
+  /** So long ago, by the platform's own clock, which may differ from ours by hours. */
+  readonly agoMs?: number;
+}
+
 export interface AccountAccess {
   readonly live: boolean;
   /**
@@ -37,11 +45,11 @@ export interface AccountAccess {
    */
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * All orders changed since the last complete read, or since an earlier `sinceMs` (wall time), and
-   * every order we hold open. A list may hide an order for a while, and then show it with its old
-   * time. So a look for commands begins at their oldest send.
+   * All orders changed since the last complete read, or since an earlier moment, and every order we
+   * hold open. A list may hide an order for a while, and then show it with its old time. So a look
+   * for commands begins at their oldest send.
    */
-  lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
+  lookAtAll(since: LookSince | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
    * The platform's own list of open orders, whole. `shown`: the orders it calls open, also those we
    * believe ended.

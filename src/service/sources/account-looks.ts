@@ -4,7 +4,7 @@ import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import { referenceOf as ownReferenceOf } from '../orders/load-known.ts';
-import type { AccountAccess, AccountLook, UnnamedOrder } from './account-access.ts';
+import type { AccountAccess, AccountLook, LookSince, UnnamedOrder } from './account-access.ts';
 import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -96,11 +96,11 @@ export class AccountLooks implements AccountAccess {
     return { complete: true, startedAtMs, shown: [orderId], working, certain };
   }
 
-  async lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+  async lookAtAll(since: LookSince | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
     if (this.deps.intake.suspended) return failed(storeIsLost);
     using either = abortWith(signal, this.options.signal);
     const read = async (): Promise<AccountLook> => {
-      const outcome = await this.deps.reader.read('probe', either.signal, sinceMs, budget);
+      const outcome = await this.deps.reader.read('probe', either.signal, since, budget);
       if (!outcome.complete) return outcome;
       const { startedMs: startedAtMs, shown, working } = outcome;
       return { complete: true, startedAtMs, shown, working, certain: outcome.certain && this.certain };

@@ -6,6 +6,7 @@ import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-r
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import type { AbsentOrders } from './absent-orders.ts';
+import type { LookSince } from './account-access.ts';
 import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
 import type { Doubts } from './doubts.ts';
@@ -126,12 +127,12 @@ export class AccountReader {
   }
 
   /**
-   * Reads the orders by `kind`, through ingest to the commit. Never rejects. `sinceMs`, for a
-   * probe: wall time; it has to show all changes since then, and reaches back further than the last
-   * complete read's mark if it must.
+   * Reads the orders by `kind`, through ingest to the commit. Never rejects. `from`, for a
+   * probe: it has to show all changes since then, and reaches back further than the last complete
+   * read's mark if it must.
    */
-  async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
-    const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notCommitted(error)));
+  async read(kind: ReadKind, signal: AbortSignal, from?: LookSince, budget?: ReadBudget): Promise<ReadOutcome> {
+    const work = () => this.readNow(kind, signal, from, budget).catch((error) => incomplete(notCommitted(error)));
     if (!kinds[kind].makesLive) return work();
     this.deps.silencePace.beginAnew();
     const outcome = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
@@ -142,7 +143,7 @@ export class AccountReader {
   private async readNow(
     kind: ReadKind,
     signal: AbortSignal,
-    sinceMs?: number,
+    from?: LookSince,
     budget?: ReadBudget,
   ): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
@@ -152,7 +153,7 @@ export class AccountReader {
     const progress = this.begun(kind, signal, budget);
     const page = (each: Page) => this.page(each, progress);
     // Listing.
-    for (const request of this.requests(progress, sinceMs)) {
+    for (const request of this.requests(progress, from)) {
       const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
@@ -206,7 +207,7 @@ export class AccountReader {
     };
   }
 
-  private requests({ kind, startedMs }: ReadProgress, sinceMs: number | undefined): ListRequest[] {
+  private requests({ kind, startedMs }: ReadProgress, from: LookSince | undefined): ListRequest[] {
     const { stream, timings } = this.options;
     const { since, isSlow } = kinds[kind];
     const all = { stream, accountId: this.current.accountId, state: 'all' } as const;
@@ -215,7 +216,9 @@ export class AccountReader {
     const pages = isSlow ? { pageRows: auditPageRows } : {};
     const overlapMs = timings[since.less];
     if (mark !== undefined) {
-      const fromMs = Math.min(this.setBackMs(kind, mark, overlapMs), sinceMs ?? Number.POSITIVE_INFINITY);
+      // The mark is of the platform's clock, and not later than its present.
+      const agoMs = from?.agoMs === undefined ? Number.POSITIVE_INFINITY : msOf(mark) - from.agoMs;
+      const fromMs = Math.min(this.setBackMs(kind, mark, overlapMs), from?.atMs ?? Number.POSITIVE_INFINITY, agoMs);
       return [{ ...all, ...pages, updatedAfter: earlier(mark, fromMs, overlapMs) }];
     }
     // First start: open orders of any age, and orders closed within the horizon. If there was none,

@@ -30,7 +30,7 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
       expectReply: () => () => {},
     }),
   };
-  const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSendMs: () => undefined };
+  const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSend: () => undefined };
   const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
   const ended = new AbortController();
   const readOn = async (accountId: string) => {

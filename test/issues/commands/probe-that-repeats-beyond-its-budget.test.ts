@@ -56,7 +56,7 @@ function rigOf(answer: (url: string) => HttpOutcome) {
     }),
   };
   const probes = new ProbeBudget(clock, rate);
-  const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSendMs: () => undefined };
+  const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSend: () => undefined };
   const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
   return { clock, asked, reads };
 }

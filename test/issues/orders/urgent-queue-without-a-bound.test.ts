@@ -40,7 +40,7 @@ it('holds for urgent what a command waits for, and no page of a list', async () 
     await work;
     return sink.observations.map((observation) => observation.urgent === true);
   };
-  expect(await urgent(account.lookAtAll(0, signal))).toEqual([false]);
+  expect(await urgent(account.lookAtAll({ atMs: 0 }, signal))).toEqual([false]);
   expect(await urgent(account.lookFor('tm-1', signal))).toEqual([true]);
   expect(await urgent(account.lookAt('ord-ours', signal))).toEqual([true]);
   account.expectReply()(ours);

@@ -47,7 +47,7 @@ it('answers the looks of commands while the account is read whole for a backfill
     ({ updatedAfter }) => updatedAfter !== undefined,
   );
   let filled = false;
-  void access.lookAtAll(0, signal).then(() => {
+  void access.lookAtAll({ atMs: 0 }, signal).then(() => {
     filled = true;
   });
   await waitForIt();
@@ -68,7 +68,7 @@ it('makes the account live again while a backfill of it goes on', async () => {
   const { access, signal, waitForIt, secondsUntil, socket, state, until } = await duringALongRead(
     ({ updatedAfter }) => updatedAfter !== undefined,
   );
-  void access.lookAtAll(0, signal);
+  void access.lookAtAll({ atMs: 0 }, signal);
   await waitForIt();
   socket('account').end({ kind: 'closed', code: 1001, reason: 'restart' });
   await until('account', 'resyncing');

@@ -18,8 +18,8 @@ it('reads the newest changes for a read, and from its time on for a backfill', a
   await repairs.ask({ kind: 'backfill', sinceMs: 7_000, ...said });
   await repairs.ask({ kind: 'backfill', ...said });
   const since: (number | undefined)[] = [];
-  const lookAtAll: AccountAccess['lookAtAll'] = async (sinceMs) => {
-    since.push(sinceMs);
+  const lookAtAll: AccountAccess['lookAtAll'] = async (from) => {
+    since.push(from?.atMs);
     return { complete: true, startedAtMs: 0, shown: ['o-1', 'o-2'], certain: true };
   };
   const accounts = { account: () => ({ lookAtAll }) as unknown as AccountAccess };

@@ -99,7 +99,7 @@ describe('a look for a reference', () => {
     const looks = [
       followed.lookFor('tm-1', cut.signal),
       followed.lookAt('ord-1', cut.signal),
-      followed.lookAtAll(0, cut.signal),
+      followed.lookAtAll({ atMs: 0 }, cut.signal),
     ];
     await clock.advance(100);
     cut.abort();
@@ -152,12 +152,16 @@ describe('a look at all', () => {
     platform.rows.set('account:acct-1', [{ ...ours, updatedAt: new Date(clock.nowMs()).toISOString() }]);
     await answer(account().lookAtAll(undefined, signal));
     platform.lists.length = 0;
-    const sinceMs = clock.nowMs() - 3_600_000;
-    await answer(account().lookAtAll(sinceMs, signal));
-    await answer(account().lookAtAll(clock.nowMs() + 3_600_000, signal));
-    const [early, late] = platform.lists.map(({ updatedAfter }) => Date.parse(updatedAfter ?? ''));
-    expect(early).toBe(sinceMs - 300_000);
+    const markMs = clock.nowMs();
+    const atMs = markMs - 3_600_000;
+    await answer(account().lookAtAll({ atMs }, signal));
+    await answer(account().lookAtAll({ atMs: markMs + 3_600_000 }, signal));
+    // Our clock is an hour ahead of the platform's, which made the mark.
+    await answer(account().lookAtAll({ atMs: markMs + 3_600_000, agoMs: 600_000 }, signal));
+    const [early, late, ago] = platform.lists.map(({ updatedAfter }) => Date.parse(updatedAfter ?? ''));
+    expect(early).toBe(atMs - 300_000);
     expect(late).toBeLessThanOrEqual(clock.nowMs() - 300_000);
+    expect(ago).toBeLessThanOrEqual(markMs - 600_000 - 300_000);
   });
 
   it('asks after every order that we hold open and it did not show', async () => {

@@ -1,7 +1,6 @@
 import type { Command, CommandState } from '../../../src/domain/command.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { type ExchangeOrder, isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
-import { streamTimingDefaults } from '../../../src/service/sources/stream-timings.ts';
 import type { Miss } from '../../../src/store/commands/command-journal.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { CompleteList } from '../world/memory-http.ts';
@@ -132,18 +131,10 @@ export class CommandWatch {
       this.breach(`${commandId} is presumed absent after ${reads.length} complete reads`);
   }
 
-  /**
-   * A read goes back to the instant at which its command was made, and a little further: too little
-   * where the clock that gave the instant was ahead by more, as an hour is in some runs.
-   */
   private sentOf(command: Command): Sent {
-    const { clock } = this.deps;
     const left = this.writesOf(command).map(({ leftMs }) => leftMs);
-    const firstMs = Math.min(Number.POSITIVE_INFINITY, ...left);
-    const madeMs = command.createdAtMs - clock.nowMs() + clock.monotonicMs();
-    const isAhead = madeMs - firstMs > streamTimingDefaults.overlapMs;
     return {
-      sinceMs: isAhead ? Number.POSITIVE_INFINITY : firstMs,
+      sinceMs: Math.min(Number.POSITIVE_INFINITY, ...left),
       lastMs: Math.max(Number.NEGATIVE_INFINITY, ...left),
     };
   }

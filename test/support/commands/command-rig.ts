@@ -153,7 +153,7 @@ export class RigProbes implements FollowedAccounts {
     return {
       ...{ live, isSim, certain, notEnrolled },
       lookFor: (id) => ask('reference', { id }),
-      lookAtAll: (sinceMs) => ask('account', { sinceMs }),
+      lookAtAll: (since) => ask('account', { sinceMs: since?.atMs }),
       lookAtOpen: () => ask('open', {}),
       lookAt: (id) => ask('order', { id }),
       expectReply: () => () => {},
