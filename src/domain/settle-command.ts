@@ -11,6 +11,8 @@ import {
   verdictBy,
 } from './above-baseline.ts';
 import { type Baseline, type Command, isFinal, type Reason, type ReplaceTerms } from './command.ts';
+import { compareDecimals } from './decimal.ts';
+import { compareInstants } from './instant.ts';
 import { isTerminal, type Order } from './order.ts';
 import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
@@ -102,8 +104,14 @@ const shownTerms = ['quantity', 'price'] as const;
 function workingTerms(terms: ReplaceTerms, baseline: Baseline, order: Order): 'asked' | 'old' | 'other' | 'unseen' {
   // Before the venue acknowledges, it works on the submitted terms.
   const before = { quantity: baseline.working.quantity, price: baseline.working.price ?? order.price };
-  const now = { quantity: order.working.quantity, price: order.working.price ?? order.price };
-  const wanted = shownTerms.filter((name) => terms[name] !== undefined && terms[name] !== before[name]);
+  // An order that has ended may have no working price any more, and says nothing of the last one.
+  const isPriceGone = isTerminal(order.status) && baseline.working.price !== undefined;
+  const now = {
+    quantity: order.working.quantity,
+    price: order.working.price ?? (isPriceGone ? undefined : order.price),
+  };
+  const shown = isPriceGone && now.price === undefined ? (['quantity'] as const) : shownTerms;
+  const wanted = shown.filter((name) => terms[name] !== undefined && terms[name] !== before[name]);
   if (wanted.length === 0) return 'unseen';
   const asked = wanted.some((name) => now[name] === terms[name]);
   const old = wanted.filter((name) => now[name] === before[name]).length;
@@ -132,9 +140,14 @@ function replaceEnded(update: SettlingUpdate, successor: Settling['successor']):
 function isReasonNew(baseline: Baseline, heard: readonly SettlingUpdate[], update: SettlingUpdate): boolean {
   const before = heard.filter(({ revision }) => revision < update.revision);
   if (!before.some(({ sourceVersion }) => isNext(update, sourceVersion))) return false;
-  const shown = [baseline, ...before.map(({ order }) => order)];
-  const isNew = (name: 'rejectReason' | 'rejectText') =>
-    update.order[name] !== undefined && shown.every((earlier) => earlier[name] !== update.order[name]);
+  return showsNewReason(update.order, [baseline, ...before.map(({ order }) => order)]);
+}
+
+type RecordedReason = Pick<Order, 'rejectReason' | 'rejectText'>;
+
+function showsNewReason(order: RecordedReason, shown: readonly RecordedReason[]): boolean {
+  const isNew = (name: keyof RecordedReason) =>
+    order[name] !== undefined && shown.every((earlier) => earlier[name] !== order[name]);
   return isNew('rejectReason') || isNew('rejectText');
 }
 
@@ -181,7 +194,7 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
    * between.
    */
   let isNewEnd = !isTerminal(baseline.status);
-  for (const update of heard) {
+  for (const [at, update] of heard.entries()) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
     if (!isConfirmed(order)) continue;
@@ -206,7 +219,7 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
     // While it is open its write may not have left: the refused cancel was another one. After
     // another action was seen pending, the answer may have been to that alone.
     const isAnswer = state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending);
-    if (isAnswer && !isTakenBack(update))
+    if (isAnswer && !isTakenBack(update) && !mayHidePending(update, baseline, heard.slice(0, at)))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
   // Only once it is answered: before that, the pending action may belong to another request.
@@ -219,6 +232,23 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
  */
 function isTakenBack({ cause }: SettlingUpdate): boolean {
   return cause === 'correction';
+}
+
+/**
+ * An account order has one word for its status and for what is pending: a fill, or that the venue
+ * took the order, may be told while the cancel is still open. A later view without such news, or
+ * with a reason that is new, is the venue's answer. `earlier`: the updates heard before it.
+ */
+function mayHidePending({ order }: SettlingUpdate, baseline: Baseline, earlier: readonly SettlingUpdate[]): boolean {
+  const orders = earlier.map((update) => update.order);
+  if (order.stream !== 'account' || showsNewReason(order, [baseline, ...orders])) return false;
+  const isTaken = ({ status, pendingAction }: Order) => pendingAction === 'none' && status !== 'pending_new';
+  const wasTaken = baseline.status !== 'pending_new' || orders.some(isTaken);
+  const hasFills = ({ cumQty }: { readonly cumQty: string }) => compareDecimals(cumQty, order.cumQty) >= 0;
+  const hadFills =
+    hasFills(baseline) ||
+    orders.some((before) => hasFills(before) && compareInstants(before.updatedAt, order.updatedAt) < 0);
+  return !wasTaken || !hadFills;
 }
 
 /** The order had ended before the cancel was asked for, and a read that began later says so too. */

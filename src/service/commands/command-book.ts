@@ -136,9 +136,20 @@ export class CommandBook {
 
   private markRivals(entry: Watched): void {
     for (const other of this.othersOfOrder(entry)) {
-      if (isRival(entry.command, other.command)) this.addRival(other, entry.command.commandId);
-      if (isRival(other.command, entry.command)) this.addRival(entry, other.command.commandId);
+      if (this.isRival(entry, other)) this.addRival(other, entry.command.commandId);
+      if (this.isRival(other, entry)) this.addRival(entry, other.command.commandId);
     }
+  }
+
+  /**
+   * Whether what the order shows of `of` may be the rival's: another cancel, perhaps in flight at
+   * the same time, or a replace that was sent in its place. Those that lead from one to the other
+   * are told by the rivals of each.
+   */
+  private isRival({ command: rival }: Watched, { command: of, rivals }: Watched): boolean {
+    if (of.request.kind === 'cancel') return rival.request.kind === 'cancel';
+    const { supersedes } = rival;
+    return supersedes !== undefined && (supersedes === of.commandId || rivals.has(supersedes));
   }
 
   /** The platform refused it, or we did not send it: it was never pending. */
@@ -280,15 +291,6 @@ function sendings({ attempts }: Command): number {
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);
-}
-
-/**
- * Whether what the order shows of `of` may be the rival's: another cancel, perhaps in flight at the
- * same time, or the replace that was sent in its place.
- */
-function isRival(rival: Command, of: Command): boolean {
-  if (of.request.kind === 'cancel') return rival.request.kind === 'cancel';
-  return of.request.kind === 'replace' && rival.supersedes === of.commandId;
 }
 
 function orderKeyOf({ request, orderId }: Command): string | undefined {

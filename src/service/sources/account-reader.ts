@@ -216,9 +216,9 @@ export class AccountReader {
     const pages = isSlow ? { pageRows: auditPageRows } : {};
     const overlapMs = timings[since.less];
     if (mark !== undefined) {
-      // The mark is of the platform's clock, and not later than its present.
-      const agoMs = from?.agoMs === undefined ? Number.POSITIVE_INFINITY : msOf(mark) - from.agoMs;
-      const fromMs = Math.min(this.setBackMs(kind, mark, overlapMs), from?.atMs ?? Number.POSITIVE_INFINITY, agoMs);
+      // By the platform's clock, and not later than its present, also where it was set back.
+      const shownMs = Math.min(msOf(mark), this.setBackMs(kind, mark, overlapMs));
+      const fromMs = Math.min(shownMs - (from?.agoMs ?? 0), from?.atMs ?? Number.POSITIVE_INFINITY);
       return [{ ...all, ...pages, updatedAfter: earlier(mark, fromMs, overlapMs) }];
     }
     // First start: open orders of any age, and orders closed within the horizon. If there was none,

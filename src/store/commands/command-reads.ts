@@ -177,14 +177,19 @@ export async function readRivals(pool: Pool, commandIds: readonly string[]): Pro
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
   const { rows } = await pool.query<{ command_id: string; rival_id: string }>(
-    `select c.command_id, r.command_id as rival_id
+    `with recursive later(command_id, rival_id, state) as (
+       select s.supersedes, s.command_id, s.state from public.commands s
+       where s.supersedes = any ($1::uuid[]) and s.kind = 'replace'
+       union
+       select l.command_id, s.command_id, s.state from later l join public.commands s on s.supersedes = l.rival_id
+     )
+     select c.command_id, r.command_id as rival_id
      from unnest($1::uuid[]) as k(command_id) join public.commands c using (command_id)
      join public.commands r on r.stream = c.stream and r.order_id = c.order_id and r.kind <> 'place'
      where c.kind = 'cancel' and r.kind = 'cancel' and r.command_id <> c.command_id and r.state not in ('refused', 'not_sent')
        and (r.settled_at is null or r.settled_at > c.created_at - interval '1 day')
      union all
-     select s.supersedes, s.command_id from public.commands s
-     where s.supersedes = any ($1::uuid[]) and s.kind = 'replace' and s.state not in ('refused', 'not_sent')
+     select command_id, rival_id from later where state not in ('refused', 'not_sent')
      order by command_id, rival_id`,
     [askable],
   );

@@ -130,6 +130,28 @@ describe('a cancel of an account order, which has no versions', () => {
     });
   });
 
+  it('is not rejected by a fill, which is told in the word of the status while the cancel is open', () => {
+    const filled = (revision: number, cumQty: string) => at(revision, { cumQty, status: 'partially_filled' });
+    const judge = (...updates: SettlingUpdate[]) => settleCommand({ command: account, updates });
+    expect(judge(pendingCancel, filled(7, '4'), filled(8, '6'))).toMatchObject({ kind: 'reached' });
+    expect(judge(pendingCancel, filled(7, '4'), at(8, { cumQty: '4', status: 'canceled' }))).toMatchObject({
+      outcome: 'applied',
+    });
+    const richer = { ...filled(8, '4'), order: { ...filled(7, '4').order, venueOrderId: 'v-1' } };
+    expect(judge(pendingCancel, filled(7, '4'), richer)).toMatchObject({ kind: 'reached' });
+    expect(judge(pendingCancel, filled(7, '4'), filled(8, '4'))).toMatchObject({ outcome: 'rejected' });
+    const refused = at(7, { cumQty: '4', status: 'partially_filled', rejectReason: 'TOO_LATE' });
+    expect(judge(pendingCancel, refused)).toMatchObject({ outcome: 'rejected', reason: { code: 'TOO_LATE' } });
+  });
+
+  it('is not rejected by the news that the venue took the order', () => {
+    const early = commandOf(cancelOf(equityOrder), { baseline: { ...unversioned, status: 'pending_new' } });
+    const judge = (...updates: SettlingUpdate[]) => settleCommand({ command: early, updates });
+    expect(judge(pendingCancel, at(7))).toMatchObject({ kind: 'reached' });
+    expect(judge(pendingCancel, at(7), at(8, { status: 'canceled' }))).toMatchObject({ outcome: 'applied' });
+    expect(judge(pendingCancel, at(7), at(8))).toMatchObject({ outcome: 'rejected' });
+  });
+
   it('is not judged by revisions at or below the baseline', () => {
     expect(
       settleCommand({ command: account, updates: [at(5, { status: 'canceled' }), at(4, { status: 'filled' })] }),

@@ -198,6 +198,16 @@ describe('a replace', () => {
     expect(settle([updateAt(6, { ...atOtherPrice, pendingAction: 'cancel' })])).toEqual(nothing);
   });
 
+  it('of an order that has ended is not applied by the submitted price, where no working one is shown any more', () => {
+    const amended = { ...baseline, working: { quantity: '10', price: '0.6' } };
+    const back = commandOf(replaceOf({ price: '0.4' }), { baseline: amended });
+    const ended = updateAt(6, { status: 'canceled', working: { quantity: '10' } });
+    expect(settleCommand({ command: back, updates: [ended], successor: {} })).toMatchObject({ outcome: 'moot' });
+    const both = commandOf(replaceOf({ price: '0.4', quantity: '12' }), { baseline: amended });
+    const asked = updateAt(6, { status: 'canceled', working: { quantity: '12' } });
+    expect(settleCommand({ command: both, updates: [asked], successor: {} })).toMatchObject({ outcome: 'applied' });
+  });
+
   it('takes the submitted price for the working one where the venue has not said', () => {
     const unacknowledged = { ...baseline, working: { quantity: '10' } };
     expect(settle([updateAt(6, { working: { quantity: '10' } })], { baseline: unacknowledged })).toEqual(nothing);

@@ -52,6 +52,21 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       ]);
     });
 
+    it('are also those that supersede one which superseded it, whatever became of that one', async () => {
+      await using rig = await make();
+      const absent = { presumedAbsent: true };
+      const first = await unknown(rig.journal, newReplace('o-1'), absent);
+      const second = await unknown(rig.journal, newReplace('o-1', { supersedes: first.commandId }), absent);
+      const third = await unknown(rig.journal, newReplace('o-1', { supersedes: second.commandId }));
+      const notSent = { commandId: second.commandId, version: second.version, to: 'not_sent' } as const;
+      await rig.journal.step({ ...notSent, evidence: [], atMs: atMs + 5 }, fence);
+      expect(await rig.journal.rivals([first.commandId, second.commandId])).toEqual(
+        [first, second]
+          .map(({ commandId }) => ({ commandId, rivalId: third.commandId }))
+          .sort((a, b) => (a.commandId < b.commandId ? -1 : 1)),
+      );
+    });
+
     it('are none of a place or replace, and of what is no command', async () => {
       await using rig = await make();
       const replace = await unknown(rig.journal, newReplace('o-1'));
