@@ -66,13 +66,16 @@ or (sum by (job) (${signInNeeded}) > 0)`,
       'An access token ends within two minutes and could not be renewed, or a credential waits for a person to sign in (LOGIN_REQUIRED).',
   },
   {
-    // A token that is renewed replaces its connection, and a drain stops it: neither is a fault.
-    // Nor is one restart of the platform, which ends each stream once.
+    // A token that is renewed replaces its connection, and a drain stops it: neither is a fault. One
+    // restart of the platform ends every connection once, however many there are: so it counts
+    // only what goes on.
     name: 'Flapping',
     severity: 'ticket',
-    expr:
-      'sum by (job, source) (increase(tidemark_source_reconnects_total{reason!~"replaced|stopped"}[15m]))' +
-      ' > 4.5 + sum by (job, source) (max_over_time(tidemark_source_streams[15m]))',
+    expr: ['[15m])) > 5.5', '[5m])) > 0', '[5m] offset 5m)) > 0', '[5m] offset 10m)) > 0']
+      .map(
+        (rest) => `sum by (job, source) (increase(tidemark_source_reconnects_total{reason!~"replaced|stopped"}${rest}`,
+      )
+      .join(' and '),
     summary: 'The {{ $labels.source }} stream keeps breaking',
     description:
       'Connections given up in 15 minutes: {{ $value | humanize }}. Each costs a complete read of every account.',

@@ -51,11 +51,6 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
       'Accounts in each state of a source: live, resyncing, connecting, down, unanswered, not_enrolled, login_required, frozen',
       { source: streams, state: sourceStates },
     ),
-    streams: gauge(
-      'tidemark_source_streams',
-      'Streams that ought to be connected: one for each login whose accounts are followed',
-      { source: streams },
-    ),
     lastFrame: gauge('tidemark_source_last_frame_timestamp_seconds', 'When the last frame of any kind arrived', {
       source: streams,
     }),

@@ -67,7 +67,10 @@ function decodeEvent(payload: unknown): Frame {
   if (isLeftOut(topic) && isLeftOut(name)) return unreadable('missing_field', 'payload.topic: expected a topic');
   const stream = streamOf(topic, name);
   if (stream === undefined)
-    return unreadable('unknown_event', `topic ${describeValue(topic)}, name ${describeValue(name)}`);
+    return unreadable(
+      isOrder(payload['data']) ? 'unknown_event' : 'unknown_message',
+      `topic ${describeValue(topic)}, name ${describeValue(name)}`,
+    );
   const target = payload['target'];
   const accountId = typeof target === 'string' && target !== '' ? accountOfTarget(target) : accountIn(payload, target);
   if (accountId === undefined) return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
@@ -78,9 +81,17 @@ function decodeEvent(payload: unknown): Frame {
  * An order topic says what its event is, and so does a name; where both are there, they must fit.
  */
 function streamOf(topic: unknown, name: unknown): Stream | undefined {
-  for (const stream of streamTopics)
-    if ((topic === stream || isLeftOut(topic)) && (name === eventNames[stream] || isLeftOut(name))) return stream;
+  for (const stream of streamTopics) if (says(topic, stream) && says(name, eventNames[stream])) return stream;
   return undefined;
+}
+
+/** In any case, or not at all. */
+function says(value: unknown, word: string): boolean {
+  return value === word || isLeftOut(value) || (typeof value === 'string' && value.toLowerCase() === word);
+}
+
+function isOrder(data: unknown): boolean {
+  return isObject(data) && (idOf(data['ordId']) ?? idOf(data['orderId'])) !== undefined;
 }
 
 function isNamedEvent(payload: unknown): boolean {

@@ -168,7 +168,6 @@ export class SourceGauges {
     // The source that is silent longest counts, or a silent source would hide behind a busy one. A
     // source whose accounts all wait for a person, or are none, does not count.
     const heard = readings.filter(({ accounts: its }) => its.some(({ state }) => isHeard(state)));
-    this.metrics.streams.set({ source: stream }, heard.length);
     const frames = heard.filter(({ lastFrameMs }) => lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     // A process that has given all its accounts away would look silent for ever, and page.

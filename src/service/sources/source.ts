@@ -44,8 +44,8 @@ const replaceRestMs = 10_000;
 const storeLostMs = 60_000;
 const pongsMissingText =
   'messages come, and none of our pings is answered by a pong with its payload: "complete up to" stands still on this connection';
-/** Messages we understand well enough to see no order in them: a new kind from the platform. */
-const ofOthers: ReadonlySet<string> = new Set(['unknown_message', 'unknown_event']);
+/** Messages of a kind that we do not know; the second brings an order's id. */
+const [noOrder, anotherEvent] = ['unknown_message', 'unknown_event'];
 
 /**
  * One stream (account or prediction orders) of one credential: a connection, the accounts on it,
@@ -287,8 +287,8 @@ export class Source {
     this.meter.frame('unreadable', clock.nowMs());
     metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
-    if (!ofOthers.has(reason)) this.roster.frameLost(connection.readUpTo);
-    else if (!this.odd.isDue(detail, clock.monotonicMs())) return;
+    if (reason === noOrder && !this.odd.isDue(detail, clock.monotonicMs())) return;
+    if (reason !== noOrder && reason !== anotherEvent) this.roster.frameLost(connection.readUpTo);
     const observedAtMs = clock.nowMs();
     sink.offer({
       kind: 'unreadable',

@@ -18,6 +18,7 @@ describe('decodeFrame', () => {
     ['a type in capitals', 'EVENT', {}],
     ['no topic', 'event', { topic: null }],
     ['no name', 'event', { name: '' }],
+    ['a topic and a name in capitals', 'event', { topic: 'ACCOUNT', name: 'Account.Order' }],
   ])('reads an event with %s: the rest says what it is', (_what, type, named) => {
     const { payload, ...message } = JSON.parse(eventText('account', 'acct-1', accountRow));
     const text = JSON.stringify({ ...message, type, payload: { ...payload, ...named } });
@@ -48,14 +49,15 @@ describe('decodeFrame', () => {
     ['{}', 'unknown_message'],
     ['{"type":"Tick"}', 'unknown_message'],
     ['{"type":"notice","payload":{"data":{"text":"closing early"}}}', 'unknown_message'],
-    ['{"type":"notice","payload":{"topic":"news","data":{}}}', 'unknown_event'],
+    ['{"type":"notice","payload":{"topic":"news","data":{}}}', 'unknown_message'],
     ['{"type":"Event"}', 'missing_field'],
     ['{"type":"event","payload":{"target":"account:acct-1","data":{}}}', 'missing_field'],
     ['{"type":{"a":1}}', 'unknown_message'],
     ['{"type":"subscribed"}', 'missing_field'],
     ['{"type":"event"}', 'missing_field'],
-    ['{"type":"event","payload":{"topic":"balance","name":"x"}}', 'unknown_event'],
-    ['{"type":"event","payload":{"topic":"account","name":"account.position"}}', 'unknown_event'],
+    ['{"type":"event","payload":{"topic":"balance","name":"x"}}', 'unknown_message'],
+    ['{"type":"event","payload":{"topic":"account","name":"account.position"}}', 'unknown_message'],
+    ['{"type":"event","payload":{"topic":"account","name":"account.fill","data":{"ordId":"o-1"}}}', 'unknown_event'],
     ['{"type":"event","payload":{"topic":"account","name":"account.order","target":"account:"}}', 'bad_target'],
     ['{"type":"event","payload":{"topic":"account","name":"account.order","target":7}}', 'bad_target'],
   ])('says why it cannot read %s', (text, reason) => {

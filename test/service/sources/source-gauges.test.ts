@@ -11,15 +11,7 @@ beforeEach(() => {
 });
 
 async function value(
-  gauge:
-    | 'state'
-    | 'streams'
-    | 'lastFrame'
-    | 'lastEvent'
-    | 'lastCompleteRead'
-    | 'unrecovered'
-    | 'inDoubt'
-    | 'absentOrders',
+  gauge: 'state' | 'lastFrame' | 'lastEvent' | 'lastCompleteRead' | 'unrecovered' | 'inDoubt' | 'absentOrders',
   labels: Record<string, string>,
 ): Promise<number | undefined> {
   const { values } = await metrics.source[gauge].get();
@@ -39,13 +31,7 @@ describe('the gauges of a stream that several credentials follow', () => {
     gauges.set(two, { stream, accounts: inStates('live', 'login_required'), lastFrameMs: 1000, lastEventMs: 1000 });
     expect(await value('state', { source: stream, state: 'live' })).toBe(3);
     expect(await value('state', { source: stream, state: 'login_required' })).toBe(1);
-    expect(await value('streams', { source: stream })).toBe(2);
-    const waits = {};
-    gauges.set(waits, { stream, accounts: inStates('login_required'), lastFrameMs: 0, lastEventMs: 0 });
-    expect(await value('streams', { source: stream }), 'it waits for a person').toBe(2);
-    gauges.remove(waits);
     gauges.remove(two);
-    expect(await value('streams', { source: stream })).toBe(1);
     expect(await value('state', { source: stream, state: 'live' })).toBe(2);
     expect(await value('state', { source: stream, state: 'login_required' })).toBe(0);
   });
