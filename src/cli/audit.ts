@@ -66,7 +66,9 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const { topicRetentionDays: retentionDays } = config;
   const options = { kafka: kafkaOptions(config), topics, retentionDays, stateOnly, waitMs: flags.wait * 1_000 };
   try {
-    await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, async (pool) => {
+    // What a standby lacks would be written as the newest state.
+    const server = flags.repair ? 'primary' : 'any';
+    await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad, server }, async (pool) => {
       const whole = await audit(
         io,
         { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) },

@@ -93,7 +93,8 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   try {
-    await withDatabase(io, config, { applicationName: 'tidemark-replay', ...lightLoad }, (pool) =>
+    const server = live === undefined ? 'any' : 'primary';
+    await withDatabase(io, config, { applicationName: 'tidemark-replay', ...lightLoad, server }, (pool) =>
       replayLog(io, { pool, publisher, live, signal: interrupted.signal }, flags),
     );
   } finally {

@@ -3,7 +3,7 @@
 -- The database is an older copy of itself. Consumers have the later updates, under revisions that will now be given again.
 -- * Every lane gets a generation above its own and at least p_least, which its next holder puts above every revision; its epoch rises, so that its holder now
 --   is fenced and begins a term under the new one. A lane that no row knows (the copy is empty) is founded.
--- * The log's numbers jump, and those of the steps of commands: an id that was given out and lost is never given again.
+-- * The log's numbers jump, those of the steps of commands, and those of the audit trail: an id that was given out and lost is never given again.
 -- * The state topic may be ahead of the copy, and cannot bear an older state: its writer goes on behind what the copy holds.
 -- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder settles it.
 -- * Commands made since are not in the journal, nor their idempotency keys: nothing may be placed until a person has looked.
@@ -25,6 +25,7 @@ BEGIN
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
   PERFORM setval('public.command_events_id_seq', last_value + 1000000000) FROM public.command_events_id_seq;
+  PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
 

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
+import { recordAction } from '../../../src/store/commands/read-audit-trail.ts';
 import { type AfterRestoreOptions, afterRestore } from '../../../src/store/fleet/lane-store.ts';
 import { atMs, fence, newPlace } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';
@@ -53,6 +54,14 @@ it('the numbers of steps go on far above those that may have been lost', async (
   await rig.journal.open(newPlace(), fence);
   const [row] = await new PostgresOutcomeLog(rig.deps).readUnpublished(10, [0]);
   expect(row?.id).toBeGreaterThan(1_000_000_000n);
+});
+
+it('the numbers of the audit trail do too: an export that goes on behind its last line misses none', async () => {
+  await using rig = await journalRig();
+  await afterRestore(rig.pool, options);
+  await recordAction(rig.pool, 'token.create', {});
+  const [line] = await rig.rows<{ id: string }>('select max(id)::text as id from audit_log');
+  expect(BigInt(line?.id ?? 0)).toBeGreaterThan(1_000_000_000n);
 });
 
 it('a lane that is made while a generation begins has it too', async () => {
