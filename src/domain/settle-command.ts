@@ -236,7 +236,7 @@ function isTakenBack({ cause }: SettlingUpdate): boolean {
 
 /**
  * An account order has one word for its status and for what is pending: a fill, or that the venue
- * took the order, may be told while the cancel is still open. A later view without such news, or
+ * took the order, may be shown while the cancel is open. A later view without such news, or
  * with a reason that is new, is the venue's answer. `earlier`: the updates heard before it.
  */
 function mayHidePending({ order }: SettlingUpdate, baseline: Baseline, earlier: readonly SettlingUpdate[]): boolean {

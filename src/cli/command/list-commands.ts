@@ -49,13 +49,13 @@ export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> =
     const nowMs = io.clock.nowMs();
     if (!unresolved) return commandTable(commands, nowMs);
     if (commands.length === 0) return 'No command is unresolved.\n';
-    return commands.map((command) => escaped(describeUnresolved(command, nowMs))).join('\n');
+    return commands.map((command) => describeUnresolved(printableTexts(command), nowMs)).join('\n');
   },
 };
 
-/** Line by line, since the line ends are our own and must stay. */
-function escaped(block: string): string {
-  return block.split('\n').map(printable).join('\n');
+/** Each text by itself: a line break in the platform's words would begin a line like our own. */
+function printableTexts(command: Listed): Listed {
+  return JSON.parse(JSON.stringify(command), (_name, value) => (typeof value === 'string' ? printable(value) : value));
 }
 
 async function withEvidence(client: RestClient, commandId: string): Promise<Listed> {

@@ -52,7 +52,7 @@ export function commandLine(command: RestCommand): string {
   const terms = kind === 'cancel' ? '' : ` ${termsText(kind, command.terms)}`;
   const order =
     orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
-  const because = why === undefined ? '' : `  ${why.message} (${why.code})`;
+  const because = why === undefined ? '' : `  ${clip(why.message, mostText)} (${why.code})`;
   return `${outcome}  ${kind}${terms}  ${accountId}${order}  command ${commandId}${because}`;
 }
 

@@ -206,7 +206,7 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
   const words = termsText(kind, terms);
   const summary = `${kind === 'cancel' ? words : `${kind} ${words}`} on ${accountId}`;
   return {
-    text: [
+    lines: [
       `Preview ${previewId}: ${summary}`,
       `Request: ${request.method} ${request.path}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}`,
       ...(order === undefined ? [] : [`Order now: ${orderLine(order)}`]),
@@ -214,7 +214,7 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
       ...atStakeLines(atStake, draft),
       'Nothing was sent, and the service judges its limits again at the commit.',
       `To send it once: commit with this previewId, before ${formatInstant(expiresAtMs)}.`,
-    ].join('\n'),
+    ],
     data: present({
       previewId,
       expiresAt: formatInstant(expiresAtMs),

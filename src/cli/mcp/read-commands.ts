@@ -39,7 +39,7 @@ export const listCommands = tool({
     const { items, next } = understood('commands', commandPage, await readRest(session.client(), path));
     const lines = items.length === 0 ? ['No command matches.'] : items.map(commandLine);
     return {
-      text: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])].join('\n'),
+      lines: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])],
       data: present({ commands: items.map(shortCommand), next }),
     };
   },
@@ -65,12 +65,12 @@ export const showCommand = tool({
     );
     const probe = nextProbe === undefined ? [] : [`The platform is asked about it next at ${nextProbe.at}.`];
     return {
-      text: [
+      lines: [
         commandLine(history),
         ...facts,
         `By the evidence alone: ${recomputed.state}, since ${recomputed.rule}`,
         ...probe,
-      ].join('\n'),
+      ],
       data: present({ command: shortCommand(history), ...page, recomputed, hints, nextProbe }),
     };
   },

@@ -43,7 +43,7 @@ export const listOrders = tool({
     const { items, next } = await readOrderPage(session.client(), path);
     const lines = items.length === 0 ? ['No order matches.'] : items.map(orderLine);
     return {
-      text: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])].join('\n'),
+      lines: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])],
       data: present({ orders: items.map(shortOrder), next }),
     };
   },
@@ -98,7 +98,7 @@ export const showOrder = tool({
     );
     const more = next === undefined ? [] : [`There are more changes: ask again with afterRevision ${next}`];
     return {
-      text: [orderText(found, session.clock.nowMs()), ...lines, ...more].join('\n'),
+      lines: [...orderText(found, session.clock.nowMs()).split('\n'), ...lines, ...more],
       data: present({
         order: { ...present(order), ...(extra !== undefined && { unknownFields: Object.keys(extra).slice(0, 50) }) },
         revision: found.revision,

@@ -27,7 +27,7 @@ export const serviceStatus = tool({
       ? 'The data can be trusted: there is no doubt.'
       : 'The data may not be as it is shown:';
     return {
-      text: [verdict, ...doubts.map(({ name, detail }) => `${name}: ${detail}`)].join('\n'),
+      lines: [verdict, ...doubts.map(({ name, detail }) => `${name}: ${detail}`)],
       data: {
         ...{
           at,
@@ -77,10 +77,10 @@ export const listAccounts = tool({
       ),
     );
     return {
-      text: [
+      lines: [
         ...(lines.length === 0 ? ['No account is followed.'] : lines),
         ...(next === undefined ? [] : [`There are more: ask again with after ${next}`]),
-      ].join('\n'),
+      ],
       data: present({
         accounts: shown.map(({ account: { accountId, stream, isSim, openOrders, state, since, lastError } }) =>
           present({

@@ -74,7 +74,7 @@ export function commandReceipt(
     command: shortCommand(command),
     ...evidencePage(command),
   });
-  return { text: [commandLine(command), ...again(data)].join('\n'), data };
+  return { lines: [commandLine(command), ...again(data)], data };
 }
 
 const deciding =
@@ -112,14 +112,14 @@ export function unansweredReceipt(
     previewId,
     idempotencyKey: keyOf(previewId),
   };
-  return { text: [`unknown  preview ${previewId}  key ${keyOf(previewId)}`, ...again(data)].join('\n'), data };
+  return { lines: [`unknown  preview ${previewId}  key ${keyOf(previewId)}`, ...again(data)], data };
 }
 
 /** For a preview that was not committed. */
 export function waitingReceipt({ id, expiresAtMs }: Preview): ToolAnswer {
   const expiresAt = formatInstant(expiresAtMs);
   const data: Receipt = { outcome: 'not_committed', final: false, previewId: id, idempotencyKey: keyOf(id), expiresAt };
-  return { text: `not_committed  preview ${id}: nothing was sent. It ends at ${expiresAt}.`, data };
+  return { lines: [`not_committed  preview ${id}: nothing was sent. It ends at ${expiresAt}.`], data };
 }
 
 function again({ underWay, askAgain }: Receipt): string[] {

@@ -1,7 +1,10 @@
 /** What a tool did. */
 export interface ToolAnswer {
-  /** Short, and complete enough for a client that shows its model nothing else. */
-  readonly text: string;
+  /**
+   * Short, and complete enough for a client that shows its model nothing else. Each is shown as one
+   * line: a line break in the platform's words begins no other.
+   */
+  readonly lines: readonly string[];
   readonly data: Readonly<Record<string, unknown>>;
 }
 

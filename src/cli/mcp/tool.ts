@@ -114,13 +114,13 @@ export function isAllowed({ scopes }: Pick<ToolParts, 'scopes'>, caller: Pick<Ca
   return scopes.some((scope) => caller.scopes.includes(scope));
 }
 
-function succeeded({ text, data }: ToolAnswer) {
+function succeeded({ lines, data }: ToolAnswer) {
   if (JSON.stringify(data).length > mostCharacters)
     throw new ToolError(
       'TOO_LARGE',
       'the answer is too large for an assistant: read it with `tidemark orders show` or `tidemark command show`',
     );
-  return { content: [{ type: 'text' as const, text: safeText(text) }], structuredContent: { ...data } };
+  return { content: [{ type: 'text' as const, text: textOf(lines) }], structuredContent: { ...data } };
 }
 
 function failed(error: unknown) {
@@ -131,9 +131,9 @@ function failed(error: unknown) {
         ? [error.code, error.code === 'NO_ANSWER']
         : ['INTERNAL', false];
   const message = error instanceof Error ? error.message : String(error);
-  const again = retryable ? '\nThe same call may succeed later.' : '';
+  const again = retryable ? ['The same call may succeed later.'] : [];
   return {
-    content: [{ type: 'text' as const, text: safeText(`${message} (${code})${again}`) }],
+    content: [{ type: 'text' as const, text: textOf([`${message} (${code})`, ...again]) }],
     // Not as structured content: clients with version 1 of the SDK compare even an error with the
     // tool's output schema, and fail the call.
     _meta: { [errorKey]: { code, message, retryable } },
@@ -142,9 +142,6 @@ function failed(error: unknown) {
 }
 
 /** Texts in orders come from outside; lines are ours alone. */
-function safeText(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => clip(printable(line), 2_000))
-    .join('\n');
+function textOf(lines: readonly string[]): string {
+  return lines.map((line) => clip(printable(line), 2_000)).join('\n');
 }

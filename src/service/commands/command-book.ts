@@ -143,8 +143,7 @@ export class CommandBook {
 
   /**
    * Whether what the order shows of `of` may be the rival's: another cancel, perhaps in flight at
-   * the same time, or a replace that was sent in its place. Those that lead from one to the other
-   * are told by the rivals of each.
+   * the same time, or a replace that was sent in its place, also by way of others.
    */
   private isRival({ command: rival }: Watched, { command: of, rivals }: Watched): boolean {
     if (of.request.kind === 'cancel') return rival.request.kind === 'cancel';

@@ -94,8 +94,8 @@ export class SubmitCommand {
   private readonly turns: AccountTurns;
   /**
    * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks
-   * read nothing that a place or a replace changes. No cancel is turned away here: no more can wait
-   * than REST has connections, and a cancel-all sends many at once.
+   * read nothing that a place or a replace changes. No cancel is turned away here: a connection of
+   * REST has 64 at most, and a cancel-all sends many at once.
    */
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /**

@@ -36,7 +36,7 @@ interface Place {
 
 /**
  * Why a socket was ended: its peer, all strangers, or its principal have more than their share,
- * every place is taken, or a stranger asked for too much on it at once.
+ * every place is taken, or its caller asked for too much on it at once.
  */
 export const endReasons = ['peer', 'strangers', 'principal', 'full', 'requests'] as const;
 type EndReason = (typeof endReasons)[number];
@@ -52,7 +52,14 @@ const firstRequestMs = 1_000;
  * up a halt for 24 s. HTTP allows it (RFC 9112, 9.3.2), but no usual client does so.
  */
 const mostUnanswered = 8;
+/**
+ * The same for a signed-in caller: each request may wait for one of the few connections of the
+ * commands. Neither HTTP clients nor our instances put a second request on a busy socket.
+ */
+const mostUnansweredSignedIn = 64;
 const logEveryMs = 60_000;
+const named =
+  'peer is the address with the most that did not sign in, principal the last signed-in caller that lost one';
 
 /**
  * One port's sockets, and who may have how many. A socket is a stranger's until a request on it has
@@ -65,7 +72,8 @@ const logEveryMs = 60_000;
  * requests does not count for that address.
  *
  * Invariant: the counts cover the sockets in `held`; a signed-in caller's busy socket is never
- * ended.
+ * ended to make room. It is ended only for too many requests on it. Commands that have begun go on
+ * all the same, and a caller repeats each under its key.
  */
 export class ConnectionPlaces {
   /** The last active socket comes last. */
@@ -74,6 +82,8 @@ export class ConnectionPlaces {
   private readonly socketsOf = new Map<string, number>();
   private strangers = 0;
   private ended = 0;
+  /** The last signed-in caller that lost a socket, for the log. */
+  private endedOf: string | undefined;
   private quiet: Timer | undefined;
   private readonly deps: ConnectionPlacesDeps;
   private readonly options: ConnectionPlacesOptions;
@@ -160,8 +170,8 @@ export class ConnectionPlaces {
     const place = this.take(socket);
     place.busy += 1;
     response.once('close', () => this.answered(place));
-    const asksTooMuch = this.options.signIn && place.principal === undefined && place.busy > mostUnanswered;
-    return !(asksTooMuch && this.end(place, 'requests'));
+    const most = place.principal === undefined ? mostUnanswered : mostUnansweredSignedIn;
+    return !(this.options.signIn && place.busy > most && this.end(place, 'requests'));
   }
 
   private leave(place: Place): void {
@@ -215,6 +225,7 @@ export class ConnectionPlaces {
   private end(place: Place | undefined, reason: EndReason): boolean {
     if (place === undefined) return false;
     // While it is counted: the line in the log names its peer, also where it was the only one.
+    this.endedOf = place.principal ?? this.endedOf;
     this.note(reason);
     this.leave(place);
     place.socket.destroy();
@@ -252,17 +263,18 @@ export class ConnectionPlaces {
    * well.
    */
   private report(reason: EndReason): void {
-    const { strangers, ended } = this;
+    const { strangers, ended, endedOf: principal } = this;
     const { port, max } = this.options;
     const peer = nameWithMost(this.strangersOf);
     const ofPeer = this.strangersOf.get(peer ?? '') ?? 0;
     this.deps.log.warn(
-      { port, reason, ended, strangers, signedIn: this.held.size - strangers, max, peer, ofPeer },
+      { port, reason, ended, strangers, signedIn: this.held.size - strangers, max, peer, ofPeer, principal },
       reason === 'requests'
-        ? `connections were ended, because more than ${mostUnanswered} requests on each waited for their answers before it signed in; peer is the address with the most`
-        : 'connections were ended, because their share of the places is full; peer is the address with the most that did not sign in',
+        ? `connections were ended, because more than ${mostUnanswered} requests on each waited for their answers before it signed in, or ${mostUnansweredSignedIn} after it; ${named}`
+        : `connections were ended, because their share of the places is full; ${named}`,
     );
     this.ended = 0;
+    this.endedOf = undefined;
     this.quiet = this.deps.clock.after(logEveryMs, () => {
       this.quiet = undefined;
       if (this.ended > 0) this.report(reason);

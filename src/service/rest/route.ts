@@ -12,6 +12,11 @@ export interface Call<Query = Readonly<Record<string, unknown>>> {
   /** Each matches the grammar its route names. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
+  /**
+   * Reads only: waits outside the gate, where it holds up no other read. False: there is no room to
+   * read on, and the handler returns undefined.
+   */
+  readonly outsideGate?: (wait: () => Promise<void>) => Promise<boolean>;
 }
 
 export interface Answer {

@@ -5,7 +5,7 @@ import { loopbackPrincipal, type Principal } from './auth/principal.ts';
 import type { ConnectionPlaces } from './connection-places.ts';
 import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
-import type { ReadGate } from './read-gate.ts';
+import type { ReadGate, ReadPass } from './read-gate.ts';
 import { idKinds, pageDefault } from './request-fields.ts';
 import { type Call, isRead, type Route } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -174,25 +174,39 @@ function serve(
 
 async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): Promise<FastifyReply | undefined> {
   const { reply, principal, query } = call;
-  const pass = await gate.enter(principal.name, rowsOf(route, query));
-  if (pass === undefined) {
-    reply.header('retry-after', '1');
-    return sendProblem(
-      reply,
-      429,
-      'TOO_MANY_READS',
-      'as many reads as this principal may have at once are under way or not taken: ask for fewer at a time, for smaller pages, or later',
-    );
-  }
   const { raw } = reply;
-  try {
+  const held: { pass?: ReadPass | undefined } = {};
+  const enter = async () => {
+    held.pass = await gate.enter(principal.name, rowsOf(route, query));
     // Its caller may have left while it waited.
-    return raw.closed ? reply.hijack() : await route.handle(parts, call);
+    return held.pass !== undefined && !raw.closed;
+  };
+  const outsideGate = async (wait: () => Promise<void>) => {
+    held.pass?.read(0);
+    held.pass?.taken();
+    held.pass = undefined;
+    await wait();
+    return !raw.closed && enter();
+  };
+  try {
+    const answer = (await enter()) ? await route.handle(parts, { ...call, outsideGate }) : undefined;
+    if (raw.closed) return reply.hijack();
+    return held.pass === undefined ? sendTooManyReads(reply) : answer;
   } finally {
-    pass.read(raw.closed ? 0 : raw.writableLength);
-    if (raw.closed) pass.taken();
-    else raw.once('close', () => pass.taken());
+    const { pass } = held;
+    pass?.read(raw.closed ? 0 : raw.writableLength);
+    if (raw.closed) pass?.taken();
+    else raw.once('close', () => pass?.taken());
   }
+}
+
+function sendTooManyReads(reply: FastifyReply): FastifyReply {
+  return sendProblem(
+    reply.header('retry-after', '1'),
+    429,
+    'TOO_MANY_READS',
+    'as many reads as this principal may have at once are under way or not taken: ask for fewer at a time, for smaller pages, or later',
+  );
 }
 
 function rowsOf({ query: shape, rows = 1 }: Route, { limit = pageDefault }: Readonly<Record<string, unknown>>): number {

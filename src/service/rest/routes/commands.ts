@@ -102,7 +102,9 @@ export const showCommand: Route = {
     },
   },
   problems: { 404: ['COMMAND_NOT_FOUND'] },
-  handle: async (parts, { request, reply, principal, params }) => {
+  // As a rule: the command, its evidence, and what its order did since.
+  rows: 10,
+  handle: async (parts, { request, reply, principal, params, outsideGate }) => {
     const { commandId = '' } = params;
     const { reads } = parts;
     let found = await readStore(reads.findCommand(principal.accounts, commandId));
@@ -111,7 +113,7 @@ export const showCommand: Route = {
     if (waitSeconds !== undefined) {
       reply.header('preference-applied', `wait=${waitSeconds}`);
       if (isUnresolved(found.command.state) || found.command.state === 'accepted') {
-        await news(parts, commandId, waitSeconds * 1000);
+        if (!(await outsideGate?.(() => news(parts, commandId, waitSeconds * 1000)))) return undefined;
         found = (await readStore(reads.findCommand(principal.accounts, commandId))) ?? found;
       }
     }

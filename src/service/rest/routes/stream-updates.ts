@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { StreamedEvent } from '../../../store/orders/order-reads.ts';
 import type { Authenticator, AuthResult } from '../auth/authenticator.ts';
@@ -57,21 +58,15 @@ export const streamUpdates = route({
     const after = given === undefined ? undefined : parseStreamId(String(given));
     if (given !== undefined && after === undefined)
       return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
+    // Before the database is asked: refused readers try again, and it would be asked for each.
+    if (!hub.hasRoom(principal.name)) return sendFull(reply);
     const { authorization } = request.headers;
     const newest = await readStore(reads.newestSeq());
     const horizon = kinds.size === 0 ? undefined : (await readStore(reads.eventHorizon())).horizon;
     // It left during the wait, and would keep its place: its connection does not end again.
     if (reply.raw.closed) return reply.hijack();
-    // Checked after the wait, and the place is taken in the same turn.
-    if (!hub.hasRoom(principal.name)) {
-      reply.header('retry-after', '5');
-      return sendProblem(
-        reply,
-        503,
-        'TOO_MANY_STREAMS',
-        'there are as many readers of the stream as are served; try again later',
-      );
-    }
+    // Again after the wait, and the place is taken in the same turn.
+    if (!hub.hasRoom(principal.name)) return sendFull(reply);
     // Its connection serves no further request: a reader that has to connect again finds it closed.
     reply.headers({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -92,6 +87,15 @@ export const streamUpdates = route({
     return undefined;
   },
 });
+
+function sendFull(reply: FastifyReply): FastifyReply {
+  return sendProblem(
+    reply.header('retry-after', '5'),
+    503,
+    'TOO_MANY_STREAMS',
+    'there are as many readers of the stream as are served; try again later',
+  );
+}
 
 /** A token's rights never change, but it may end. */
 function judgeAgain(
