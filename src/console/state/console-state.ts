@@ -1,14 +1,14 @@
-import { signal } from '@preact/signals-core';
+import { type Signal, signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../contract/halt-answers.ts';
 import type { CancelAllRun } from './commands/cancel-all-run.ts';
 import { Ticket } from './commands/ticket.ts';
 import type { TicketFields } from './commands/ticket-body.ts';
 import { Listeners } from './listeners.ts';
-import { type LoadEnd, loadOrders } from './orders/load-orders.ts';
+import { type LoadEnd, type LoadOptions, loadOrders } from './orders/load-orders.ts';
 import { OrderStore } from './orders/order-store.ts';
 import { UpdateRate } from './orders/update-rate.ts';
-import type { Ports } from './ports.ts';
+import { type Ports, pause } from './ports.ts';
 import { Rest } from './rest.ts';
 import { Session } from './session.ts';
 import { StatusWatch } from './status-watch.ts';
@@ -19,6 +19,8 @@ export type LoadState = { readonly kind: 'reading' } | LoadEnd;
 const mostOpen = 200_000;
 const mostOver = 5_000;
 const beatMs = 1_000;
+/** After a list could not be read. */
+const readAgainMs = 5_000;
 
 /**
  * Everything the screens show, joined: the signed-in reader, the stream, the orders and the doubts.
@@ -44,6 +46,8 @@ export class ConsoleState {
     rate: undefined,
     silentMs: undefined,
   });
+  /** The reader's day: with a new one the screens are drawn again, as earlier times need theirs. */
+  readonly today = signal('');
   /** Each update, step of a command and change of a halt, as it arrives. */
   readonly updates = new Listeners<OrderUpdate>();
   readonly outcomes = new Listeners<CommandOutcome>();
@@ -54,6 +58,7 @@ export class ConsoleState {
   private readonly rate = new UpdateRate();
   private signedIn = new AbortController();
   private reading = new AbortController();
+  private readingOthers = new AbortController();
 
   constructor(ports: Ports) {
     this.ports = ports;
@@ -95,16 +100,9 @@ export class ConsoleState {
 
   /** Reads orders that are over, once, up to a bound. */
   async wantOthers(): Promise<void> {
-    if (this.otherOrders.peek() !== undefined) return;
-    this.otherOrders.value = { kind: 'reading' };
-    const { signal } = this.signedIn;
-    const end = await loadOrders(
-      this,
-      { which: 'over', most: mostOver },
-      (items) => this.orders.takeListed(items),
-      signal,
-    );
-    if (!signal.aborted) this.otherOrders.value = end.kind === 'failed' ? undefined : end;
+    if (this.otherOrders.peek() !== undefined || !this.session.may('orders:read')) return;
+    this.readingOthers = new AbortController();
+    await this.readList({ which: 'over', most: mostOver }, this.otherOrders, this.readingOthers.signal);
   }
 
   private open(): void {
@@ -113,6 +111,7 @@ export class ConsoleState {
     const { signal } = this.signedIn;
     const path = this.streamPath();
     if (path !== undefined) void this.stream.follow(path, signal);
+    else this.openOrders.value = { kind: 'failed', why: 'this token may not read orders' };
     void this.status.follow(signal);
     this.beat(signal);
   }
@@ -130,6 +129,7 @@ export class ConsoleState {
   private close(): void {
     this.signedIn.abort();
     this.reading.abort();
+    this.readingOthers.abort();
     this.orders.clear();
     this.stream.forget();
     this.otherOrders.value = undefined;
@@ -144,16 +144,24 @@ export class ConsoleState {
   private async readOpen(): Promise<void> {
     this.reading.abort();
     this.reading = new AbortController();
-    const { signal } = this.reading;
-    this.openOrders.value = { kind: 'reading' };
     this.beginnings.value += 1;
-    const end = await loadOrders(
-      this,
-      { which: 'open', most: mostOpen },
-      (items) => this.orders.takeListed(items),
-      signal,
-    );
-    if (!signal.aborted) this.openOrders.value = end;
+    await this.readList({ which: 'open', most: mostOpen }, this.openOrders, this.reading.signal);
+  }
+
+  /** After a failure it is read again: the stream may go on for days without a new beginning. */
+  private async readList(
+    options: LoadOptions,
+    shown: Signal<LoadState> | Signal<LoadState | undefined>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    shown.value = { kind: 'reading' };
+    while (!signal.aborted) {
+      const end = await loadOrders(this, options, (items) => this.orders.takeListed(items), signal);
+      if (signal.aborted) return;
+      shown.value = end;
+      if (end.kind !== 'failed') return;
+      await pause(this.ports, readAgainMs, signal);
+    }
   }
 
   private takeUpdate(update: OrderUpdate): void {
@@ -164,6 +172,7 @@ export class ConsoleState {
   private wasReset(reason: string): void {
     this.reset.value = { reason, atMs: this.ports.nowMs() };
     if (reason !== 'slow_reader') {
+      this.readingOthers.abort();
       this.orders.clear();
       this.otherOrders.value = undefined;
     }
@@ -173,6 +182,7 @@ export class ConsoleState {
     if (signal.aborted) return;
     const now = this.ports.monotonicMs();
     const heard = this.stream.heardMs;
+    this.today.value = new Date(this.ports.nowMs()).toDateString();
     this.pulse.value = {
       rate: this.rate.sample(now, this.orders.received),
       silentMs: heard === 0 ? undefined : now - heard,

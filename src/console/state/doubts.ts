@@ -1,17 +1,28 @@
 import { addressOf, blotterAddress } from './address.ts';
+import type { LoadState } from './console-state.ts';
 import type { Doubt, StatusState } from './status-watch.ts';
 import type { StreamState } from './stream-client.ts';
 
 /** Silence for longer than the service ever keeps: two heartbeats are missing. */
 const silentTooLongMs = 32_000;
 
-/** The page's own doubts, before the service's. */
-export function allDoubts(
-  stream: StreamState,
-  silentMs: number | undefined,
-  { doubts }: StatusState,
-): readonly Doubt[] {
-  return [...streamDoubts(stream, silentMs), ...(doubts ?? [])];
+/** What the page knows of its own orders. */
+interface OwnState {
+  readonly stream: StreamState;
+  readonly silentMs: number | undefined;
+  readonly openOrders: LoadState;
+}
+
+/** The page's own doubts, before the service's. `own`: undefined for a token without orders. */
+export function allDoubts(own: OwnState | undefined, { doubts }: StatusState): readonly Doubt[] {
+  return [...(own === undefined ? [] : ownDoubts(own)), ...(doubts ?? [])];
+}
+
+function ownDoubts({ stream, silentMs, openOrders }: OwnState): Doubt[] {
+  const doubts = streamDoubts(stream, silentMs);
+  if (openOrders.kind === 'failed')
+    doubts.push({ name: 'orders_unread', detail: `Open orders are missing: ${openOrders.why}.` });
+  return doubts;
 }
 
 function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[] {
@@ -29,6 +40,7 @@ const words: Readonly<Record<string, string>> = {
   connecting: 'Connecting',
   stream_cut: 'Stream cut',
   stream_silent: 'Stream silent',
+  orders_unread: 'Orders not all read',
   service_silent: 'Service silent',
   no_holder: 'No process in charge',
   standby: 'On standby',

@@ -30,6 +30,8 @@ interface AskOptions {
 export class Rest {
   /** Set by the session. */
   token: string | undefined;
+  /** Raised by the session when a reader's time is over: what follows may be for another reader. */
+  signOuts = 0;
   /**
    * Set by the session. The service refused `token`; resolves
    * with whether there is another one now.
@@ -76,12 +78,13 @@ export class Rest {
   }
 
   private async whole<T>(method: HttpRequest['method'], path: string, options: AskOptions): Promise<Answer<T>> {
-    const { token } = this;
+    const { token, signOuts } = this;
     const answer = await this.once<T>(method, path, options);
     if (answer.kind !== 'problem' || answer.status !== 401 || options.asIs === true || token === undefined)
       return answer;
     // Nothing was done without an accepted token, so even a change may be sent again.
-    return (await this.onRefused?.(token)) === true ? this.once<T>(method, path, options) : answer;
+    if ((await this.onRefused?.(token)) !== true) return answer;
+    return this.signOuts === signOuts ? this.once<T>(method, path, options) : { kind: 'away' };
   }
 
   private async once<T>(method: HttpRequest['method'], path: string, options: AskOptions): Promise<Answer<T>> {

@@ -97,7 +97,7 @@ export class Session {
     this.rest.token = undefined;
     this.ports.tokenKeeper.forget();
     const refreshToken = this.renewal.forget();
-    this.state.value = { kind: 'signed-out', ...(why !== undefined && { why }) };
+    this.end(why);
     if (refreshToken !== undefined) void this.issuer.revoke(refreshToken);
   }
 
@@ -132,9 +132,14 @@ export class Session {
     if (before.kind === 'open') {
       if (JSON.stringify(before.rights) === JSON.stringify(rights)) return;
       // Other rights: nothing seen with the last token stays.
-      this.state.value = { kind: 'signed-out' };
+      this.end();
     }
     this.state.value = { kind: 'open', rights };
+  }
+
+  private end(why?: string): void {
+    this.rest.signOuts += 1;
+    this.state.value = { kind: 'signed-out', ...(why !== undefined && { why }) };
   }
 
   /** Resolves with whether `start` goes on: the reader is signed in, or was before. */

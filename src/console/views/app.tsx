@@ -8,7 +8,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { Navigation } from './navigation.tsx';
 import { ResetNote } from './reset-note.tsx';
-import { screens } from './screens.tsx';
+import { screens, titleOf } from './screens.tsx';
 import { SearchBox } from './search-box.tsx';
 import { SignIn } from './sign-in.tsx';
 import { TrustBar } from './trust-bar.tsx';
@@ -18,6 +18,7 @@ const home = blotterAddress();
 /** The page: trust bar and navigation on top, one screen below. */
 export function App({ state }: { readonly state: ConsoleState }) {
   const session = useValue(state.session.state);
+  useValue(state.today);
   const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
   const [help, setHelp] = useState(false);
   const [search, setSearch] = useState(false);
@@ -34,11 +35,15 @@ export function App({ state }: { readonly state: ConsoleState }) {
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   }, [place]);
+  useEffect(() => {
+    document.title = titleOf(place);
+  }, [place]);
   if (session.kind === 'signed-out') return <SignIn session={state.session} why={session.why} />;
   if (session.kind === 'checking') return aloneNote('status', 'Connecting …');
   if (session.kind === 'away') return aloneNote('alert', `${session.why} Trying again …`);
   return (
-    <Go.Provider value={go}>
+    // A new key: nothing stays of what another reader, or other rights, have shown.
+    <Go.Provider key={state.rest.signOuts} value={go}>
       <header class="top">
         <Link to={home} class="brand">
           Tidemark

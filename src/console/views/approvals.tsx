@@ -20,16 +20,13 @@ interface ApprovalsProps {
 export function Approvals({ state, watch, done }: ApprovalsProps) {
   const { value, fault } = usePolled(watch.approvals);
   const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
-  if (fault !== undefined) return faultNote(`The approvals could not be read. ${fault}`);
-  if (value === undefined || value.items.length === 0) return undefined;
+  const items = value?.items ?? [];
+  // The dialog stays whatever is read meanwhile: a person is typing in it.
   return (
     <>
-      <h2>Waiting for a second person</h2>
-      <div class="panel">
-        <Table head={['Request', 'Asked for by', 'Until', unseen('Actions')]}>
-          {value.items.map((each) => lineOf(each, state, () => setAsked(each)))}
-        </Table>
-      </div>
+      {fault !== undefined
+        ? faultNote(`The approvals could not be read. ${fault}`)
+        : items.length > 0 && tableOf(items, state, setAsked)}
       {asked !== undefined && (
         <ActionDialog
           title={`Approve: ${actionText(asked)}?`}
@@ -42,6 +39,19 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
           close={() => setAsked(undefined)}
         />
       )}
+    </>
+  );
+}
+
+function tableOf(items: readonly ApprovalDocument[], state: ConsoleState, ask: (each: ApprovalDocument) => void) {
+  return (
+    <>
+      <h2>Waiting for a second person</h2>
+      <div class="panel">
+        <Table head={['Request', 'Asked for by', 'Until', unseen('Actions')]}>
+          {items.map((each) => lineOf(each, state, () => ask(each)))}
+        </Table>
+      </div>
     </>
   );
 }

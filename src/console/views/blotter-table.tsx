@@ -124,8 +124,9 @@ function useActiveRow({ rows, placeOf, chosen, reveal }: ActiveDeps) {
         reveal(next);
       }
       const row = rows[at];
-      if (event.key === 'Enter' && row !== undefined && !(event.target instanceof HTMLButtonElement))
-        go(orderAddress(row));
+      // There, Enter has an effect of its own.
+      const isUsed = event.target instanceof Element && event.target.closest('a, button, summary') !== null;
+      if (event.key === 'Enter' && row !== undefined && !isUsed) go(orderAddress(row));
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);

@@ -96,7 +96,8 @@ function useSelecting(): boolean {
 
 function countText(count: number, load: LoadState, others: LoadState | undefined): string {
   const orders = `${count.toLocaleString('en')} ${count === 1 ? 'order' : 'orders'}`;
-  if (load.kind === 'failed') return `${orders}, not all: ${load.why}`;
+  const failed = [load, others].find((each) => each?.kind === 'failed');
+  if (failed?.kind === 'failed') return `${orders}, not all: ${failed.why}`;
   if (load.kind === 'reading' || others?.kind === 'reading') return `${orders}, reading …`;
   if (load.kind === 'cut' || others?.kind === 'cut') return `${orders}, more exist`;
   return orders;

@@ -6,6 +6,7 @@ import { fillBar } from '../parts/fill-bar.tsx';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
+import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
@@ -26,7 +27,7 @@ interface OrderPageProps {
 
 /** One order: its newest state, and every revision behind it. */
 export function OrderPage({ state, stream, orderId }: OrderPageProps) {
-  const history = useMemo(() => new OrderHistory(state.rest, { stream, orderId }), [state, stream, orderId]);
+  const history = useMemo(() => new OrderHistory(state, { stream, orderId }), [state, stream, orderId]);
   const shown = useValue(history.state);
   const beginning = useValue(state.beginnings);
   useEffect(() => {
@@ -39,7 +40,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
     };
   }, [history, beginning]);
   if (shown.kind === 'loading') return aloneNote('status', 'Reading the order …');
-  if (shown.kind === 'failed') return aloneNote('alert', shown.why);
+  if (shown.kind === 'failed') return aloneNote('alert', `${shown.why} Trying again …`);
   if (shown.kind === 'missing')
     return (
       <p class="alone">
@@ -49,6 +50,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   return (
     <article class="order">
       {headOf(shown.order)}
+      {staleNote({ value: shown, fault: shown.stale })}
       <OrderActions state={state} order={shown.order} />
       {termsOf(shown.order, state.ports.nowMs())}
       <OrderCommands state={state} order={shown.order} />

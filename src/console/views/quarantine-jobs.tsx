@@ -43,7 +43,7 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
   const cancel = state.session.may('ops:write') ? setCancelling : undefined;
   const items = shown.value?.items ?? [];
   // A reader without jobs needs no word about them; a reader with unreadable ones does.
-  if (items.length === 0)
+  if (items.length === 0 && cancelling === undefined)
     return shown.fault === undefined ? null : <div class="panel">{waitingNote(shown, 'the jobs')}</div>;
   return (
     <section class="jobs">

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
-import { addressOf, blotterAddress, type ScreenName } from '../state/address.ts';
+import { addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
 import { mayCommand } from '../state/commands/may-command.ts';
 import { viewOf } from '../state/orders/blotter-view.ts';
 import type { Scope, Session } from '../state/session.ts';
@@ -11,7 +11,7 @@ import { CommandPage } from './command-page.tsx';
 import { Commands } from './commands.tsx';
 import { OrderPage } from './order-page.tsx';
 import { PipelinePage } from './pipeline-page.tsx';
-import { Place } from './place.tsx';
+import { Place as PlaceOrder } from './place.tsx';
 import { QuarantinePage } from './quarantine-page.tsx';
 import { QuarantinedPage } from './quarantined-page.tsx';
 import { Risk } from './risk.tsx';
@@ -27,7 +27,7 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
   commands: Commands,
   command: CommandPage,
   risk: Risk,
-  ticket: Place,
+  ticket: PlaceOrder,
   accounts: AccountsPage,
   pipeline: PipelinePage,
   quarantine: QuarantinePage,
@@ -64,6 +64,12 @@ const entries: readonly NavigationEntry[] = [
   { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
   { label: 'Break it', address: addressOf('breakIt'), names: ['breakIt'], needs: ['ops:write'], demo: true },
 ];
+
+/** For the browser's tab: the thing on the screen, the screen, and the console. */
+export function titleOf({ screen, params }: Place): string {
+  const label = entries.find(({ names }) => names.includes(screen))?.label;
+  return [...Object.values(params).slice(-1), label, 'Tidemark'].filter((part) => part !== undefined).join(' – ');
+}
 
 /** The screens this reader may open. */
 export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {

@@ -77,10 +77,13 @@ function CancelAllDialog({ state, asked: { accountId }, done, close }: StopDialo
     const words = JSON.stringify(wish);
     const made = runs.get(words) ?? new CancelAllRun(state, wish);
     runs.set(words, made);
+    const { signOuts } = state.rest;
     const asked = made.ask();
     const waited = pause(state.ports, dialogWaitsMs, new AbortController().signal);
     const answer = await Promise.race([asked, waited]);
-    if (answer === undefined || answer.kind === 'ok') state.cancelAll.value = made;
+    // The next reader does not get to see it.
+    if (state.rest.signOuts === signOuts && (answer === undefined || answer.kind === 'ok'))
+      state.cancelAll.value = made;
     return answer ?? { kind: 'ok', status: 202, body: undefined };
   };
   const set = (name: string) => (event: Event) =>

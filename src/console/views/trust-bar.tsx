@@ -12,7 +12,9 @@ export function TrustBar({ state }: { readonly state: ConsoleState }) {
   const stream = useValue(state.stream.state);
   const known = useValue(state.status.state);
   const pulse = useValue(state.pulse);
-  const all = allDoubts(stream, pulse.silentMs, known);
+  const openOrders = useValue(state.openOrders);
+  const own = { stream, silentMs: pulse.silentMs, openOrders };
+  const all = allDoubts(state.session.may('orders:read') ? own : undefined, known);
   return (
     <div class="trust" role="group" aria-label="Trust">
       <span class="verdict" role="status">

@@ -41,3 +41,39 @@ it('a refusal by the service itself is one', async () => {
   await opened.send();
   expect(opened.progress.value.kind).toBe('refused');
 });
+
+const refusals = [
+  [503, 'DRAINING'],
+  [503, 'STORE_UNAVAILABLE'],
+  [429, 'RATE_LIMITED'],
+  [408, 'REQUEST_TIMEOUT'],
+  [401, 'INVALID_TOKEN'],
+] as const;
+
+async function away() {
+  const { rig, opened } = await ticket((each) => each.away.add('POST /v1/orders'));
+  const again = async () => {
+    const sent = opened.send();
+    for (const waitMs of [0, 500, 2_000]) await rig.pass(waitMs);
+    await sent;
+    return opened.progress.value.kind;
+  };
+  expect(await again()).toBe('away');
+  rig.away.clear();
+  return { rig, opened, again };
+}
+
+it.each(refusals)('“Ask again” with %i %s speaks of the new request alone', async (status, code) => {
+  const { rig, opened, again } = await away();
+  rig.answers.set('POST /v1/orders', { status, body: { code, detail: 'nothing was done' } });
+  expect([await again(), opened.mayChange()]).toEqual(['away', false]);
+  rig.answers.set('POST /v1/orders', { status: 200, body: { commandId: 'c-1' } });
+  expect(await again()).toBe('sent');
+});
+
+it('a key that was used before says that there is a command, even while that cannot be read', async () => {
+  const { rig, again } = await away();
+  rig.answers.set('POST /v1/orders', { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED', detail: 'other terms' } });
+  rig.away.add('/v1/commands?idempotencyKey=console-id-1');
+  expect(await again()).toBe('away');
+});

@@ -21,16 +21,20 @@ export class KeyedSend<T> {
   private readonly ports: Ports;
   private readonly rest: Rest;
   private underWay: Promise<Answer<T>> | undefined;
+  /** A try had no answer, and may have done it. */
+  private unanswered = false;
+  private readonly signOuts: number;
 
   constructor({ ports, rest }: { readonly ports: Ports; readonly rest: Rest }) {
     this.ports = ports;
     this.rest = rest;
+    this.signOuts = rest.signOuts;
     this.key = `console-${ports.newId()}`;
   }
 
   /**
-   * Never rejects. `away`: three tries had no answer, and it may have
-   * been done; the same call later finds out.
+   * Never rejects. `away`: it may have been done; the same call later finds out. After a sign-out
+   * nothing more is sent: the next token may be another reader's.
    */
   send(request: KeyedRequest): Promise<Answer<T>> {
     this.underWay ??= this.tryAll(request).finally(() => {
@@ -45,17 +49,23 @@ export class KeyedSend<T> {
       if (answer.kind !== 'away') return answer;
       await pause(this.ports, waitMs, new AbortController().signal);
       answer = await this.tryOnce(request);
-      // It speaks of this try alone, and the one before may have arrived.
-      if (answer.kind === 'problem' && (answer.status >= 500 || answer.status === 401 || answer.status === 429))
-        answer = { kind: 'away' };
     }
     return answer;
   }
 
-  private tryOnce({ method, path, body, headers }: KeyedRequest): Promise<Answer<T>> {
-    return this.rest.send<T>(method, path, {
+  private async tryOnce({ method, path, body, headers }: KeyedRequest): Promise<Answer<T>> {
+    if (this.rest.signOuts !== this.signOuts) return { kind: 'away' };
+    const answer = await this.rest.send<T>(method, path, {
       ...(body !== undefined && { body }),
       headers: { ...headers, 'idempotency-key': this.key },
     });
+    if (answer.kind === 'problem') return this.unanswered && isOfThisTry(answer.status) ? { kind: 'away' } : answer;
+    this.unanswered = answer.kind === 'away';
+    return answer;
   }
+}
+
+/** It speaks of its own try alone, and one before may have arrived. */
+function isOfThisTry(status: number): boolean {
+  return status >= 500 || [401, 408, 429].includes(status);
 }

@@ -69,6 +69,7 @@ export class RiskWatch {
 
   /** After an action: reads at once what it may have changed. */
   again(): void {
+    this.changed = true;
     this.halts.again();
     this.approvals.again();
   }

@@ -76,8 +76,10 @@ export class Ticket {
     if (answer.kind === 'away') return { kind: 'away' };
     // An earlier request from this ticket, with other terms, arrived late: there is a command, and
     // it is the only one.
-    const earlier = answer.code === 'IDEMPOTENCY_KEY_REUSED' ? await this.findCommand() : undefined;
-    if (earlier !== undefined) return { kind: 'sent', commandId: earlier };
+    if (answer.code === 'IDEMPOTENCY_KEY_REUSED') {
+      const earlier = await this.findCommand();
+      if (earlier !== undefined) return earlier;
+    }
     const placed = answer.faults.map(({ path, message }) => {
       const field = fieldOfPath(path);
       // The service says how a value has to look; without a value, that is the fault.
@@ -92,10 +94,13 @@ export class Ticket {
     };
   }
 
-  private async findCommand(): Promise<string | undefined> {
+  private async findCommand(): Promise<Progress | undefined> {
     const query = { idempotencyKey: this.key };
     const answer = await this.rest.get<{ readonly items: readonly CommandAnswer[] }>('/v1/commands', query);
-    return answer.kind === 'ok' ? answer.body.items[0]?.commandId : undefined;
+    // There is one, whatever became of it.
+    if (answer.kind !== 'ok') return { kind: 'away' };
+    const commandId = answer.body.items[0]?.commandId;
+    return commandId === undefined ? undefined : { kind: 'sent', commandId };
   }
 }
 

@@ -13,7 +13,7 @@ export type LoadEnd =
   | { readonly kind: 'cut' }
   | { readonly kind: 'failed'; readonly why: string };
 
-interface LoadOptions {
+export interface LoadOptions {
   /**
    * `open`: by id, the cheap way to all. `over`: the last changed first, since there may be years.
    */

@@ -1,5 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { OrderUpdate, Stream } from '../../../../types/records.d.ts';
+import { type Ports, pause } from '../ports.ts';
 import { type Answer, type Rest, sentenceOf } from '../rest.ts';
 import { parseExact } from '../text/exact-json.ts';
 import type { ListedOrder } from './order-row.ts';
@@ -19,6 +20,8 @@ type HistoryState =
       /** When each was stored, by `eventId`; those from the stream are not in it. */
       readonly recordedAt: ReadonlyMap<string, string>;
       readonly cut: boolean;
+      /** Why the newest read brought nothing: what is shown may be old. */
+      readonly stale?: string;
     };
 
 interface UpdatePage {
@@ -29,10 +32,12 @@ interface UpdatePage {
 
 const pageSize = '500';
 const mostUpdates = 5_000;
+const readAgainMs = 5_000;
 
 /** One order with its whole history: read once, then kept up by the stream. */
 export class OrderHistory {
   readonly state: Signal<HistoryState> = signal<HistoryState>({ kind: 'loading' });
+  private readonly ports: Ports;
   private readonly rest: Rest;
   private readonly stream: Stream;
   private readonly orderId: string;
@@ -41,7 +46,11 @@ export class OrderHistory {
   /** Reads under way: a new one begins before the old one has ended. */
   private reads = 0;
 
-  constructor(rest: Rest, { stream, orderId }: { readonly stream: Stream; readonly orderId: string }) {
+  constructor(
+    { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
+    { stream, orderId }: { readonly stream: Stream; readonly orderId: string },
+  ) {
+    this.ports = ports;
     this.rest = rest;
     this.stream = stream;
     this.orderId = orderId;
@@ -49,17 +58,21 @@ export class OrderHistory {
 
   /**
    * Reads it, or reads it again after the stream began anew: updates in between are then in what is
-   * read, or come by the stream.
+   * read, or come by the stream. A read that failed is repeated until `signal` aborts.
    */
   async load(signal: AbortSignal): Promise<void> {
-    this.reads += 1;
-    await this.read(signal);
-    this.reads -= 1;
-    if (this.reads > 0) return;
-    for (const update of this.early.splice(0)) this.takeUpdate(update);
+    while (!signal.aborted) {
+      this.reads += 1;
+      const isOver = await this.read(signal);
+      this.reads -= 1;
+      if (this.reads === 0) for (const update of this.early.splice(0)) this.takeUpdate(update);
+      if (isOver) return;
+      await pause(this.ports, readAgainMs, signal);
+    }
   }
 
-  private async read(signal: AbortSignal): Promise<void> {
+  /** Resolves with false if another read may bring more. */
+  private async read(signal: AbortSignal): Promise<boolean> {
     const path = `/v1/orders/${this.stream}/${encodeURIComponent(this.orderId)}`;
     const updates: OrderUpdate[] = [];
     const recordedAt = new Map<string, string>();
@@ -75,8 +88,9 @@ export class OrderHistory {
     // Behind its updates, so that it is never older than they are: the stream brings what is newer.
     const order = await this.rest.get<ListedOrder>(path, {}, signal, parseExact);
     if (order.kind !== 'ok') return this.fail(order, signal);
-    if (signal.aborted) return;
+    if (signal.aborted) return true;
     this.state.value = { kind: 'shown', order: order.body, updates, recordedAt, cut: after !== undefined };
+    return true;
   }
 
   /** For any order: those of others are passed over. */
@@ -102,10 +116,13 @@ export class OrderHistory {
     this.state.value = { ...state, order: newest, updates: state.cut ? updates : [...updates, update] };
   }
 
-  private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>, signal: AbortSignal): void {
-    if (signal.aborted) return;
+  private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>, signal: AbortSignal): boolean {
+    if (signal.aborted) return true;
     const missing = answer.kind === 'problem' && answer.status === 404;
-    this.state.value = missing ? { kind: 'missing' } : { kind: 'failed', why: sentenceOf(answer) };
+    const [state, why] = [this.state.peek(), sentenceOf(answer)];
+    if (missing) this.state.value = { kind: 'missing' };
+    else this.state.value = state.kind === 'shown' ? { ...state, stale: why } : { kind: 'failed', why };
+    return missing;
   }
 }
 
