@@ -2,7 +2,7 @@ import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import type { Instrument, Leg, OrderStatus, OrderView, Stream, Whole } from '../../domain/order.ts';
 import { isTerminal, orderStatuses, orderWord, parseVersion, statusWord } from '../../domain/order.ts';
-import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
+import { canonicalSymbol, optionRoot, shortestContract } from '../../domain/symbol.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { accountOrderItem } from '../../venue/platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../../venue/platform/wire/prediction-order.ts';
@@ -136,8 +136,13 @@ function readInstrument(row: RowReader): Instrument {
   const [first] = legs;
   const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
   const symbol = told === undefined ? underlyingText(first?.symbol ?? '') : canonicalSymbol(told);
+  const type = wordOf(row, 'securityType');
   const isOption =
-    legs.length > 0 || wordOf(row, 'category') === 'option' || ['opt', 'mleg'].includes(wordOf(row, 'securityType'));
+    legs.length > 0 ||
+    wordOf(row, 'category').startsWith('option') ||
+    type.startsWith('opt') ||
+    type === 'mleg' ||
+    (symbol.length >= shortestContract && optionRoot(symbol) !== undefined);
   if (!isOption) return { kind: 'equity', symbol };
   return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -153,7 +154,8 @@ class WsSocket implements Socket {
     this.ws.on('message', (data, isBinary) => {
       // After a fault nothing more is delivered: `terminate` leaves the buffered bytes to be read.
       if (this.cause !== undefined) return;
-      if (isBinary) this.fail('binary', 'a binary message');
+      // Some servers send the same text as a binary message.
+      if (isBinary && !(Buffer.isBuffer(data) && isUtf8(data))) this.fail('binary', 'a binary message');
       else this.handlers.onFrame(data.toString());
     });
     this.ws.on('ping', () => this.countPing());

@@ -297,6 +297,15 @@ describe('an account order', () => {
   });
 
   it.each([
+    [{ symbol: 'AAPL261218C00200000' }],
+    [{ symbol: 'AAPL', securityType: 'OPTION' }],
+    [{ symbol: 'AAPL', category: 'OPTIONS' }],
+  ])('with the words of an option is one, whatever else it says: %j', (over) => {
+    const { instrument } = readable(fromStream('account', { ...accountRow, ...over })).view;
+    expect(instrument).toEqual({ kind: 'option', symbol: over.symbol });
+  });
+
+  it.each([
     [{ legs: 'AAPL' }],
     [{ legs: [null] }],
     [{ legs: Array(17).fill({}) }],

@@ -109,7 +109,7 @@ describe('a socket', () => {
   });
 
   it.each<[string, (raw: NetSocket) => void, string]>([
-    ['a binary message', (raw) => raw.write(frame(2, Buffer.from('x'))), 'binary'],
+    ['a binary message that is no text', (raw) => raw.write(frame(2, Buffer.of(0xff, 0xfe))), 'binary'],
     ['text that is not UTF-8', (raw) => raw.write(frame(1, Buffer.from([0x22, 0xc3, 0x28, 0x22]))), 'bad_utf8'],
     ['a message of 64 KiB and one byte', (raw) => raw.write(frame(1, Buffer.alloc(65_537, 0x20))), 'oversize'],
     [
@@ -240,6 +240,11 @@ describe('a socket', () => {
     await eventually(() => expect(frames).toHaveLength(1));
     socket.close();
     expect(await end()).toMatchObject({ kind: 'closed', code: 1006 });
+  });
+
+  it('takes text in a binary message as text', async () => {
+    const { frames } = await against({ onClient: (client) => client.send(Buffer.from('{"é":1}')) });
+    await eventually(() => expect(frames).toEqual(['{"é":1}']));
   });
 
   it('delivers nothing after it was terminated', async () => {
