@@ -12,6 +12,7 @@ import { MarketData } from './data/market-data.ts';
 import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
 import { type ChangeListener, Exchange } from './exchange/exchange.ts';
+import type { ExchangeOrder } from './exchange/exchange-order.ts';
 import { Concealments, HangingSockets } from './faults/concealments.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
@@ -129,7 +130,11 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     feed.publish(order, step);
     entry.venue.changed(order);
   };
-  const exchange = new Exchange({ clock, onChange }, options.market);
+  const onForgotten = (order: ExchangeOrder) => {
+    market.release(order);
+    entry.venue.forget(order);
+  };
+  const exchange = new Exchange({ clock, onChange, onForgotten }, options.market);
   const cast = castOf(options);
   const auth = await openAuth({ clock, random, directory: registerCast(exchange, cast) }, options.tokens);
   // Seeds of their own: faults and people's actions leave the market's draws as they are.

@@ -24,7 +24,10 @@ const atOnce = 4;
 const everyMs = 1_500;
 const fewestCommands = 20;
 
-const words = { nulls: 0.4, extras: 0.3, numbers: 0.5, contracts: true, padded: 0.5, longAverages: true, coarse: true };
+const words = {
+  ...{ nulls: 0.4, extras: 0.3, numbers: 0.5, padded: 0.5 },
+  ...{ contracts: true, longAverages: true, coarse: true, fillWords: true },
+};
 /** The root of five letters and its digit make option symbols of 21 characters. */
 const renamed = { AAPL: 'AAPLE1', MSFT: 'MSFTX1', KO: 'KOLA', BRKB: 'BRKB1', 'BRK.B': 'BRK/B' };
 

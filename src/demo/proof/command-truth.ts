@@ -1,4 +1,4 @@
-import { readLines } from './prove-run.ts';
+import { readLines, truncationOf } from './prove-run.ts';
 
 /** One write as the platform's ledger has it. */
 export interface LedgerWrite {
@@ -58,7 +58,8 @@ interface LedgerLine {
 
 /**
  * Every write that reached the platform, and every order's fate, by the platform's own ledger.
- * `control`: the sandbox's control port.
+ * `control`: the sandbox's control port. Throws when the ledger's beginning was deleted: of a part
+ * alone, every verdict could look right or wrong.
  */
 export async function readCommandTruth(fetchUrl: typeof fetch, control: string): Promise<CommandTruth> {
   const decisions = new Map<number, string[]>();
@@ -66,6 +67,8 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
   let latestMs = Number.NEGATIVE_INFINITY;
   const orders = new Map<string, { steps: Set<string>; amendedTo: Set<string>; closed: boolean; state: string }>();
   for await (const text of readLines(fetchUrl, `${control}/ledger?kind=request,decision,change`)) {
+    const truncated = truncationOf(text);
+    if (truncated !== undefined) throw new Error(truncated);
     const line = JSON.parse(text) as LedgerLine;
     latestMs = Math.max(latestMs, Date.parse(line.at));
     if (line.kind === 'request' && line.method in kinds) requests.push({ line, atMs: latestMs });

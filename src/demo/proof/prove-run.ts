@@ -85,7 +85,12 @@ export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProo
   const onTopicOnly = counts === undefined ? 0 : counts.contradictions + Math.max(0, counts.consumed - missing.rows);
   const doubled = (await versionsTwice(deps.pool, faults)) + onTopicOnly;
   let observations = 0;
-  for await (const _line of readLines(deps.fetch, `${run.control}/ledger?kind=event`)) observations += 1;
+  for await (const line of readLines(deps.fetch, `${run.control}/ledger?kind=event`)) {
+    const truncated = truncationOf(line);
+    if (truncated === undefined) observations += 1;
+    // First, so that other faults cannot push it out.
+    else faults.unshift(truncated);
+  }
   return {
     observations,
     updates: missing.rows,
@@ -266,6 +271,14 @@ export async function* readLines(fetchUrl: typeof fetch, url: string): AsyncGene
     for (const line of lines) if (line !== '') yield line;
   }
   if (rest !== '') yield rest;
+}
+
+/** Why a ledger with this line proves nothing of its beginning; undefined for any other line. */
+export function truncationOf(line: string): string | undefined {
+  const firstSeq = /^\{"kind":"truncated","firstSeq":(\d+)\}/.exec(line)?.[1];
+  return firstSeq === undefined
+    ? undefined
+    : `the ledger's beginning was deleted: nothing before line ${firstSeq} is proven`;
 }
 
 const token = z.object({ access_token: z.string() });

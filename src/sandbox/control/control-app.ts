@@ -56,7 +56,7 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   app.get('/', async (_request, reply) => reply.type('text/plain').send(handbook));
   faultVerbs(app, deps);
   marketVerbs(app, deps);
-  castVerbs(app, deps.parts);
+  castVerbs(app, deps.parts, deps.controls);
   accountVerbs(app, deps);
   readVerbs(app, deps);
   app.post('/stop', async (_request, reply) => {
@@ -178,7 +178,7 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                    "writes":{"outcome_unknown":0.1,"status_504":0,"at_capacity":0,"unavailable":0,"status_429":0,"status_503":0,"status_500":0,"html":0,"redirect":0,
                              "status_401":0,"torn":0,"hang":0,"reset":0,"wrong_order":0},
                    "orders":{"hidden":0,"unreferenced":0},
-                   "wire":{"nulls":0.5,"extras":0.5,"numbers":0.5,"contracts":true,"padded":0.5,"longAverages":true,"coarse":true,"renamed":{"AAPL":"AAPLX"}},
+                   "wire":{"nulls":0.5,"extras":0.5,"numbers":0.5,"contracts":true,"padded":0.5,"longAverages":true,"coarse":true,"fillWords":true,"renamed":{"AAPL":"AAPLX"}},
                    "lagMs":2000,"lateMs":1000,"concealMs":[500,5000],
                    "rules":[{"on":"event","fault":"silent_loss","orderId":"...","skip":0,"times":1},
                             {"on":"request","fault":"status_500","method":"GET","path":"/v1/orders","times":3},

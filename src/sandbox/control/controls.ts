@@ -5,7 +5,8 @@ import { type ActionDeps, actNow } from '../faults/act-now.ts';
 import type { FaultAction, faultOrder } from '../faults/fault-shapes.ts';
 import type { Market } from '../market/market.ts';
 import type { Pacer } from '../market/pacer.ts';
-import { accountPart } from '../sandbox-options.ts';
+import { registerUser } from '../register-cast.ts';
+import { accountPart, type userPart } from '../sandbox-options.ts';
 import type { EventFeed } from '../stream/event-feed.ts';
 import type { VenueChange, VenueOptions } from '../venue/venue.ts';
 import { type HandMadeOrder, openByHand } from './open-by-hand.ts';
@@ -115,6 +116,12 @@ export class Controls {
     if (made.stream === 'prediction' && !account.predictions)
       return { refused: 'not_possible', message: 'the account is not enrolled for prediction orders' };
     return openByHand({ exchange, market: this.deps.market, random: this.deps.random }, account, made);
+  }
+
+  /** A user, new or in the place of an old one. The market trades the new accounts too. */
+  openUser(user: z.output<typeof userPart>): void {
+    registerUser(this.deps.parts.exchange, this.deps.parts.directory, user);
+    this.deps.market.forgetPlaces();
   }
 
   /** A new account for an existing user. The clients that see the user see it too. */

@@ -19,9 +19,10 @@ import {
 } from '../exchange/venue-steps.ts';
 import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';
-import { registerClient, registerUser } from '../register-cast.ts';
+import { registerClient } from '../register-cast.ts';
 import { clientPart, userPart } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
+import type { Controls } from './controls.ts';
 
 const decimal = z.string().transform((text, context) => {
   const value = parseFixed(text);
@@ -144,7 +145,7 @@ const endLogins = z.strictObject({ username: z.string().optional(), clientId: z.
  * A running sandbox's client center: users, apps and their redirect URIs, and the fate of logins.
  * An existing one is replaced.
  */
-export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
+export function castVerbs(app: FastifyInstance, parts: SandboxParts, controls: Pick<Controls, 'openUser'>): void {
   app.post('/users', async (request, reply) => {
     const user = userPart.parse(request.body);
     const taken = user.accounts.find(
@@ -152,7 +153,7 @@ export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
     );
     if (taken !== undefined)
       return reply.code(409).send({ error: `the account ${taken.id} is another user's`, code: 'not_possible' });
-    registerUser(parts.exchange, parts.directory, user);
+    controls.openUser(user);
     return { username: user.username };
   });
   app.post('/clients', async (request) => {

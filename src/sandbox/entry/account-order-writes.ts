@@ -6,6 +6,7 @@ import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { type ExchangeOrder, isClosed, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
 import { rejectOrder } from '../exchange/venue-steps.ts';
 import { averagePrice, formatFixed, instantText, jsonText } from '../exchange/wire-text.ts';
+import { referencePrice } from '../venue/match-order.ts';
 import { exceedsLimit } from '../venue/venue.ts';
 import type { OrderRequestTerms } from './read-order-request.ts';
 import type { EntryDeps, Write } from './write.ts';
@@ -24,7 +25,7 @@ export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, req
     ...(request.clientId === undefined ? {} : { reference: request.clientId }),
     attempt() {
       const order = deps.exchange.open(termsOf(deps.random, account, request), 'placed');
-      const rejection = rejectionOf(deps, account, request);
+      const rejection = rejectionOf(deps, order.terms);
       if (rejection === undefined) deps.venue.submit(order);
       else rejectOrder(deps.exchange, order, rejection.reason, rejection.text);
       return order;
@@ -59,15 +60,18 @@ interface Rejection {
  * Orders that a broker refuses although the request is in order: reported by `success` false,
  * `text` and `ordRejReason`.
  */
-function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Rejection | undefined {
+function rejectionOf(deps: EntryDeps, terms: OrderTerms): Rejection | undefined {
+  const { account } = terms;
   if (account.status !== 'OPEN') return { reason: 'ACCOUNT_NOT_OPEN', text: `The account is ${account.status}` };
   if (deps.venue.options.session === 'down')
     return { reason: 'VENUE_UNAVAILABLE', text: 'The session with the venue is down' };
-  const price = request.price ?? request.stopPrice;
-  if (price !== undefined && exceedsLimit(deps.venue.options, request.quantity, price))
-    return { reason: 'INSUFFICIENT_BUYING_POWER', text: 'The order is worth more than the account may trade' };
   const today = newYorkDay(deps.clock.nowMs());
-  const dead = request.legs.find((leg) => (optionContract(leg.symbol)?.expires ?? today) < today);
+  const instrument = deps.instrument('account', terms.symbol);
+  const marketPrice = instrument === undefined ? undefined : referencePrice(terms, instrument, today);
+  const price = terms.price ?? terms.stopPrice ?? marketPrice;
+  if (price !== undefined && exceedsLimit(deps.venue.options, terms.quantity, price))
+    return { reason: 'INSUFFICIENT_BUYING_POWER', text: 'The order is worth more than the account may trade' };
+  const dead = terms.legs?.find((leg) => (optionContract(leg.symbol)?.expires ?? today) < today);
   if (dead === undefined) return undefined;
   return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} has expired` };
 }

@@ -130,8 +130,6 @@ export interface ExchangeOrder {
   closedAt: Micros | undefined;
   /** Its place in the account's list, oldest change first. */
   entry: ChangeEntry | undefined;
-  /** The next order with the same client reference: references need not be unique. */
-  sameReference: ExchangeOrder | undefined;
   /** Its place among the market's working orders, -1 when the market leaves it alone. */
   marketSlot: number;
 }

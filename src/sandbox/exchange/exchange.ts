@@ -32,7 +32,8 @@ export class Exchange {
   readonly accounts = new Map<string, ExchangeAccount>();
   readonly orders = new Map<string, ExchangeOrder>();
   private readonly lists = new Map<ExchangeAccount, Readonly<Record<Stream, ChangeList>>>();
-  private readonly byReference = new Map<string, ExchangeOrder>();
+  /** A set only where several orders share a reference: most orders have one of their own. */
+  private readonly byReference = new Map<string, ExchangeOrder | Set<ExchangeOrder>>();
   private readonly closed: ExchangeOrder[] = [];
   private firstClosed = 0;
   private lastAt: Micros = 0;
@@ -42,10 +43,16 @@ export class Exchange {
   private readonly clock: Clock;
   private readonly options: ExchangeOptions;
   private readonly listener: ChangeListener;
+  private readonly onForgotten: ((order: ExchangeOrder) => void) | undefined;
 
-  constructor(deps: { clock: Clock; onChange: ChangeListener }, options: ExchangeOptions) {
+  /** `onForgotten` is called for each open order that is forgotten: its movers let go of it then. */
+  constructor(
+    deps: { clock: Clock; onChange: ChangeListener; onForgotten?: (order: ExchangeOrder) => void },
+    options: ExchangeOptions,
+  ) {
     this.clock = deps.clock;
     this.listener = deps.onChange;
+    this.onForgotten = deps.onForgotten;
     this.options = options;
   }
 
@@ -113,7 +120,6 @@ export class Exchange {
       firstAckAt: undefined,
       closedAt: undefined,
       entry: undefined,
-      sameReference: undefined,
       marketSlot: -1,
     };
     setUp?.(order);
@@ -127,36 +133,41 @@ export class Exchange {
 
   /**
    * One change in one order. Its new `updatedAt` and `version` stand before `mutate` runs, and
-   * `mutate` may raise the version further.
+   * `mutate` may raise the version further. A forgotten order does not change.
    */
   change(order: ExchangeOrder, step: string, mutate: (order: ExchangeOrder) => void): void {
+    if (order.entry === undefined) return;
     const before = this.historyMs > 0 ? encodeRow(order) : undefined;
     const wasClosed = isClosed(order.state);
     order.updatedAt = this.tick(undefined);
     order.version += 1n;
     mutate(order);
-    if (isClosed(order.state) && !wasClosed) this.close(order);
+    const closes = isClosed(order.state) && !wasClosed;
     this.listOf(order.terms.account, order.terms.stream).push(order, before, this.horizon());
+    // Behind the push: a full exchange may forget this very order, and then no list has it.
+    if (closes) this.close(order);
     this.listener(order, step);
   }
 
   /** The orders with this `clOrdId` or `clientOrderRef`, oldest first. */
   byClientReference(reference: string): ExchangeOrder[] {
-    const found: ExchangeOrder[] = [];
-    for (let order = this.byReference.get(reference); order !== undefined; order = order.sameReference)
-      found.push(order);
-    return found;
+    const found = this.byReference.get(reference);
+    if (found === undefined) return [];
+    return found instanceof Set ? [...found] : [found];
   }
 
   private enterReference(order: ExchangeOrder): void {
-    const reference = order.terms.clientOrderRef ?? order.terms.clOrdId;
-    let last = this.byReference.get(reference);
-    if (last === undefined) {
-      this.byReference.set(reference, order);
-      return;
-    }
-    while (last.sameReference !== undefined) last = last.sameReference;
-    last.sameReference = order;
+    const reference = referenceOf(order);
+    const known = this.byReference.get(reference);
+    if (known instanceof Set) known.add(order);
+    else this.byReference.set(reference, known === undefined ? order : new Set([known, order]));
+  }
+
+  private leaveReference(order: ExchangeOrder): void {
+    const reference = referenceOf(order);
+    const known = this.byReference.get(reference);
+    if (known instanceof Set) known.delete(order);
+    if (known === order || (known instanceof Set && known.size === 0)) this.byReference.delete(reference);
   }
 
   private close(order: ExchangeOrder): void {
@@ -183,12 +194,10 @@ export class Exchange {
     if (!this.orders.has(order.terms.orderId)) return;
     this.forgottenOrders += 1;
     this.orders.delete(order.terms.orderId);
-    const reference = order.terms.clientOrderRef ?? order.terms.clOrdId;
-    if (this.byReference.get(reference) === order) {
-      if (order.sameReference === undefined) this.byReference.delete(reference);
-      else this.byReference.set(reference, order.sameReference);
-    }
+    this.leaveReference(order);
     this.listOf(order.terms.account, order.terms.stream).forget(order);
+    // Market and venue have let go of a closed one already.
+    if (!isClosed(order.state)) this.onForgotten?.(order);
   }
 
   /** Rows superseded up to here can be dropped. */
@@ -200,4 +209,8 @@ export class Exchange {
     this.lastAt = Math.max(wanted ?? Math.floor(this.clock.nowMs() * 1000), this.lastAt + 1);
     return this.lastAt;
   }
+}
+
+function referenceOf({ terms }: ExchangeOrder): string {
+  return terms.clientOrderRef ?? terms.clOrdId;
 }

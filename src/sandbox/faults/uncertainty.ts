@@ -9,10 +9,12 @@ import { loseSight, regainSight } from '../exchange/venue-steps.ts';
  * Prediction orders that the platform cannot confirm for a while (specification, `certainty`).
  *
  * Invariant: an order made uncertain here becomes certain again after its time, or when it heals,
- * whichever is first; the market leaves it alone meanwhile.
+ * whichever is first; the market leaves it alone meanwhile. Of two faults on one order, the time of
+ * the later one counts.
  */
 export class Uncertainty {
-  private readonly lost = new Set<ExchangeOrder>();
+  /** Each with the orders that were lost together with it last: they come back together. */
+  private readonly lost = new Map<ExchangeOrder, readonly ExchangeOrder[]>();
   private readonly timers = new Set<Timer>();
   private readonly exchange: Exchange;
   private readonly clock: Clock;
@@ -28,8 +30,7 @@ export class Uncertainty {
    */
   gap(account: ExchangeAccount, forMs: number): number {
     const open = openOrders(this.exchange, account);
-    for (const order of open) this.lose(order, 'unknown_gap', 'The order session had a gap; a recovery is running');
-    this.restoreLater(open, forMs);
+    this.lose(open, forMs, 'unknown_gap', 'The order session had a gap; a recovery is running');
     return open.length;
   }
 
@@ -45,16 +46,13 @@ export class Uncertainty {
       if (entry.wasClosed) entry.order.version = 1n;
       return true;
     });
-    for (const order of open) {
-      order.version = 0n;
-      this.lose(order, 'unknown_store_lost', 'The order store was lost; versions start again');
-    }
-    this.restoreLater(open, forMs);
+    for (const order of open) order.version = 0n;
+    this.lose(open, forMs, 'unknown_store_lost', 'The order store was lost; versions start again');
     return open.length;
   }
 
   restoreAll(): void {
-    this.restore([...this.lost]);
+    this.restore([...this.lost.keys()]);
   }
 
   stop(): void {
@@ -62,15 +60,19 @@ export class Uncertainty {
     this.timers.clear();
   }
 
-  private lose(order: ExchangeOrder, certainty: 'unknown_gap' | 'unknown_store_lost', reason: string): void {
-    this.lost.add(order);
-    loseSight(this.exchange, order, certainty, reason);
-  }
-
-  private restoreLater(orders: readonly ExchangeOrder[], forMs: number): void {
+  private lose(
+    orders: readonly ExchangeOrder[],
+    forMs: number,
+    certainty: 'unknown_gap' | 'unknown_store_lost',
+    reason: string,
+  ): void {
+    for (const order of orders) {
+      this.lost.set(order, orders);
+      loseSight(this.exchange, order, certainty, reason);
+    }
     const timer = this.clock.after(forMs, () => {
       this.timers.delete(timer);
-      this.restore(orders);
+      this.restore(orders.filter((order) => this.lost.get(order) === orders));
     });
     this.timers.add(timer);
   }

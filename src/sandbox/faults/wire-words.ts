@@ -29,6 +29,8 @@ export const wireWords = z.strictObject({
   longAverages: z.boolean().optional(),
   /** `updatedAt` ends at the second. */
   coarse: z.boolean().optional(),
+  /** An account order that is filled in part is called so, also while a request is pending. */
+  fillWords: z.boolean().optional(),
   /** Symbols, and option roots, with another name from now on. */
   renamed: z.record(symbol, symbol).optional(),
 });
@@ -129,7 +131,9 @@ export class Wire {
   }
 
   private order(fields: Fields): void {
-    const { longAverages, coarse } = this.words;
+    const { longAverages, coarse, fillWords } = this.words;
+    const isPending = String(fields['ordStatus']).startsWith('PENDING_') && fields['ordStatus'] !== 'PENDING_NEW';
+    if (fillWords === true && isPending && Number(fields['cumQty']) > 0) fields['ordStatus'] = 'PARTIALLY_FILLED';
     for (const [name, value] of Object.entries(fields)) {
       if (!decimals.has(name) || typeof value !== 'string') continue;
       const isAverage = name === 'avgPrice' || name === 'avgPx';

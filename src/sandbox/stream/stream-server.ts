@@ -130,7 +130,7 @@ export class StreamServer {
     this.options = options;
     this.parts.tokens.onRevoked((tokenId) => {
       for (const session of this.subscriptions.sessions)
-        if (session.principal.tokenId === tokenId) session.close(streamCloseCodes.unauthorized, 'token revoked');
+        if (session.principal.tokenId === tokenId) session.endWithToken('token revoked');
     });
   }
 

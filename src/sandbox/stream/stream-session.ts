@@ -28,14 +28,18 @@ interface SessionDeps {
 }
 
 const longestTimerMs = 2 ** 31 - 1;
+/** A half-open connection is cut after so many heartbeats, and not before a reader notices it. */
+const halfOpenBeats = 10;
+const shortestHalfOpenMs = 60_000;
 
 /**
  * One connection to the order stream.
  *
  * States: open → (half-open: neither reads nor writes) → closed. Invariant: frames leave in the
  * order of the calls; nothing leaves after `close`, `cut` or `halfOpen`. A token that ends takes
- * the connection with it (4401), and so does a reader that lets more than `maxBacklogBytes` gather
- * (4429).
+ * the connection with it (4401; a half-open one is cut), and so does a reader that lets more than
+ * `maxBacklogBytes` gather (4429). Half open lasts ten heartbeats or a minute
+ * at most: the longer of the two.
  */
 export class StreamSession {
   readonly number: number;
@@ -61,7 +65,7 @@ export class StreamSession {
     });
     this.later(options.heartbeatMs, () => this.beat());
     const lifetimeMs = this.principal.expiresAtMs - deps.clock.nowMs();
-    this.later(Math.min(lifetimeMs, longestTimerMs), () => this.close(streamCloseCodes.unauthorized, 'token expired'));
+    this.later(Math.min(lifetimeMs, longestTimerMs), () => this.endWithToken('token expired'));
   }
 
   get open(): boolean {
@@ -112,6 +116,12 @@ export class StreamSession {
     this.later(this.options.closeGraceMs, () => this.deps.ws.terminate());
   }
 
+  /** Its token is good no more. A half-open connection can say no goodbye, and is cut. */
+  endWithToken(reason: string): void {
+    if (this.isHalfOpen) this.cut('rst');
+    else this.close(streamCloseCodes.unauthorized, reason);
+  }
+
   /** Ends it without a close frame. */
   cut(how: CutWay): void {
     if (this.state === 'closed') return;
@@ -127,12 +137,13 @@ export class StreamSession {
     }
   }
 
-  /** Stops reading and writing; the connection stays up. */
+  /** Stops reading and writing; the connection stays up for a while. */
   halfOpen(): void {
     if (this.state !== 'open') return;
     this.uncork();
     this.state = 'half_open';
     this.deps.ws.pause();
+    this.later(Math.max(shortestHalfOpenMs, halfOpenBeats * this.options.heartbeatMs), () => this.cut('rst'));
   }
 
   get isHalfOpen(): boolean {

@@ -173,6 +173,12 @@ export class Venue {
     this.expiries.delete(order);
   }
 
+  /** The platform lost the order for good: it takes no place here any more. */
+  forget(order: ExchangeOrder): void {
+    this.waiting.delete(order);
+    this.release(order);
+  }
+
   /** The day is over, by command and not by the clock: day orders expire. Returns how many. */
   endDay(): number {
     let count = 0;

@@ -55,6 +55,19 @@ it('says the same order in its lists, on its streams and in its state, whatever 
   for (const text of texts) expect(text).toMatch(/"avgPrice":"?10\.5\d{36}7[",]/);
 });
 
+it('calls an order that is filled in part so, also while its cancel is pending', async () => {
+  const { description: at } = await runningSandbox({ market });
+  await say(at, { fillWords: true });
+  const { json: made } = await open(at);
+  await control(at, '/venue', { answerMs: 60_000 });
+  const order = `${at.platform}/v1/orders/${made.ordId}?accountId=${accountId}`;
+  await ask(order, { method: 'DELETE', headers: await signedIn(at) });
+  const word = async () => (await listed(at)).json.orders[0].ordStatus;
+  expect(await word()).toBe('PENDING_CANCEL');
+  await control(at, `/orders/${made.ordId}`, { action: 'fill', quantity: '3', price: '10.5' });
+  expect(await word()).toBe('PARTIALLY_FILLED');
+});
+
 it('has decimals of forty digits, as texts and as numbers, of the same value', async () => {
   const { description: at } = await runningSandbox({ market });
   await say(at, { numbers: 1 });
