@@ -22,7 +22,6 @@ import type { Market } from '../market/market.ts';
 import { registerClient } from '../register-cast.ts';
 import { clientPart, userPart } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import type { Controls } from './controls.ts';
 
 const decimal = z.string().transform((text, context) => {
   const value = parseFixed(text);
@@ -145,7 +144,11 @@ const endLogins = z.strictObject({ username: z.string().optional(), clientId: z.
  * A running sandbox's client center: users, apps and their redirect URIs, and the fate of logins.
  * An existing one is replaced.
  */
-export function castVerbs(app: FastifyInstance, parts: SandboxParts, controls: Pick<Controls, 'openUser'>): void {
+export function castVerbs(
+  app: FastifyInstance,
+  parts: SandboxParts,
+  controls: { openUser(user: z.output<typeof userPart>): void },
+): void {
   app.post('/users', async (request, reply) => {
     const user = userPart.parse(request.body);
     const taken = user.accounts.find(
