@@ -45,7 +45,7 @@ export class Exchange {
   private readonly listener: ChangeListener;
   private readonly onForgotten: ((order: ExchangeOrder) => void) | undefined;
 
-  /** `onForgotten` is called for each open order that is forgotten: its movers let go of it then. */
+  /** `onForgotten`: for each open order that is forgotten. Its movers let go of it then. */
   constructor(
     deps: { clock: Clock; onChange: ChangeListener; onForgotten?: (order: ExchangeOrder) => void },
     options: ExchangeOptions,

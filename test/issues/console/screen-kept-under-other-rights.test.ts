@@ -10,7 +10,7 @@ const settings = {
   metadata: { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
 };
 
-/** Renews the token, and counts the ends of a reader's time: the screens are made anew with each. */
+/** Renews the token, and counts the ends of a reader's time: each makes the screens anew. */
 async function renewed(prepare: (rig: ConsoleRig) => void) {
   const rig = new ConsoleRig();
   rig.answers.set('/console/sign-in.json', { status: 200, body: { issuer: settings } });

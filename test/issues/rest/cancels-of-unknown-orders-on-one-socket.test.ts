@@ -1,4 +1,4 @@
-// What a user saw: One token's cancels, thousands on one socket, made those of every other desk fail with 503.
+// What a user saw: One token's thousands of cancels on one socket made those of other desks fail.
 
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-// What a user saw: Readers that found the stream full kept the database busy, and other reads waited for them.
+// What a user saw: Readers that found the stream full kept the database busy, and other reads waited.
 
 import { expect, it, onTestFinished } from 'vitest';
 import { EventReader } from '../../support/rest/event-reader.ts';

@@ -60,10 +60,9 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       const third = await unknown(rig.journal, newReplace('o-1', { supersedes: second.commandId }));
       const notSent = { commandId: second.commandId, version: second.version, to: 'not_sent' } as const;
       await rig.journal.step({ ...notSent, evidence: [], atMs: atMs + 5 }, fence);
-      expect(await rig.journal.rivals([first.commandId, second.commandId])).toEqual(
-        [first, second]
-          .map(({ commandId }) => ({ commandId, rivalId: third.commandId }))
-          .sort((a, b) => (a.commandId < b.commandId ? -1 : 1)),
+      const asked = [first.commandId, second.commandId].sort();
+      expect(await rig.journal.rivals(asked)).toEqual(
+        asked.map((commandId) => ({ commandId, rivalId: third.commandId })),
       );
     });
 
