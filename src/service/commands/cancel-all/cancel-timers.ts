@@ -82,13 +82,14 @@ export class CancelTimers {
   }
 
   /** The accounts whose timers the call is about. */
-  meant({ implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): readonly string[] {
+  meant({ principal, implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): readonly string[] {
     if (implied !== true || afterMs === 0) return accountIds;
-    return accountIds.filter((accountId) => this.deps.objection(accountId)?.code !== 'ACCOUNT_NOT_FOUND');
+    const isUnknown = (accountId: string) => this.deps.objection(accountId)?.code === 'ACCOUNT_NOT_FOUND';
+    return accountIds.filter((accountId) => this.armed.has(keyOf({ principal, accountId })) || !isUnknown(accountId));
   }
 
   /** Why timers of these accounts are not set just now. */
-  refusal({ principal, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): Declined | undefined {
+  refusal({ principal, implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): Declined | undefined {
     const under = this.deps.maySend();
     if ('code' in under) return under;
     if (afterMs === 0) return undefined;
@@ -96,7 +97,8 @@ export class CancelTimers {
       const objection = this.deps.objection(accountId);
       const isArmed = this.armed.has(keyOf({ principal, accountId }));
       // An armed timer would cancel for want of a renewal, although its caller is there.
-      return isArmed && objection?.code === 'SOURCE_NOT_LIVE' ? undefined : objection;
+      const passes = implied === true ? ['SOURCE_NOT_LIVE', 'ACCOUNT_NOT_FOUND'] : ['SOURCE_NOT_LIVE'];
+      return isArmed && objection !== undefined && passes.includes(objection.code) ? undefined : objection;
     });
     // A caller must not rely on a timer that could not cancel.
     return objections.find((each) => each !== undefined);

@@ -35,6 +35,19 @@ it('a renewal is taken, so that its timer does not fire', async () => {
   expect(rig.entry.sent).toEqual([]);
 });
 
+it('a renewal that names no account is taken too where the account is not followed for a while', async () => {
+  const rig = await CommandRig.leading();
+  rig.commit(workingOrder);
+  await arm(rig);
+  rig.probes.now = notFollowed;
+  for (let i = 0; i < 5; i += 1) {
+    await rig.clock.advance(20_000);
+    expect(await arm(rig, { implied: true })).toMatchObject({ kind: 'done', accountIds: ['acct-1'] });
+  }
+  expect(rig.entry.sent).toEqual([]);
+  expect(await arm(rig)).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_FOUND' });
+});
+
 it('accounts that are not followed are left out where the caller named none', async () => {
   const rig = await CommandRig.leading();
   rig.probes.now = notFollowed;
