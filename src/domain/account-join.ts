@@ -150,13 +150,14 @@ export function compareViews(a: OrderView, b: OrderView): number {
     compareDecimals(a.cumQty, b.cumQty) ||
     compareInstants(a.updatedAt, b.updatedAt) ||
     statusRank(a.status) - statusRank(b.status) ||
-    (a === b ? 0 : toldPrices(a) - toldPrices(b) || compareText(accountContent(a), accountContent(b)))
+    (a === b ? 0 : toldFields(a) - toldFields(b) || compareText(accountContent(a), accountContent(b)))
   );
 }
 
-/** Of two views of one instant, one that leaves a price out does not deny it. */
-function toldPrices({ price, stopPrice }: OrderView): number {
-  return Number(price !== undefined) + Number(stopPrice !== undefined);
+/** Of two views of one instant, one that leaves a price or a word out does not deny it. */
+function toldFields({ price, stopPrice, orderType, timeInForce, side }: OrderView): number {
+  const prices = Number(price !== undefined) + Number(stopPrice !== undefined);
+  return prices + Number(orderType !== 'unknown') + Number(timeInForce !== 'unknown') + Number(side !== 'unknown');
 }
 
 function mergeTerminals<T extends Terminals | EndedAt>(

@@ -125,8 +125,10 @@ function doubt(kind: Doubt | undefined): { readonly doubt?: Doubt } {
 
 const noDoubt = Object.freeze({});
 
+/** A side that is left out is `unknown`, and denies none. */
 function isRenamed(before: Order, after: Order): boolean {
-  return before.side !== after.side || contradictsInstrument(before.instrument, after.instrument);
+  const bothTell = before.side !== 'unknown' && after.side !== 'unknown';
+  return (bothTell && before.side !== after.side) || contradictsInstrument(before.instrument, after.instrument);
 }
 
 function nameOf({ instrument, side }: Order): string {

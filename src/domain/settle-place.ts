@@ -199,14 +199,19 @@ type Pair = readonly [name: string, asked: string | undefined, has: string | und
 function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
   return [
     ['symbol', terms.symbol, order.instrument.symbol],
-    ['side', orderWord(terms.side), order.side === 'unknown' ? undefined : order.side],
+    ['side', orderWord(terms.side), told(order.side)],
     ['quantity', terms.qty, order.quantity],
-    ['orderType', orderWord(terms.type), order.orderType],
-    ['timeInForce', orderWord(terms.timeInForce), order.timeInForce],
+    ['orderType', orderWord(terms.type), told(order.orderType)],
+    ['timeInForce', orderWord(terms.timeInForce), told(order.timeInForce)],
     ['price', terms.price, order.price],
     ['stopPrice', terms.stopPrice, order.stopPrice],
     ['legs', legsText(terms.legs), legsText(order.instrument.legs)],
   ];
+}
+
+/** A word that the platform leaves out is `unknown`. */
+function told(word: string): string | undefined {
+  return word === 'unknown' ? undefined : word;
 }
 
 function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {

@@ -61,13 +61,14 @@ export function accountContent(view: OrderView): string {
  * instrument or side is no difference: if lists and events spell differently, no read could end it.
  */
 export function contradictsContent(a: OrderView, b: OrderView): boolean {
-  if (spelling(a) !== spelling(b)) return true;
-  const theirs = termsAndExpiry(b);
-  return termsAndExpiry(a).some((value, at) => value !== undefined && theirs[at] !== undefined && value !== theirs[at]);
+  const theirs = toldBy(b);
+  return toldBy(a).some((value, at) => value !== undefined && theirs[at] !== undefined && value !== theirs[at]);
 }
 
-function spelling({ instrument, side }: OrderView): string {
-  return `${symbolLetters(instrument.symbol)} ${directionOf(side)}`;
+/** A word that is left out is `unknown`. */
+function toldBy(view: OrderView): unknown[] {
+  const told = [...termsAndExpiry(view), symbolLetters(view.instrument.symbol), directionOf(view.side)];
+  return told.map((value) => (value === 'unknown' ? undefined : value));
 }
 
 /**

@@ -150,6 +150,8 @@ describe('an unknown place', () => {
     expect(settleCommand({ command, updates: [updateAt(1, {}, equityOrder)], bound })).not.toHaveProperty('differs');
     const other = updateAt(1, { timeInForce: 'gtc' }, equityOrder);
     expect(settleCommand({ command, updates: [other], bound })).toMatchObject({ differs: ['timeInForce'] });
+    const silent = updateAt(1, { timeInForce: 'unknown', orderType: 'unknown' }, equityOrder);
+    expect(settleCommand({ command, updates: [silent], bound })).not.toHaveProperty('differs');
   });
 
   it('is a conflict where account or side of that order are not ours, for a person to decide', () => {

@@ -39,6 +39,22 @@ describe('of two views of one instant', () => {
       });
   });
 
+  it.each([
+    ['timeInForce', {}],
+    ['side', {}],
+    ['orderType', { working: { ...limit.working, orderType: 'unknown' } }],
+  ] as const)('the one that leaves its %s out does not deny it, and is no doubt', (name, more) => {
+    const view: OrderView = { ...limit, [name]: 'unknown', ...more };
+    for (const views of [
+      [limit, view],
+      [view, limit],
+    ]) {
+      const { order, doubts } = reduced(...views.map((each) => seen(each)));
+      expect(order?.[name]).toBe(limit[name]);
+      expect(doubts).toEqual([undefined, undefined]);
+    }
+  });
+
   it('another position effect of a leg leaves a doubt, and the read that shows it decides', () => {
     const leg = { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1' };
     const option = (positionEffect?: string): OrderView => {
