@@ -33,6 +33,8 @@ export interface SessionOptions {
   readonly onStoreLost: (session: AccountSession) => void;
 }
 
+/** The platform may ask to be left alone for so long; a longer Retry-After counts as this. */
+const mostRestMs = 5 * 60_000;
 const unansweredText = 'the platform does not answer the subscription of this account; it is asked again';
 
 /** A complete read that should make the account live. */
@@ -262,7 +264,8 @@ export class AccountSession {
         return;
       }
       this.shown.failed(outcome.complete ? 'frames were lost while the account was read' : outcome.error.message);
-      await clock.sleep(backoff.nextMs(), signal);
+      const askedMs = outcome.complete ? 0 : (outcome.error.retryAfterMs ?? 0);
+      await clock.sleep(Math.max(backoff.nextMs(), Math.min(mostRestMs, askedMs)), signal);
     }
   }
 
