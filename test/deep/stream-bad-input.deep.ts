@@ -122,6 +122,8 @@ it('what is no int64 version, no JSON or no event is kept in quarantine, and the
   for (const version of ['9223372036854775808', '1.0', '1e3', '-1', 'null', '""', undefined]) {
     at.platform.emit('prediction', row, version);
   }
+  // One of each kind is kept.
+  for (let i = 0; i < 5; i += 1) at.platform.send('prediction', 'acct-1', '{"type":"rebalance"}');
   for (const text of ['not json', '<html></html>', '[1,2,3]', '', '{"type":"rebalance"}', '{"type":"event"}']) {
     at.platform.send('prediction', 'acct-1', text);
   }
@@ -239,7 +241,7 @@ it('NUL and lone surrogates are replaced, long texts are cut, and a reject text 
 const bomb = rawFrame(1, deflateRawSync(Buffer.alloc(32 * 1024 * 1024)).subarray(0, 32_000), { compressed: true });
 const fragment = (opcode: number) => rawFrame(opcode, Buffer.from('{"type":'), { final: false });
 const transportFaults: readonly (readonly [what: string, reason: string, bytes: Buffer])[] = [
-  ['a binary frame', 'binary', rawFrame(2, Buffer.from('{"type":"heartbeat"}'))],
+  ['a binary frame that is no text', 'binary', rawFrame(2, Buffer.of(0xff, 0xfe))],
   ['bad UTF-8', 'bad_utf8', rawFrame(1, Buffer.from([0x7b, 0xc3, 0x28, 0x7d]))],
   ['a frame of 64 KiB and one byte', 'oversize', rawFrame(1, Buffer.alloc(64 * 1024 + 1, 'x'))],
   ['fragments without end', 'protocol', Buffer.concat([fragment(1), ...Array.from({ length: 65 }, () => fragment(0))])],

@@ -284,10 +284,11 @@ export class Source {
   private unreadable(frame: UnreadableFrame, text: string, connection: Connection): void {
     const { clock, metrics, sink } = this.deps;
     const { stream } = this.options;
-    this.meter.frame('unreadable', clock.nowMs());
     metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
-    if (reason === noOrder && !this.odd.isDue(detail, clock.monotonicMs())) return;
+    const isLeft = reason === noOrder && !this.odd.isDue(detail, clock.monotonicMs());
+    this.meter.frame(isLeft ? 'control' : 'unreadable', clock.nowMs());
+    if (isLeft) return;
     if (reason !== noOrder && reason !== anotherEvent) this.roster.frameLost(connection.readUpTo);
     const observedAtMs = clock.nowMs();
     sink.offer({
