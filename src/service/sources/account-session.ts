@@ -33,8 +33,8 @@ export interface SessionOptions {
   readonly onStoreLost: (session: AccountSession) => void;
 }
 
-/** The platform may ask to be left alone for so long; a longer Retry-After counts as this. */
-const mostRestMs = 5 * 60_000;
+/** A longer Retry-After counts as this: the token's may be over long before it says. */
+const mostRestMs = 60_000;
 const unansweredText = 'the platform does not answer the subscription of this account; it is asked again';
 
 /** A complete read that should make the account live. */

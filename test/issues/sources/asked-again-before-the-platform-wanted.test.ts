@@ -1,4 +1,4 @@
-// What a user saw: A limiter that asked for a minute was asked again after 10 s, and never let go.
+// What a user saw: A limiter that asked for a minute was asked again at once, and never let go.
 
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
@@ -6,10 +6,10 @@ import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 const error = { status: 429, code: 'RATE_LIMITED', message: 'slow down', retryable: true, sent: 'yes' } as const;
 
 it.each([
-  [60_000, 60_000],
-  [86_400_000, 300_000],
+  [45_000, 45_000],
+  [86_400_000, 60_000],
 ])(
-  'an account that gets live is read again after the %i ms that the platform asks for, at most five minutes',
+  'an account that gets live is read again after the %i ms that the platform asks for, at most a minute',
   async (retryAfterMs, restMs) => {
     const rig = connectorsRig();
     rig.platform.listError = ({ stream }) => (stream === 'account' ? { ...error, retryAfterMs } : undefined);
