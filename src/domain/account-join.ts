@@ -2,7 +2,7 @@ import { compareDecimals, type Decimal } from './decimal.ts';
 import { compareInstants } from './instant.ts';
 import { type InstrumentJoin, instrumentOfView, mergeInstruments } from './joined-instrument.ts';
 import type { OrderView, TerminalStatus } from './order.ts';
-import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
+import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
 import { accountContent, compareText } from './view-content.ts';
 
 /**
@@ -157,7 +157,7 @@ export function compareViews(a: OrderView, b: OrderView): number {
 /** Of two views of one instant, one that leaves a price or a word out does not deny it. */
 function toldFields({ price, stopPrice, orderType, timeInForce, side }: OrderView): number {
   const prices = Number(price !== undefined) + Number(stopPrice !== undefined);
-  return prices + Number(orderType !== 'unknown') + Number(timeInForce !== 'unknown') + Number(side !== 'unknown');
+  return prices + [orderType, timeInForce, side].filter(isTold).length;
 }
 
 function mergeTerminals<T extends Terminals | EndedAt>(

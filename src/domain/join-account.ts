@@ -14,7 +14,7 @@ import { compareInstants, sameToCoarser } from './instant.ts';
 import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
-import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
+import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
 import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
 import {
   contradictedIdentity,
@@ -125,9 +125,8 @@ function doubt(kind: Doubt | undefined): { readonly doubt?: Doubt } {
 
 const noDoubt = Object.freeze({});
 
-/** A side that is left out is `unknown`, and denies none. */
 function isRenamed(before: Order, after: Order): boolean {
-  const bothTell = before.side !== 'unknown' && after.side !== 'unknown';
+  const bothTell = isTold(before.side) && isTold(after.side);
   return (bothTell && before.side !== after.side) || contradictsInstrument(before.instrument, after.instrument);
 }
 

@@ -228,6 +228,11 @@ export function orderWord(platformWord: string): string {
   return gaps.test(word) ? word.replaceAll(allGaps, '_') : word;
 }
 
+/** A word of an account order that the platform leaves out is `unknown`: it denies no other. */
+export function isTold(word: unknown): boolean {
+  return word !== 'unknown';
+}
+
 const gaps = /[ -]/;
 const allGaps = /[ -]+/g;
 

@@ -2,7 +2,7 @@ import { recordedReason } from './above-baseline.ts';
 import { type AccountPlaceTerms, type Attempt, type Command, isFinal, type PredictionPlaceTerms } from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
-import { orderWord } from './order.ts';
+import { isTold, orderWord } from './order.ts';
 import {
   type BoundOrder,
   type Fact,
@@ -199,19 +199,14 @@ type Pair = readonly [name: string, asked: string | undefined, has: string | und
 function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
   return [
     ['symbol', terms.symbol, order.instrument.symbol],
-    ['side', orderWord(terms.side), told(order.side)],
+    ['side', orderWord(terms.side), isTold(order.side) ? order.side : undefined],
     ['quantity', terms.qty, order.quantity],
-    ['orderType', orderWord(terms.type), told(order.orderType)],
-    ['timeInForce', orderWord(terms.timeInForce), told(order.timeInForce)],
+    ['orderType', orderWord(terms.type), isTold(order.orderType) ? order.orderType : undefined],
+    ['timeInForce', orderWord(terms.timeInForce), isTold(order.timeInForce) ? order.timeInForce : undefined],
     ['price', terms.price, order.price],
     ['stopPrice', terms.stopPrice, order.stopPrice],
     ['legs', legsText(terms.legs), legsText(order.instrument.legs)],
   ];
-}
-
-/** A word that the platform leaves out is `unknown`. */
-function told(word: string): string | undefined {
-  return word === 'unknown' ? undefined : word;
 }
 
 function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {

@@ -1,5 +1,6 @@
 import { parseInstant } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
+import { isTold } from './order.ts';
 import { sameLetters, sameSymbol, symbolLetters } from './symbol.ts';
 
 /** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
@@ -65,10 +66,9 @@ export function contradictsContent(a: OrderView, b: OrderView): boolean {
   return toldBy(a).some((value, at) => value !== undefined && theirs[at] !== undefined && value !== theirs[at]);
 }
 
-/** A word that is left out is `unknown`. */
 function toldBy(view: OrderView): unknown[] {
   const told = [...termsAndExpiry(view), symbolLetters(view.instrument.symbol), directionOf(view.side)];
-  return told.map((value) => (value === 'unknown' ? undefined : value));
+  return told.map((value) => (isTold(value) ? value : undefined));
 }
 
 /**
