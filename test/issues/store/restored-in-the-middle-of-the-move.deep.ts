@@ -133,7 +133,7 @@ it('a backup of the first build is restored, migrated and has every order', asyn
   await using first = await firstBuildDatabase();
   const folder = await makeTemporaryFolder('restore-');
   const file = await dump({ database: first }, folder);
-  await using copy = await restore(file, ['0001_written_once']);
+  await using copy = await restore(file, ['0001_written_once', '0002_one_answer']);
   rmSync(folder, { recursive: true, force: true });
   const states = async ({ url }: TestDatabase, table: string) =>
     onServer(url, async (client) => {
