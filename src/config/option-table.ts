@@ -86,7 +86,7 @@ export const optionTable = {
       max: 100_000_000,
       fallback: '0',
       describe:
-        'Disk that the database may take, for the alert on free space (docs/sizing.md): a client cannot see the disk of the server. 0 for none. Nothing is ever dropped for it.',
+        'Disk that the database may take, for the alert on free space (docs/capacity.md): a client cannot see the disk of the server. 0 for none. Nothing is ever dropped for it.',
     }),
     encryptionKey: secret({
       env: 'TIDEMARK_ENCRYPTION_KEY',

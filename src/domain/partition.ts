@@ -13,7 +13,7 @@ export function javaPartition(key: string, partitions: number): number {
 /** How many shards a new database gets. */
 export const defaultShardCount = 16;
 
-/** Every process has them all compared twice a second (docs/scaling.md). */
+/** Every process has them all compared twice a second (docs/capacity.md). */
 export const maxShardCount = 4096;
 
 /**

@@ -7,15 +7,15 @@ import { measureStorage } from '../../src/store/maintenance.ts';
 import { sampleUpdate } from '../support/orders/sample-update.ts';
 import { batch, head, storeRig, update } from '../support/orders/store-rig.ts';
 
-/** The figure in a line of docs/sizing.md: `| … <name> … | <figure> |`. */
+/** The figure in a line of docs/capacity.md: `| … <name> … | <figure> |`. */
 function figure(name: string): number {
-  const line = readFileSync('docs/sizing.md', 'utf8')
+  const line = readFileSync('docs/capacity.md', 'utf8')
     .split('\n')
     .find((text) => text.startsWith('|') && text.includes(name));
   return Number(/\| ([\d,]+) \|/.exec(line ?? '')?.[1]?.replaceAll(',', ''));
 }
 
-it('an update and an order take what docs/sizing.md says, within a fifth', async () => {
+it('an update and an order take what docs/capacity.md says, within a fifth', async () => {
   await using rig = await storeRig();
   const before = await measureStorage(rig.pool);
   const payload = sampleUpdate().padEnd(1092);
@@ -42,7 +42,7 @@ it('an update and an order take what docs/sizing.md says, within a fifth', async
   expect(after.databaseBytes).toBeGreaterThan(after.logBytes);
 });
 
-it('a heartbeat takes what docs/sizing.md says for each account that it names, within a fifth', async () => {
+it('a heartbeat takes what docs/capacity.md says for each account that it names, within a fifth', async () => {
   await using rig = await storeRig();
   const before = await measureStorage(rig.pool);
   const [batches, marks, accounts] = [10, 20, 500];

@@ -42,7 +42,7 @@ export async function checkConnections(pool: Pool, { databasePoolSize }: Config)
     warn(
       'connections',
       `${least.limit} leaves ${plural(left, 'session')} for a process that may open ${wanted}: under load it would wait for them`,
-      'Raise that limit, or lower TIDEMARK_DATABASE_POOL_SIZE; docs/scaling.md has the number for each process.',
+      'Raise that limit, or lower TIDEMARK_DATABASE_POOL_SIZE; docs/capacity.md has the number for each process.',
     ),
   ];
 }

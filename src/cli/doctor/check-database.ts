@@ -229,7 +229,7 @@ async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]
   const megabytes = (await measureStorage(pool)).databaseBytes / 1_000_000;
   const words = `the database takes ${Math.ceil(megabytes)} of ${databaseBudgetMb} MB`;
   if (megabytes < fullFrom * databaseBudgetMb) return [ok('disk', words)];
-  return [warn('disk', words, 'Give it more, or lower TIDEMARK_RETENTION_DAYS (docs/sizing.md).')];
+  return [warn('disk', words, 'Give it more, or lower TIDEMARK_RETENTION_DAYS (docs/capacity.md).')];
 }
 
 async function hasTables(pool: Pool): Promise<boolean> {

@@ -26,7 +26,7 @@ interface HousekeepingOptions {
 }
 
 /**
- * Open rows in the quarantine: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person looks at
+ * Open rows in the quarantine: 64 KiB each at most, so 1.3 GB (docs/capacity.md). A person looks at
  * only a few.
  */
 const maxUndealt = 20_000;

@@ -43,7 +43,7 @@ async function listOf(body: string) {
 }
 
 // The list has no pages, and an answer was read up to 8 MiB: above some 46,000 accounts none was
-// ever listed, where docs/scaling.md says 100,000.
+// ever listed, where docs/capacity.md says 100,000.
 it('the list of 100,000 accounts is read', async () => {
   const accounts = Array.from({ length: 100_000 }, (_, i) => item(i));
   const { list, http, port } = await listOf(JSON.stringify({ accounts }));

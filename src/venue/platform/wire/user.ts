@@ -40,7 +40,7 @@ export const userAccounts = accountItems.transform(({ accounts: items }) => {
 export const accountsPath = '/v2/users/me/accounts';
 
 /**
- * The list has no pages. With 100,000 accounts at some 190 bytes, as docs/scaling.md allows, it is
+ * The list has no pages. With 100,000 accounts at some 190 bytes, as docs/capacity.md allows, it is
  * 19 MB. The bound leaves room for items three times as long.
  */
 export const accountsMaxBytes = 64 * 1024 * 1024;
