@@ -6,7 +6,7 @@
  *
  * A skipped or todo test counts as failed, and so does a run without a test: silence
  * must not look like success. A whole `npm test` fails, too, when a test that
- * docs/platform.md names as proof did not pass in it.
+ * test/docs/spec-coverage.md names as proof did not pass in it.
  */
 import { readFileSync } from 'node:fs';
 import { runComposeBeside } from './compose/beside.ts';
@@ -24,11 +24,12 @@ if (compose !== undefined) process.stdout.write(compose.output);
 const summaries = [summarise(report, code, isFiltered(args)), ...(compose === undefined ? [] : [compose.summary])];
 const unproven =
   isWhole && config === undefined && report !== undefined
-    ? notPassed(report, namedTests(readFileSync('docs/platform.md', 'utf8')))
+    ? notPassed(report, namedTests(readFileSync('test/docs/spec-coverage.md', 'utf8')))
     : [];
 
 for (const { complaints } of summaries) for (const line of complaints) console.error(line);
-for (const { file, title } of unproven) console.error(`docs/platform.md names what did not pass: ${file} › ${title}`);
+for (const { file, title } of unproven)
+  console.error(`test/docs/spec-coverage.md names what did not pass: ${file} › ${title}`);
 const passed = summaries.reduce((sum, summary) => sum + summary.passed, 0);
 const failed = summaries.reduce((sum, summary) => sum + summary.failed, unproven.length);
 if (isWhole && report !== undefined) console.log(slowestFiles(report, 25));

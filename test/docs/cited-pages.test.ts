@@ -18,7 +18,7 @@ function headingsOf(page: string): string[] {
 
 it('comments cite pages and headings that are in the project', () => {
   const cited = comments.flatMap(({ file, text }) =>
-    [...text.matchAll(/\b(docs\/[\w./-]+\.md)((?:(?:,| and) "[^"\n]+")*)/g)].flatMap(([, page = '', quoted = '']) => {
+    [...text.matchAll(/(?<!\w\/)\b(docs\/[\w./-]+\.md)((?:(?:,| and) "[^"\n]+")*)/g)].flatMap(([, page = '', quoted = '']) => {
       if (!existsSync(page)) return [`${file}: ${page}`];
       const headings = headingsOf(page);
       const named = [...quoted.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name.replaceAll('`', ''));

@@ -8,13 +8,13 @@ import config from '../../vitest.config.ts';
 import { endpoints } from '../support/platform/endpoint-table.ts';
 import { isTitle, namedTests, notPassed, tableRows, testsOf, titlesOf } from '../support/runs/named-tests.ts';
 
-const text = readFileSync('docs/platform.md', 'utf8');
+const text = readFileSync('test/docs/spec-coverage.md', 'utf8');
 const rows = tableRows(text);
 const named = namedTests(text);
 const projects = (config as { test: { projects: { test: { include: string[]; exclude?: string[] } }[] } }).test
   .projects;
 
-describe('docs/platform.md', () => {
+describe('test/docs/spec-coverage.md', () => {
   it('proves every row on both sides, or says why there is nothing to prove', () => {
     const unclear = rows.filter(
       ({ sandbox, client }) => testsOf(sandbox) === undefined || testsOf(client) === undefined,

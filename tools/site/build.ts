@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { ensurePackages } from '../packages.ts';
 import { brokenLinks } from './broken-links.ts';
+import { cliPage } from './cli-page.ts';
 import { sitePages } from './site-pages.ts';
 
 // `npm run docs`: docs/ as a site with search, in tools/site/dist. Any static server can serve it.
@@ -12,11 +13,12 @@ process.chdir(resolve(folder, '../..'));
 const staged = join(folder, '.cache/pages');
 const site = join(folder, 'dist');
 
-function build(): number {
+async function build(): Promise<number> {
   ensurePackages(folder);
   rmSync(staged, { recursive: true, force: true });
   const { pages, pictures } = sitePages();
-  for (const [path, text] of pages) {
+  const all = new Map([...pages, ['cli.md', await cliPage()]]);
+  for (const [path, text] of all) {
     mkdirSync(dirname(join(staged, path)), { recursive: true });
     writeFileSync(join(staged, path), text);
   }
@@ -26,8 +28,8 @@ function build(): number {
   if (status !== 0) return status ?? 1;
   const broken = brokenLinks(site);
   if (broken.length > 0) process.stderr.write(`links that lead nowhere:\n${broken.join('\n')}\n`);
-  else process.stdout.write(`${pages.size} pages in ${relative('.', site)}, each link leads somewhere\n`);
+  else process.stdout.write(`${all.size} pages in ${relative('.', site)}, each link leads somewhere\n`);
   return broken.length > 0 ? 1 : 0;
 }
 
-process.exitCode = build();
+process.exitCode = await build();

@@ -6,7 +6,7 @@ interface NamedTest {
   readonly title: string;
 }
 
-/** One row of docs/platform.md. */
+/** One row of test/docs/spec-coverage.md. */
 interface TableRow {
   readonly area: string;
   readonly what: string;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { wireSubjects } from '../../support/platform/wire-subjects.ts';
 import { rowsOf, tableOf } from '../../support/platform/wire-variations.ts';
 
-const page = '../../../docs/platform-tolerance.md';
+const page = './wire-outcomes.md';
 const head = `# What is made of each field that the platform may send otherwise
 
 Made by \`npx vitest run -u --project unit test/venue/platform/wire-outcomes.test.ts\`, through the code that reads each answer; a test compares it. Read it after a change: each cell is a decision.
@@ -18,7 +18,7 @@ What is needed and can't be read is kept and shown: an order is kept aside in \`
 `;
 
 describe('what the platform may send otherwise', () => {
-  it('has the outcomes of docs/platform-tolerance.md', async () => {
+  it('has the outcomes of wire-outcomes.md', async () => {
     const tables: string[] = [];
     for (const subject of wireSubjects) tables.push(tableOf(subject, await rowsOf(subject)));
     await expect(head + tables.join('\n')).toMatchFileSnapshot(page);

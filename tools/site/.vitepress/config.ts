@@ -21,6 +21,6 @@ export default {
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
-    sidebar: sidebar(),
+    sidebar: [...sidebar(), { text: 'The command line', link: '/cli' }],
   },
 };
