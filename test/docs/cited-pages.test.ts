@@ -18,12 +18,14 @@ function headingsOf(page: string): string[] {
 
 it('comments cite pages and headings that are in the project', () => {
   const cited = comments.flatMap(({ file, text }) =>
-    [...text.matchAll(/(?<!\w\/)\b(docs\/[\w./-]+\.md)((?:(?:,| and) "[^"\n]+")*)/g)].flatMap(([, page = '', quoted = '']) => {
-      if (!existsSync(page)) return [`${file}: ${page}`];
-      const headings = headingsOf(page);
-      const named = [...quoted.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name.replaceAll('`', ''));
-      return named.filter((name) => !headings.includes(name)).map((name) => `${file}: ${page}, "${name}"`);
-    }),
+    [...text.matchAll(/(?<!\w\/)\b(docs\/[\w./-]+\.md)((?:(?:,| and) "[^"\n]+")*)/g)].flatMap(
+      ([, page = '', quoted = '']) => {
+        if (!existsSync(page)) return [`${file}: ${page}`];
+        const headings = headingsOf(page);
+        const named = [...quoted.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name.replaceAll('`', ''));
+        return named.filter((name) => !headings.includes(name)).map((name) => `${file}: ${page}, "${name}"`);
+      },
+    ),
   );
   expect(cited).toEqual([]);
 });
