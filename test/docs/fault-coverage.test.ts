@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { isTitle, tableRows, testsOf, titlesOf } from '../support/runs/named-tests.ts';
 
-it('docs/reliability.md shows each fault by tests that are there', () => {
-  const rows = tableRows(readFileSync('docs/reliability.md', 'utf8')).filter(({ area }) => area !== 'fault');
+it('fault-coverage.md shows each fault by tests that are there', () => {
+  const rows = tableRows(readFileSync('test/docs/fault-coverage.md', 'utf8')).filter(({ area }) => area !== 'fault');
   expect(rows.length).toBeGreaterThan(15);
   const wrong = rows.flatMap(({ area, client }) => {
     const tests = testsOf(client) ?? [];
