@@ -1,11 +1,10 @@
 // Counts how readable the house is, beside the targets: `npm run
 // house`. Ends with 1 while a target is missed.
 // It measures the code: V8 says which files one update and one place run
-// through, and the page is checked against that.
+// through.
 import { globSync, readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import ts from 'typescript';
-import { comparePage } from './compare-page.ts';
 import { functionsOver, longestFunction, reasonsForLength } from './long-functions.ts';
 import { filesOfOnePlace, filesOfOneUpdate } from './measure-ways.ts';
 
@@ -26,7 +25,6 @@ const words = all
 
 const update = await filesOfOneUpdate();
 const place = await filesOfOnePlace();
-const ways = { 'The way': comparePage('The way', update), 'A command': comparePage('A command', place) };
 const longFunctions = files
   .flatMap(({ path, text }) => functionsOver(longestFunction, path, text))
   .filter(({ place }) => reasonsForLength[place] === undefined);
@@ -43,11 +41,6 @@ const figures: Figure[] = [
   atMost('files over 400 lines', lengths.filter((length) => length > 400).length, 0),
   atMost('files that one update runs through', update.size, 50),
   atMost('files that one place runs through', place.size, 50),
-  atMost(
-    'files in which page and run differ',
-    Object.values(ways).reduce((total, { unnamed, notRun }) => total + unnamed.length + notRun.length, 0),
-    0,
-  ),
   atMost('functions over 60 lines without a reason', longFunctions.length, 0),
   atMost('"what" in 1,000 words of comments', perThousand(['what']), 2),
   atMost('whoever, nobody, somebody, told, mend', countOf(['whoever', 'nobody', 'somebody', 'told', 'mend']), 0),
@@ -57,10 +50,6 @@ for (const { name, value, target, met } of figures) {
   stdout.write(`${met ? 'met   ' : 'MISSED'}  ${name.padEnd(40)} ${String(value).padStart(6)}   ${target}\n`);
 }
 for (const { place, lines } of longFunctions) stdout.write(`over 60 lines: ${place} ${lines}\n`);
-for (const [heading, { unnamed, notRun }] of Object.entries(ways)) {
-  for (const file of unnamed) stdout.write(`${heading}: ${file} ran, and docs/architecture.md does not name it\n`);
-  for (const file of notRun) stdout.write(`${heading}: ${file} did not run, and docs/architecture.md names it\n`);
-}
 process.exitCode = figures.every(({ met }) => met) ? 0 : 1;
 
 function atMost(name: string, value: number, bound: number): Figure {
