@@ -143,7 +143,7 @@ export function flaggedBy(update: SettlingUpdate): Finding {
 
 /**
  * An accepted replace or cancel counts as seen pending at the version in the platform's 202
- * (docs/settling.md, "Outcome of a write"). The stream may have brought a later version before the
+ * (docs/commands.md, "Outcome of a write"). The stream may have brought a later version before the
  * reply came. Without this rule that version would show old terms that were never seen pending, and
  * prove nothing.
  *

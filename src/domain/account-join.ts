@@ -71,7 +71,7 @@ export interface Priced {
 }
 
 /**
- * The join over all views of one account order (docs/settling.md, "Account orders"). Every
+ * The join over all views of one account order (docs/merging.md, "Account orders"). Every
  * component is a maximum or a union. So merging is commutative, associative and idempotent: neither
  * arrival order nor repetition can matter. Consumers see an order made from it alone
  * (`join-account.ts`).

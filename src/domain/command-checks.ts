@@ -11,7 +11,7 @@ type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /**
  * Why a command is declined because of its order and account as we know them. Nothing is journaled,
- * nothing was sent (docs/settling.md, "Outcome of a write").
+ * nothing was sent (docs/commands.md, "Outcome of a write").
  */
 interface LocalRefusal {
   readonly code:

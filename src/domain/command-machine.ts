@@ -133,7 +133,7 @@ export function stateOf(standing: Standing): CommandState {
 }
 
 /**
- * A command's state after an event (docs/settling.md, "Outcome of a write", "Settling unknown"). No
+ * A command's state after an event (docs/commands.md, "Outcome of a write", "How unknown is settled"). No
  * other code decides this: every step of the journal asks here first. The same event again is
  * ignored, or leads to the state the command is already in. So getting an event twice never
  * matters.

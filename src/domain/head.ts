@@ -28,7 +28,7 @@ export interface Fill {
 }
 
 /**
- * Only a read of the order from REST can clear up this doubt (docs/settling.md, account orders).
+ * Only a read of the order from REST can clear up this doubt (docs/merging.md, account orders).
  *
  * - `taken_back`: a view is newer than the one that counts, and has a lower cumQty, or another
  *   status than the one the order ended with.

@@ -17,7 +17,7 @@ export interface Observation {
   /** The platform's `version`, int64. Absent on account orders and if the platform left it out. */
   readonly sourceVersion?: bigint | undefined;
   /**
-   * Prediction orders: the source epoch of its connection or read (docs/settling.md, "A lost
+   * Prediction orders: the source epoch of its connection or read (docs/merging.md, "A lost
    * store"). 0 on account orders.
    */
   readonly sourceEpoch: number;

@@ -160,7 +160,7 @@ export function orderKey(stream: Stream, orderId: string): string {
 }
 
 /**
- * If several terminal statuses were seen, the first of these is shown (docs/settling.md, "Account
+ * If several terminal statuses were seen, the first of these is shown (docs/merging.md, "Account
  * orders").
  */
 export const terminalPrecedence = [

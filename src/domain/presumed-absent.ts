@@ -16,12 +16,12 @@ export interface CompleteRead {
 }
 
 /**
- * How long after an attempt's claim its one write may still begin (docs/settling.md, "Outcome of a
+ * How long after an attempt's claim its one write may still begin (docs/commands.md, "Outcome of a
  * write").
  */
 const writeWindowMs = 1_000;
 
-/** docs/settling.md, "Settling unknown", place. */
+/** docs/commands.md, "How unknown is settled", place. */
 const absence = Object.freeze({ minAgeMs: 10 * 60_000, minMisses: 5 });
 
 /**
@@ -81,7 +81,7 @@ const skewMs = 60_000;
  * Whether an order could belong to an unknown place, if the platform had lost our reference: placed
  * by no known command, equal terms, made while a write for the place may have arrived. Shown to
  * people next to `unknown` as a hint. Never a verdict, and nothing may be bound by it: another
- * client may have placed the same order (docs/settling.md, "Settling unknown", place).
+ * client may have placed the same order (docs/commands.md, "How unknown is settled", place).
  */
 export function resembles(command: Command, order: Order): boolean {
   const { request, state } = command;

@@ -17,7 +17,7 @@ interface PredictionMemory {
 }
 
 /**
- * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and everything
+ * Prediction orders (docs/merging.md): the highest (source epoch, version) stays, and everything
  * at or below it is ignored. An observation without a version is below every versioned one, in any
  * epoch. An unversioned reply must not open an epoch, or the complete list read before it would be
  * refused.

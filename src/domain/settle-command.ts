@@ -18,7 +18,7 @@ import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
 
 /**
- * A replace (docs/settling.md, "Settling unknown"), judged version by version above the baseline.
+ * A replace (docs/commands.md, "How unknown is settled"), judged version by version above the baseline.
  * The first version that proves something is the verdict, so later changes to the order can't
  * reverse it.
  *
@@ -165,7 +165,7 @@ function otherTerms({ working }: Order): Reason {
 }
 
 /**
- * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the baseline. Only
+ * A cancel (docs/commands.md, "How unknown is settled"), judged update by update above the baseline. Only
  * an observed end of the order is an end of the cancel. It proves nothing that the order can't be
  * found, or that time passes.
  *
@@ -271,7 +271,7 @@ function ended(update: SettlingUpdate, wasRefused: boolean): Verdict {
 }
 
 /**
- * The conclusion from the updates about a command (docs/settling.md, "Settling unknown"). The same
+ * The conclusion from the updates about a command (docs/commands.md, "How unknown is settled"). The same
  * rules hold for unknown and accepted commands, for those in flight, and for those that are over
  * (late landings). Pure: equal sets of updates give equal findings, in any order and with any
  * repeats. Ask again after each step: an answered command may allow a conclusion an open one did

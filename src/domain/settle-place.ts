@@ -15,7 +15,7 @@ import {
 import { directionOf } from './view-content.ts';
 
 /**
- * A place (docs/settling.md, "Settling unknown"). An order with one of its attempt ids, and with
+ * A place (docs/commands.md, "How unknown is settled"). An order with one of its attempt ids, and with
  * our account and side, is its order, even with another symbol, price or quantity. Never bound by
  * terms alone, and absence proves nothing: another client may have placed the same order, and lists
  * are late.

@@ -3,7 +3,7 @@ import type { Instrument, Leg, OrderView } from './order.ts';
 import { isTold } from './order.ts';
 import { sameLetters, sameSymbol, symbolLetters } from './symbol.ts';
 
-/** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
+/** An order is its id and its account: all else may change (docs/merging.md, "Account orders"). */
 type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId'>;
 
 /** The field that shows two views are not the same order. Undefined: they are. */

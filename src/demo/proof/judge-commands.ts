@@ -141,7 +141,7 @@ function tookEffect(
 
 /**
  * The platform took it, the venue refused it, and both were over before anybody looked. Old terms
- * that were never seen pending prove nothing (docs/settling.md, "Settling unknown"). So only
+ * that were never seen pending prove nothing (docs/commands.md, "How unknown is settled"). So only
  * `accepted` can be said, and it is alarmed.
  */
 function isRefusedUnseen(

@@ -36,7 +36,7 @@ export type CheckResult =
   | Declined;
 
 /**
- * All checks to decline a command before anything is journaled (docs/settling.md, "Outcome of a
+ * All checks to decline a command before anything is journaled (docs/commands.md, "Outcome of a
  * write"). A cancel is checked only for whether its account may be traded: the platform has to say
  * whether its order is still open. Called in the account's turn: no other command is opened between
  * these checks and the opening. Rejects when the order could not be read. `isPaced`: a cancel from

@@ -197,7 +197,7 @@ export class ProbeWatch {
 
 /**
  * Probes by reference, or for the one order: cheap, and a landed order shows within a second or two
- * (docs/settling.md, "Settling unknown").
+ * (docs/commands.md, "How unknown is settled").
  */
 const directMs = [250, 500, 1_000, 2_000] as const;
 /**

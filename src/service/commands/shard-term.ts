@@ -41,7 +41,7 @@ const takeOverRecentMs = 120_000;
 
 /**
  * One shard's commands, for as long as this process holds it under one epoch: it knows the
- * unsettled ones, and follows them until they are settled (docs/settling.md).
+ * unsettled ones, and follows them until they are settled (docs/commands.md).
  *
  * States: taking over → leading → closing, when the shard is given away → over. Invariant: every
  * write and every send belongs to the term it began under, and none is begun once the term is over.

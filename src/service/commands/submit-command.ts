@@ -82,7 +82,7 @@ type Opened =
 const confirmDelaysMs = [0, 100, 400] as const;
 
 /**
- * Takes a command from the caller's request to its answer (docs/settling.md, "Outcome of a write").
+ * Takes a command from the caller's request to its answer (docs/commands.md, "Outcome of a write").
  *
  * Invariant: declined means this call has sent nothing and will send nothing; a known key is
  * answered even if a new command would be declined. Of equal places, of one order's replaces and of

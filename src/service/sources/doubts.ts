@@ -66,7 +66,7 @@ interface OlderView {
  * Orders in doubt (`Reduction`): each is read once from REST. If the read disputes our
  * state (fills or an end taken back, another content at the same instant), a second one 2 s later
  * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
- * an ended order (docs/settling.md).
+ * an ended order (docs/merging.md).
  *
  * A row with an earlier instant than ours and another content is mostly late. It is only noted, and
  * becomes a candidate where a read meets one again, behind any lag

@@ -34,7 +34,7 @@ const heldBytesOf = ({ text }: HeldFrame) => 4 * text.length;
 const restMs = 60_000;
 
 /**
- * `unknown_store_lost` (docs/settling.md, "A lost store"): the platform's versions may have
+ * `unknown_store_lost` (docs/merging.md, "A lost store"): the platform's versions may have
  * restarted. So no version may be compared until the whole account was read again under the next
  * source epoch.
  *

@@ -1,4 +1,4 @@
-/** Deadlines and a source's intervals, milliseconds. The defaults are those of docs/settling.md. */
+/** Deadlines and a source's intervals, milliseconds. The defaults are those of docs/merging.md. */
 export interface StreamTimings {
   /** We ping this often … */
   readonly pingMs: number;

@@ -3,7 +3,7 @@ import type { Secret } from '../../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
 
 /**
- * One write's outcome (docs/settling.md, "Outcome of a write", table "observed → outcome").
+ * One write's outcome (docs/commands.md, "Outcome of a write", table "observed → outcome").
  *
  * - `accepted`: a success that names our order. `rejected`: the platform answered that this very
  *   order was rejected.

@@ -32,7 +32,7 @@ async function live() {
   return { ...rig, bring, order };
 }
 
-// docs/settling.md, account orders: terminal with cumQty below ours, in conflict, or filled with
+// docs/merging.md, account orders: terminal with cumQty below ours, in conflict, or filled with
 // cumQty other than quantity.
 it.each<[string, [string, string][]]>([
   ['filled with less than the quantity', [['FILLED', '90']]],

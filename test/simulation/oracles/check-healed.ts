@@ -98,7 +98,7 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
 /**
  * An order that had ended, was corrected, and had filled beyond what was taken back before anybody
  * read it: the join keeps the end that it saw, and says `conflict` for a person to look
- * (docs/settling.md, "Account orders").
+ * (docs/merging.md, "Account orders").
  */
 function outrun(order: Order, truth: ExchangeOrder, corrected: ReadonlySet<ExchangeOrder>): boolean {
   return corrected.has(truth) && order.conflict !== undefined && order.cumQty === expectedOrder(truth)['cumQty'];

@@ -16,7 +16,7 @@ interface CommandWatchDeps {
 }
 
 /**
- * Reconciliation, "Settling unknown": a place is presumed absent after so long, and so many
+ * Reconciliation, "How unknown is settled": a place is presumed absent after so long, and so many
  * complete reads that missed it.
  */
 const absentAfterMs = 600_000;

@@ -234,7 +234,7 @@ const mostHints = 5;
 /**
  * Ids of orders that fit an unknown place and have no reference to explain them, for the person who
  * has to settle it. The platform may have lost our reference, or another program may have placed
- * the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
+ * the same: nothing is concluded from it (docs/commands.md, "How unknown is settled").
  */
 export async function findHints(
   reads: Pick<OrderReads, 'listOrders'>,
