@@ -9,7 +9,7 @@ Everything is set by environment variables, read once at start. \`tidemark confi
 - Each secret can be read from a file instead: \`DATABASE_URL_FILE=/run/secrets/database-url\` in place of \`DATABASE_URL\`.
 - Numbers are whole, in the unit that stands with them, digits only: \`5000\`, not \`5s\`.
 - A variable that is set but blank counts as not set, except a secret or a list: there it is a fault.
-- A name that is one or two letters away from an option that is not set is a fault; any other unknown \`TIDEMARK_*\` name is warned about, and so is one of \`PLATFORM_*\`, \`KAFKA_*\` and \`DATABASE_*\` that looks like an option (\`KAFKA_TOPIC_PREFIX\`).
+- A name that is one or two letters away from an option that is not set is a fault. Any other unknown \`TIDEMARK_*\` name gets a warning, and so does one of \`PLATFORM_*\`, \`KAFKA_*\` and \`DATABASE_*\` that looks like an option (\`KAFKA_TOPIC_PREFIX\`).
 
 This page is printed by \`tidemark config docs\`.
 `;
