@@ -142,7 +142,7 @@ export interface OrderUpdate {
   readonly cause: 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction';
   /** When it happened, by the platform */
   readonly occurredAt: Instant;
-  /** When the service learnt of it, by its own clock */
+  /** When the service learnt of it, by the clock of its database */
   readonly observedAt: Instant;
   /** Top-level fields of the order that differ from the revision before */
   readonly changed: readonly string[];

@@ -33,7 +33,7 @@ export const updateRecord = z
       .describe('The batch of the lane that it was committed with: see `proof` of continuity marks'),
     cause: z.enum(['stream', 'snapshot', 'reply', 'probe', 'correction']),
     occurredAt: instant.describe('When it happened, by the platform'),
-    observedAt: instant.describe('When the service learnt of it, by its own clock'),
+    observedAt: instant.describe('When the service learnt of it, by the clock of its database'),
     changed: z.array(z.string()).describe('Top-level fields of the order that differ from the revision before'),
     fill: fill.optional(),
     order: normalisedOrder,
