@@ -93,7 +93,7 @@ export const optionTable = {
       shape: '32 bytes in base64, as `openssl rand -base64 32` makes them',
       pattern: /^[A-Za-z0-9+/_-]{43}=?$/,
       describe:
-        'Encrypts platform tokens in the database. Without it they are kept in memory only and fetched again after a restart.',
+        'Encrypts platform tokens in the database. Without it no login can be linked, and the token of the client is encrypted with a key made from its secret.',
     }),
     retentionDays: integer({
       env: 'TIDEMARK_RETENTION_DAYS',

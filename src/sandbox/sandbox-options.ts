@@ -99,6 +99,8 @@ export const sandboxOptions = z.strictObject({
   tokens: z
     .strictObject({
       lifetimeSeconds: z.number().int().min(1).max(86_400).default(3600),
+      /** Each new access token ends the ones before of its client, or of its user. */
+      single: z.boolean().default(false),
       refresh: z
         .strictObject({
           /**

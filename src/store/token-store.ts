@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { Secret } from '../runtime/secret.ts';
 import type {
@@ -69,6 +69,30 @@ function keyBytes(key: Secret): Buffer {
   return bytes;
 }
 
+/** What the tokens of one client may be sealed with. */
+interface KeySettings {
+  readonly encryptionKey?: Secret | undefined;
+  readonly platformClientSecret?: Secret | undefined;
+}
+
+/**
+ * Keys for the client's own token: `key` seals, `otherKey` may have sealed it. Without an
+ * encryption key it is made from the client's secret, which every process that signs in as this
+ * client has, and the database has not (docs/decisions/093-one-token-for-all-processes.md).
+ * Undefined: there is neither.
+ */
+export function tokenKeys({ encryptionKey, platformClientSecret }: KeySettings): TokenKeys | undefined {
+  const own = platformClientSecret === undefined ? undefined : keyFrom(platformClientSecret);
+  if (encryptionKey === undefined) return own === undefined ? undefined : { key: own };
+  return { key: encryptionKey, ...(own !== undefined && { otherKey: own }) };
+}
+
+/** RFC 5869. A client secret is drawn by the platform, and no password that can be guessed. */
+function keyFrom(secret: Secret): Secret {
+  const bytes = hkdfSync('sha256', secret.reveal(), '', 'tidemark: the token of a client', 32);
+  return new Secret(Buffer.from(bytes).toString('base64'));
+}
+
 interface CredentialListDeps extends RetryDeps {
   readonly pool: Pool;
 }
@@ -120,10 +144,14 @@ interface Sealed {
   readonly scope?: string;
 }
 
-interface TokenStoreDeps extends CredentialListDeps {
-  /** 32 bytes in base64. */
+/** Each 32 bytes in base64. */
+interface TokenKeys {
   readonly key: Secret;
+  /** Opens what `key` does not. */
+  readonly otherKey?: Secret;
 }
+
+type TokenStoreDeps = CredentialListDeps & TokenKeys;
 
 /**
  * The port `TokenStore` in Postgres, with the list of the tokens it holds. Every call is one
@@ -132,11 +160,11 @@ interface TokenStoreDeps extends CredentialListDeps {
  * an `UnreadableToken`.
  */
 export class PostgresTokenStore extends PostgresCredentialList implements TokenStore {
-  private readonly key: Secret;
+  private readonly keys: TokenKeys;
 
   constructor(deps: TokenStoreDeps) {
     super(deps);
-    this.key = deps.key;
+    this.keys = deps;
   }
 
   claim(credential: string, holder: string, forMs: number): Promise<boolean> {
@@ -169,7 +197,11 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     );
     if (row?.sealed == null) return undefined;
     const { generation } = row;
-    const text = unsealed(this.key, placeOf(name, generation), row.sealed);
+    const { key, otherKey } = this.keys;
+    const place = placeOf(name, generation);
+    const byFirst = unsealed(key, place, row.sealed);
+    const text =
+      typeof byFirst === 'string' || otherKey === undefined ? byFirst : unsealed(otherKey, place, row.sealed);
     if (text instanceof SealError) return { generation, unreadable: text.message };
     const token = JSON.parse(text) as Sealed;
     return {
@@ -189,7 +221,7 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
       ...(token.scope === undefined ? {} : { scope: token.scope }),
     };
     const generation = replaces + 1;
-    const sealed = seal(this.key, placeOf(credential, generation), JSON.stringify(plain));
+    const sealed = seal(this.keys.key, placeOf(credential, generation), JSON.stringify(plain));
     // A try whose answer was lost finds its own row: equal bytes are this same save (the nonce
     // makes them unique).
     return this.changes(

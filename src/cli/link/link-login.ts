@@ -52,16 +52,18 @@ export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: Ab
     try {
       const read = readCallback({ platformUrl, clientId: credential.clientId }, authorization, callback.parameters);
       if (!read.ok) throw refusal(read.error);
-      const exchanged = await exchangeToken(deps, platformUrl, credential, read.grant);
-      if (!exchanged.ok) throw refusal(exchanged.error);
-      const stored = await storeLogin(deps, options.storedAs, options.holder, exchanged.token);
-      if (!stored)
+      const { grant } = read;
+      const obtained = await storeLogin(deps, options.storedAs, options.holder, () =>
+        exchangeToken(deps, platformUrl, credential, grant),
+      );
+      if (obtained === 'busy')
         throw new ProgramError('the login could not be stored: another process is busy with it', {
           code: 'BUSY',
           fix: 'Run it again.',
         });
+      if (!obtained.ok) throw refusal(obtained.error);
       callback.answer(200, 'You are signed in, and Tidemark follows your accounts from now on.');
-      return exchanged.token;
+      return obtained.token;
     } catch (error) {
       callback.answer(400, 'The sign-in did not succeed. The terminal says why.');
       throw error;
@@ -199,7 +201,12 @@ export async function listAccountsWith(
     ok: true,
     token: { secret: token.accessToken, generation: 1, expiresAtMs: token.expiresAtMs },
   } as const;
-  const tokens: TokenSource = { get: async () => held, renew: async () => held, onRenewed: () => () => {} };
+  const tokens: TokenSource = {
+    get: async () => held,
+    renew: async () => held,
+    taken: () => {},
+    onRenewed: () => () => {},
+  };
   const stop = new AbortController();
   const timer = deps.clock.after(limitMs, () => stop.abort());
   const list = await listAccounts(

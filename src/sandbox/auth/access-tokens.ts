@@ -5,6 +5,8 @@ import type { Principal } from './directory.ts';
 
 interface AccessTokenOptions {
   readonly lifetimeSeconds: number;
+  /** Each new token ends those before of the same client, or of the same user's logins by it. */
+  readonly single: boolean;
 }
 
 interface LiveToken {
@@ -26,6 +28,7 @@ export class AccessTokens {
   /** For the tokens to come. */
   lifetimeSeconds: number;
   private readonly usualLifetimeSeconds: number;
+  private readonly single: boolean;
   /** `iss` and `aud` in every token: the platform's base address, known once it listens. */
   issuer = '';
   private readonly live = new Map<string, LiveToken>();
@@ -48,6 +51,7 @@ export class AccessTokens {
     this.random = deps.random;
     this.lifetimeSeconds = options.lifetimeSeconds;
     this.usualLifetimeSeconds = options.lifetimeSeconds;
+    this.single = options.single;
     this.keys = keys;
     this.keyId = deps.random.uuid();
   }
@@ -78,6 +82,8 @@ export class AccessTokens {
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + expiresIn)
       .sign(this.keys.privateKey);
+    const { clientId, username } = subject;
+    if (this.single) this.revoke((other) => other.clientId === clientId && other.username === username);
     this.live.set(principal.tokenId, { principal, revoked: false });
     return { token, principal, expiresIn };
   }

@@ -20,7 +20,7 @@ import { PublishedTopics } from '../../store/published-topics.ts';
 import { PostgresQuarantine } from '../../store/quarantine/postgres-quarantine.ts';
 import { postgresOrderReads } from '../../store/rest-reads.ts';
 import { createPool, createReadPool } from '../../store/session/pool.ts';
-import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
+import { PostgresCredentialList, PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
 
 interface StorePartsDeps extends Ambient {
   /** Called for each refused journal write: the journal has another epoch than its fence. */
@@ -41,8 +41,10 @@ interface StorePartsOptions {
   readonly poolSize: number;
   /** Left out: 1. */
   readonly generationFloor?: number;
-  /** Without it tokens live in memory. */
+  /** Without it linked logins can't be used. */
   readonly encryptionKey?: Secret;
+  /** Seals the client's token where there is no other key. Without both, tokens live in memory. */
+  readonly platformClientSecret?: Secret;
 }
 
 /**
@@ -63,6 +65,7 @@ export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptio
     poolSize: config.databasePoolSize,
     generationFloor: config.generation,
     ...(config.encryptionKey !== undefined && { encryptionKey: config.encryptionKey }),
+    ...(config.platformClientSecret !== undefined && { platformClientSecret: config.platformClientSecret }),
   };
 }
 
@@ -74,7 +77,7 @@ export type StoreParts = ReturnType<typeof storeParts>;
  * one for heads, and one for a missing partition. Commands and REST reads have their own too.
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
-  const { url, poolSize, generationFloor = 1, encryptionKey } = options;
+  const { url, poolSize, generationFloor = 1 } = options;
   const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
   const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
   const commandPool = createPool(deps, {
@@ -99,7 +102,8 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const groups = new GroupCommit({ ...deps, pool: commandPool });
   const acknowledging = { ...deps, ...(witness && { witness }) };
   const shared = { ...acknowledging, pool };
-  const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
+  const keys = tokenKeys(options);
+  const durable = keys === undefined ? undefined : new PostgresTokenStore({ ...shared, ...keys });
   const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
   const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
   return {
@@ -108,7 +112,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     tokens,
     /** The linked logins; without a key they can be listed, and not used. */
     credentials: durable ?? new PostgresCredentialList(shared),
-    isKeyed: durable !== undefined,
+    isKeyed: options.encryptionKey !== undefined,
     lanes,
     noticeLost,
     shards: new PostgresShardStore({ ...deps, pool }),

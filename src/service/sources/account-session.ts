@@ -258,7 +258,8 @@ export class AccountSession {
         this.judgeRead();
         return;
       }
-      if (!outcome.complete && concernsWholeAccount(outcome.error)) {
+      // A token that is refused is another thing than the login: no person has to act for it.
+      if (!outcome.complete && concernsWholeAccount(outcome.error) && outcome.error.status !== 401) {
         cover.connection.unsubscribe(this.accountId);
         this.refused(outcome.error);
         return;

@@ -195,7 +195,7 @@ export class Source {
    * undefined if there was no token for one.
    */
   private async connectOnce(): Promise<ConnectionEnd['reason'] | undefined> {
-    const credential = await this.deps.tokens.get();
+    const credential = await this.deps.tokens.get(this.options.url);
     if (this.life.signal.aborted) return undefined;
     if (!credential.ok) {
       const { code, message } = credential.error;
@@ -209,7 +209,7 @@ export class Source {
     this.current ??= this.open(credential.token, (connection) => void this.roster.attachAll(connection));
     const { end, generation } = await promise;
     if (this.life.signal.aborted || end.reason === 'store_lost') return end.reason;
-    if (end.reason === 'unauthorized') await this.deps.tokens.renew(generation);
+    if (end.reason === 'unauthorized') await this.deps.tokens.renew(generation, this.options.url);
     this.roster.disconnected(end.reason === 'forbidden' ? 'login_required' : 'down', end.detail);
     return end.reason;
   }
@@ -261,7 +261,10 @@ export class Source {
     const level = end.reason === 'replaced' || end.reason === 'stopped' ? 'debug' : 'warn';
     this.deps.log[level]({ stream: this.options.stream, ...end }, 'stream connection ended');
     if (connection === this.next) this.next = undefined;
-    if (connection !== this.current) return;
+    if (connection !== this.current) {
+      if (end.reason === 'unauthorized') this.refusedBefore(connection.token);
+      return;
+    }
     this.lastEnd = { atMs: this.deps.clock.nowMs(), reason: end.reason, detail: end.detail };
     // The connection that was to replace this one takes its place: no other has to be opened.
     const { next } = this;
@@ -272,6 +275,12 @@ export class Source {
     }
     this.current = undefined;
     this.currentEnded?.({ end, generation: connection.token.generation });
+  }
+
+  /** A connection that was to replace the present one: it is not opened again with this token. */
+  private refusedBefore({ generation }: AccessToken): void {
+    if (this.newestToken?.generation === generation) this.newestToken = undefined;
+    void this.deps.tokens.renew(generation, this.options.url);
   }
 
   private event(frame: EventFrame, text: string, connection: Connection): void {

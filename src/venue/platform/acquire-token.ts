@@ -69,6 +69,24 @@ export async function acquireToken(
   }
 }
 
+/** A newer token than generation `beyond` that another process has stored. Never rejects. */
+export async function newerStored(
+  { store, clock }: AcquireDeps,
+  { name }: CredentialOptions,
+  beyond: number,
+): Promise<StoredToken | undefined> {
+  const stored = await store.load(name).catch(() => undefined);
+  return isNewer(stored, beyond, clock) ? stored : undefined;
+}
+
+function isNewer(
+  stored: StoredToken | UnreadableToken | undefined,
+  beyond: number,
+  clock: Clock,
+): stored is StoredToken {
+  return stored?.accessToken !== undefined && stored.generation > beyond && stored.expiresAtMs > clock.nowMs() + 1_000;
+}
+
 type Claim =
   | { readonly kind: 'claimed'; readonly stored: StoredToken | UnreadableToken | undefined }
   | { readonly kind: 'adopted'; readonly token: StoredToken }
@@ -90,7 +108,7 @@ async function claimOrAdopt(
       delete pending.saved;
     }
     const stored = await store.load(name);
-    if (stored?.accessToken !== undefined && stored.generation > beyond && stored.expiresAtMs > clock.nowMs() + 1_000) {
+    if (isNewer(stored, beyond, clock)) {
       if (claimed) await giveBack(deps, options);
       return { kind: 'adopted', token: stored };
     }
@@ -121,7 +139,11 @@ async function exchange(
   const result = await exchangeToken(deps, options.baseUrl, options.credential, grant);
   if (!result.ok) {
     if (!result.refused) return { ok: false, error: { ...result.error, code: 'TOKEN_UNAVAILABLE', retryable: true } };
-    return loginRequired(result.error.message, result.error.status);
+    // Our claim may have ended while we stood still: what was refused is then not the newest.
+    const newest = await newerStored(deps, options, stored?.generation ?? 0);
+    return newest === undefined
+      ? loginRequired(result.error.message, result.error.status)
+      : { ok: true, token: newest };
   }
   const replaces = stored?.generation ?? 0;
   // Left out means: the one before stays good (specification, "Token response").

@@ -29,7 +29,7 @@ export type Grant =
       readonly verifier: Secret;
     };
 
-type ExchangeResult =
+export type ExchangeResult =
   | { readonly ok: true; readonly token: Token }
   /**
    * `refused`: the platform said no, and will again until a person does something. Otherwise

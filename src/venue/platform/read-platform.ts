@@ -55,14 +55,17 @@ export async function readPlatform(
   const backoff = new Backoff(deps.random, { firstMs: 250, maxMs: 5_000 });
   let renewed = false;
   for (;;) {
-    const credential = await deps.tokens.get();
+    const credential = await deps.tokens.get(url);
     if (!credential.ok) return credential;
     deps.budget?.spend();
     const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal, specials);
+    const isAnswer = result.ok || result.error.status !== undefined;
+    if (isAnswer && (result.ok || result.error.status !== 401)) deps.tokens.taken(credential.token.generation, url);
     if (result.ok || signal.aborted) return result;
+    // A new token that is refused too says more of what is asked for than of the token.
     if (result.error.status === 401 && !renewed) {
       renewed = true;
-      const next = await deps.tokens.renew(credential.token.generation);
+      const next = await deps.tokens.renew(credential.token.generation, url);
       if (!next.ok) return next;
       continue;
     }

@@ -5,9 +5,16 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import type { CredentialList, StoredToken, Token, TokenStore } from '../../runtime/token-store.ts';
+import type { CredentialList, StoredToken, TokenStore } from '../../runtime/token-store.ts';
 import { SingleFlight } from '../../runtime/waiting.ts';
-import { type AcquireDeps, acquireToken, type CredentialOptions, type PendingSave } from './acquire-token.ts';
+import {
+  type AcquireDeps,
+  acquireToken,
+  type CredentialOptions,
+  newerStored,
+  type PendingSave,
+} from './acquire-token.ts';
+import type { ExchangeResult } from './exchange-token.ts';
 import type { PlatformError } from './platform-error.ts';
 
 export interface AccessToken {
@@ -28,25 +35,29 @@ export type TokenResult =
 
 /**
  * One credential's access tokens. Renewals are single flight: callers that come meanwhile share the
- * one under way. Never rejects.
+ * one under way. `url` is the address for which a token is asked: one of the platform's hosts may
+ * refuse what the others take. Never rejects.
  */
 export interface TokenSource {
   /**
    * A token good now. Near its end a renewal is begun in the background, and the old one is handed
    * out until it is there.
    */
-  get(): Promise<TokenResult>;
+  get(url: string): Promise<TokenResult>;
   /**
-   * The platform answered 401 to the token of `rejectedGeneration`: another one, unless a newer one
-   * is there already. The same one where it came just now in place of a refused one: then what
-   * refuses it is not its age.
+   * The platform answered 401 to the token of `rejectedGeneration`: another one, and never this one.
+   * `TOKEN_UNAVAILABLE` in the rest after renewals that did not help.
    */
-  renew(rejectedGeneration: number): Promise<TokenResult>;
+  renew(rejectedGeneration: number, url: string): Promise<TokenResult>;
+  /** The platform answered otherwise than 401 to this token. */
+  taken(generation: number, url: string): void;
   /** Calls back with each new token; returns the way to unsubscribe. */
   onRenewed(callback: (token: AccessToken) => void): () => void;
 }
 
 interface Held extends AccessToken {
+  /** Since then the platform gives this same text, whenever it is asked for another one. */
+  readonly firstGeneration: number;
   readonly storedGeneration: number;
   /** By the monotonic clock: a step of the wall clock neither ends nor prolongs a token. */
   readonly endsAtMs: number;
@@ -75,13 +86,20 @@ export interface TokenStatus {
 const aheadShare = 0.2;
 const aheadMaxMs = 300_000;
 /**
- * One of the platform's hosts may refuse tokens that the others take. Each renewal replaces the
- * connections of all. So from the second token refused this soon on there is a rest between two
- * renewals, twice as long each time.
+ * One host may refuse tokens that the others take, or one account's reads; or another program may
+ * sign in as this client, and each new token ends the one before. Then a renewal does not help, and
+ * it replaces the connections of all. So from the second token refused this soon on there is a rest
+ * between two renewals, twice as long each time.
  */
 const refusedSoonMs = 120_000;
 const firstRestMs = 1_000;
 const mostRestMs = 60_000;
+/** A token that was just given is good for a moment, whatever its lifetime and the clocks say. */
+const leastLifeMs = 1_000;
+/** In the rest: a host that refuses the token so often in a row, for whatever, does not take it. */
+const mostRefusals = 3;
+const noHelp =
+  'the platform refuses tokens soon after it gave them: a host of it does not take them, or each new token ends the one before and another program signs in as this client';
 
 /**
  * One credential's tokens, renewed ahead of their end.
@@ -91,13 +109,15 @@ const mostRestMs = 60_000;
  * attempt is due (full jitter, at most 60 s). So a thousand callers make one request.
  *
  * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all.
- * A token answered with 401 is never handed out again once `renew` was called for it, but in the
- * rest after renewals that did not help.
+ * A token answered with 401 is handed out to nobody any more. In the rest after renewals that did
+ * not help, its reporter has none, and the others have it until their host refuses it too.
  */
 export class RefreshingTokenSource implements TokenSource, Service {
   readonly name = 'token-source';
   private held: Held | undefined;
   private rejectedGeneration = 0;
+  /** By host: how often it refused the newest token in a row. */
+  private readonly refusals = new Map<string, { readonly generation: number; readonly times: number }>();
   /** Renewals one after the other that did not help. */
   private vain = 0;
   private restUntilMs = Number.NEGATIVE_INFINITY;
@@ -139,28 +159,23 @@ export class RefreshingTokenSource implements TokenSource, Service {
     this.timer?.cancel();
   }
 
-  async get(): Promise<TokenResult> {
-    const held = this.usable();
-    if (held === undefined) return this.renewal();
+  async get(url: string): Promise<TokenResult> {
+    const held = this.usableAt(url);
+    if (held === undefined) return this.another(url);
     if (this.clock.monotonicMs() >= held.renewAtMs) void this.renewal();
     return { ok: true, token: held };
   }
 
-  async renew(rejectedGeneration: number): Promise<TokenResult> {
-    const nowMs = this.clock.monotonicMs();
-    const refused = this.usable();
-    if (refused?.generation === rejectedGeneration) {
-      if (nowMs < this.restUntilMs) return { ok: true, token: refused };
-      this.vain = nowMs - refused.adoptedAtMs < refusedSoonMs ? this.vain + 1 : 0;
-      this.restUntilMs = nowMs + (this.vain < 2 ? 0 : Math.min(mostRestMs, firstRestMs * 2 ** (this.vain - 2)));
-    }
-    this.rejectedGeneration = Math.max(this.rejectedGeneration, rejectedGeneration);
-    const held = this.usable();
-    if (held !== undefined) return { ok: true, token: held };
-    const result = await this.renewal();
-    // It may have been under way already when the 401 came, and have ended with the very token that
-    // was refused.
-    return result.ok && result.token.generation <= this.rejectedGeneration ? this.renewal() : result;
+  async renew(rejectedGeneration: number, url: string): Promise<TokenResult> {
+    const { held } = this;
+    if (held === undefined || rejectedGeneration < held.firstGeneration) return this.get(url);
+    // As often as callers had it at once: only the first of them counts.
+    if (this.usableAt(url) !== undefined) this.refused(held, url);
+    return this.another(url);
+  }
+
+  taken(generation: number, url: string): void {
+    if (this.refusals.size > 0 && generation === this.held?.generation) this.refusals.delete(hostOf(url));
   }
 
   onRenewed(callback: (token: AccessToken) => void): () => void {
@@ -178,17 +193,79 @@ export class RefreshingTokenSource implements TokenSource, Service {
   status(): TokenStatus {
     const held = this.usable();
     const ended = this.lastError?.code === 'LOGIN_REQUIRED';
+    const lastError = this.lastError?.message ?? (this.isResting ? noHelp : undefined);
     return {
       state: ended ? 'login_required' : held === undefined ? 'waiting' : 'held',
       ...(held !== undefined && { expiresAtMs: held.expiresAtMs }),
-      ...(this.lastError !== undefined && { lastError: this.lastError.message }),
+      ...(lastError !== undefined && { lastError }),
     };
   }
 
   private usable(): Held | undefined {
-    const held = this.held;
+    const { held } = this;
     if (held === undefined || held.generation <= this.rejectedGeneration) return undefined;
     return this.clock.monotonicMs() < held.endsAtMs ? held : undefined;
+  }
+
+  private usableAt(url: string): Held | undefined {
+    const held = this.usable();
+    return held === undefined || this.isRefusedAt(url, held) ? undefined : held;
+  }
+
+  private isRefusedAt(url: string, held: Held): boolean {
+    const refusal = this.refusals.get(hostOf(url));
+    if (refusal === undefined || refusal.times < mostRefusals) return false;
+    // The same text was given again: its host may be tried once more, but not at once.
+    return refusal.generation >= (this.isResting ? held.firstGeneration : held.generation);
+  }
+
+  private get isResting(): boolean {
+    return this.clock.monotonicMs() < this.restUntilMs;
+  }
+
+  private refused(held: Held, url: string): void {
+    const host = hostOf(url);
+    const before = this.refusals.get(host);
+    const times = before !== undefined && before.generation >= held.firstGeneration ? before.times + 1 : 1;
+    this.refusals.set(host, { generation: held.generation, times });
+    if (this.isResting) return;
+    const nowMs = this.clock.monotonicMs();
+    const soonMs = Math.min(refusedSoonMs, (held.endsAtMs - held.adoptedAtMs) / 2);
+    this.rest(nowMs - held.adoptedAtMs < soonMs ? this.vain + 1 : 0);
+    this.rejectedGeneration = held.generation;
+  }
+
+  private rest(vain: number): void {
+    this.vain = vain;
+    const restMs = vain < 2 ? 0 : Math.min(mostRestMs, firstRestMs * 2 ** (vain - 2));
+    this.restUntilMs = this.clock.monotonicMs() + restMs;
+    if (vain === 2) this.log.warn(noHelp);
+  }
+
+  /** For a caller that can't have the one that is held. */
+  private async another(url: string): Promise<TokenResult> {
+    const refused = this.usable();
+    if (refused !== undefined && this.isResting) return this.ofAnotherProcess();
+    // Its host refused it in the rest, which is over.
+    if (refused !== undefined) this.refused(refused, url);
+    const result = await this.renewal();
+    return result.ok && this.held !== undefined && this.isRefusedAt(url, this.held) ? this.resting() : result;
+  }
+
+  /** The rest is between requests for a token: one that another process had is taken at once. */
+  private ofAnotherProcess(): Promise<TokenResult> {
+    return this.flight.run(async () => {
+      const stored = await newerStored(this.acquireDeps, this.options, this.held?.storedGeneration ?? 0);
+      return stored === undefined ? this.resting() : this.adopt(stored);
+    });
+  }
+
+  private resting(): TokenResult {
+    const retryAfterMs = Math.max(firstRestMs, this.restUntilMs - this.clock.monotonicMs());
+    return {
+      ok: false,
+      error: { code: 'TOKEN_UNAVAILABLE', message: noHelp, retryable: true, retryAfterMs, sent: 'no' },
+    };
   }
 
   private renewal(): Promise<TokenResult> {
@@ -205,12 +282,16 @@ export class RefreshingTokenSource implements TokenSource, Service {
   }
 
   private adopt(token: StoredToken): TokenResult {
-    const lifeMs = Math.max(0, token.expiresAtMs - this.clock.nowMs());
+    const lifeMs = Math.max(leastLifeMs, token.expiresAtMs - this.clock.nowMs());
     const endsAtMs = this.clock.monotonicMs() + lifeMs;
+    const before = this.held;
+    const isSame = before?.secret.reveal() === token.accessToken.reveal();
+    if (before !== undefined && isSame) this.givenAgain(before);
     this.generation += 1;
     this.held = {
       secret: token.accessToken,
       generation: this.generation,
+      firstGeneration: before !== undefined && isSame ? before.firstGeneration : this.generation,
       expiresAtMs: token.expiresAtMs,
       storedGeneration: token.generation,
       endsAtMs,
@@ -220,8 +301,17 @@ export class RefreshingTokenSource implements TokenSource, Service {
     this.lastError = undefined;
     this.backoff.reset();
     this.arm();
-    for (const callback of this.callbacks) callback(this.held);
+    // No connection has to be opened anew for the same text.
+    if (!isSame) for (const callback of this.callbacks) callback(this.held);
     return { ok: true, token: this.held };
+  }
+
+  /** The platform stands by what one of its hosts has refused: it is for the others, after a rest for that one. */
+  private givenAgain({ generation, firstGeneration }: Held): void {
+    if (generation > this.rejectedGeneration) return;
+    for (const [host, refusal] of this.refusals)
+      if (refusal.generation >= firstGeneration) this.refusals.set(host, { ...refusal, times: mostRefusals });
+    this.rest(Math.max(this.vain + 1, 2));
   }
 
   private postpone(error: PlatformError): TokenResult {
@@ -245,6 +335,10 @@ export class RefreshingTokenSource implements TokenSource, Service {
   }
 }
 
+function hostOf(url: string): string {
+  return new URL(url).origin;
+}
+
 interface StoreLoginDeps {
   readonly clock: Clock;
   readonly store: TokenStore & CredentialList;
@@ -255,26 +349,29 @@ const patienceMs = 30_000;
 const pollMs = 100;
 
 /**
- * Replaces the credential's tokens by a sign-in's. Under its claim, like a refresh. Without that, a
- * refresh under way would find its own save refused, or replace the new login by the old. False:
- * another process held the claim all the time.
+ * Replaces the credential's tokens by a sign-in's, which `obtain` asks for. Under its claim, like a
+ * refresh, from before the platform is asked: the new tokens may end the old ones, and a service
+ * that is refused meanwhile has to wait for the new ones. It would refresh the old login, and be
+ * told that a person has to sign in. `busy`: another process held the claim all the time.
  */
 export async function storeLogin(
   deps: StoreLoginDeps,
   credential: string,
   holder: string,
-  token: Token,
-): Promise<boolean> {
+  obtain: () => Promise<ExchangeResult>,
+): Promise<ExchangeResult | 'busy'> {
   const { clock, store } = deps;
   const giveUpMs = clock.monotonicMs() + patienceMs;
   while (!(await store.claim(credential, holder, claimMs))) {
-    if (clock.monotonicMs() >= giveUpMs) return false;
+    if (clock.monotonicMs() >= giveUpMs) return 'busy';
     await clock.sleep(pollMs);
   }
   try {
+    const obtained = await obtain();
+    if (!obtained.ok) return obtained;
     // Not by `load`: a token can still be replaced if the key it was sealed with is gone.
     const before = (await store.stored(credential)).find((known) => known.credential === credential);
-    return await store.save(credential, before?.generation ?? 0, token);
+    return (await store.save(credential, before?.generation ?? 0, obtained.token)) ? obtained : 'busy';
   } finally {
     await store.unclaim(credential, holder);
   }

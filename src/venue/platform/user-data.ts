@@ -76,12 +76,12 @@ type WriteDeps = Pick<ReadDeps, 'http' | 'clock' | 'tokens' | 'metrics'>;
  * request. `value` is a 2xx's parsed body, undefined when it was empty. Never rejects.
  */
 async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Promise<Fetched<unknown>> {
-  const credential = await deps.tokens.get();
+  const { operation, method, url } = write;
+  const credential = await deps.tokens.get(url);
   // What the answer for the token says of itself is not said of the write.
   if (!credential.ok) return { ok: false, error: { ...credential.error, sent: 'no' } };
   if (signal.aborted)
     return { ok: false, error: { code: 'NO_ANSWER', message: 'given up by the caller', retryable: true, sent: 'no' } };
-  const { operation, method, url } = write;
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
@@ -101,7 +101,7 @@ async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Pr
     { operation, code_class: codeClass },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
-  if (outcome.kind === 'answered' && outcome.status === 401) void deps.tokens.renew(credential.token.generation);
+  if (outcome.kind === 'answered' && outcome.status === 401) void deps.tokens.renew(credential.token.generation, url);
   return toResult(outcome);
 }
 

@@ -49,7 +49,7 @@ export async function writePlatform(
   reading: WriteReading,
   { mayWrite, mayStillWrite, signal }: WriteOptions,
 ): Promise<WriteResult> {
-  const credential = await tokens.get();
+  const credential = await tokens.get(request.url);
   if (!credential.ok) {
     const { retryable, retryAfterMs } = credential.error;
     const reason = reasonOf(credential.error);
@@ -78,7 +78,7 @@ export async function writePlatform(
   if (result.kind !== 'refused' || result.reason.status !== 401) return result;
   // At once when the used token is not the current one any more; otherwise by the one renewal all
   // callers share.
-  const next = await tokens.renew(generation);
+  const next = await tokens.renew(generation, request.url);
   return next.ok && next.token.generation !== generation ? { ...result, staleToken: true } : result;
 }
 

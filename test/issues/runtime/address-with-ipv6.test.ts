@@ -43,7 +43,7 @@ it('a platform on [::1] is signed in to, read, streamed and written to', async (
   const { platform, stream, control, clientId, clientSecret } = description;
   for (const address of [platform, control, stream]) expect(new URL(address).hostname).toBe('[::1]');
   const { tokens, http } = platformDeps(platform, { clientId, clientSecret });
-  const token = await tokens.get();
+  const token = await tokens.get('http://platform');
   if (!token.ok) throw new Error('there is no token');
   const health = await http.request({ operation: 'health', method: 'GET', url: `${platform}/v1/health`, headers: {} });
   expect(health).toMatchObject({ kind: 'answered', status: 200 });

@@ -12,6 +12,8 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
+const staging = 'http://staging/v1';
+
 async function tokenSource() {
   const server = await scriptedServer((_, response, count) =>
     json(response, 200, { access_token: `t${count}`, token_type: 'Bearer', expires_in: 86_400 }),
@@ -32,8 +34,8 @@ async function tokenSource() {
     await server.close();
   });
   const refusedNow = async () => {
-    const held = await tokens.get();
-    if (held.ok) await tokens.renew(held.token.generation);
+    const held = await tokens.get(staging);
+    if (held.ok) await tokens.renew(held.token.generation, staging);
   };
   return { tokens, server, clock, refusedNow };
 }

@@ -15,6 +15,7 @@ const token = { secret: new Secret('t'), generation: 1, expiresAtMs: Number.MAX_
 const tokens: TokenSource = {
   get: async () => ({ ok: true, token }),
   renew: async () => ({ ok: true, token }),
+  taken: () => {},
   onRenewed: () => () => {},
 };
 

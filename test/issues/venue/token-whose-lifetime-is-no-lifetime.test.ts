@@ -49,7 +49,7 @@ async function tenMinutesWith(expiresIn: string) {
   });
   await source.start();
   onTestFinished(() => source.drain());
-  const first = source.get();
+  const first = source.get('http://platform');
   for (let second = 0; second < 600; second += 1) await clock.advance(1_000);
   return { result: await first, asked, renewed, saved };
 }

@@ -59,6 +59,7 @@ function renewingTokens(next: 'another' | 'the same' | 'none') {
       if (next === 'another' && rejected === generation) generation += 1;
       return { ok: true, token: made(generation) };
     },
+    taken: () => undefined,
     onRenewed: () => () => undefined,
   };
   return { tokens, renewed, advance: () => (generation += 1) };

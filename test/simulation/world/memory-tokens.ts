@@ -57,6 +57,8 @@ export class HostTokens implements TokenSource {
     return this.fetch();
   }
 
+  taken(): void {}
+
   onRenewed(callback: (token: AccessToken) => void): () => void {
     this.listeners.add(callback);
     return () => this.listeners.delete(callback);

@@ -19,6 +19,7 @@ export function fixedToken(token = 'a-token'): TokenSource & { renewals: number 
       source.renewals += 1;
       return { ok: true as const, token: held };
     },
+    taken: () => undefined,
     onRenewed: () => () => undefined,
   };
   return source;

@@ -85,6 +85,8 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
     return this.get();
   }
 
+  taken(): void {}
+
   onRenewed(callback: (token: AccessToken) => void): () => void {
     this.renewed.add(callback);
     return () => this.renewed.delete(callback);

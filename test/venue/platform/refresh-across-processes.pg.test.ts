@@ -4,6 +4,7 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { RefreshMode } from '../../../src/sandbox/auth/refresh-tokens.ts';
+import type { Token } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../../src/store/token-store.ts';
@@ -49,12 +50,21 @@ async function rig(mode: RefreshMode = 'rotate') {
   };
   const tokens = (await exchange(sandbox, await codeFor(sandbox))).json;
   const first = process('first');
-  await storeLogin({ clock: systemClock, store: first.store }, credentialName, 'link', {
+  await signedIn(first.store, tokens);
+  return { sandbox, first, second: process('second') };
+}
+
+/** As `tidemark link` stores what a sign-in brought. */
+async function signedIn(
+  store: PostgresTokenStore,
+  tokens: { readonly access_token: string; readonly refresh_token: string },
+): Promise<void> {
+  const token: Token = {
     accessToken: new Secret(tokens.access_token),
     expiresAtMs: systemClock.nowMs() + 3_600_000,
     refreshToken: new Secret(tokens.refresh_token),
-  });
-  return { sandbox, first, second: process('second') };
+  };
+  await storeLogin({ clock: systemClock, store }, credentialName, 'link', async () => ({ ok: true, token }));
 }
 
 /** The statuses that refreshes were answered with; null for an answer that was cut off. */
@@ -79,18 +89,18 @@ const clock: Clock = Object.create(systemClock, {
 describe('two token sources on one database, as two processes have them,', () => {
   it('make one refresh for each renewal that both need, over and over, and never use a token twice', async () => {
     const { sandbox, first, second } = await rig();
-    let tokens = await Promise.all([held(first.source.get()), held(second.source.get())]);
+    let tokens = await Promise.all([held(first.source.get(sandbox.platform)), held(second.source.get(sandbox.platform))]);
     expect(tokens[0].secret.reveal()).toBe(tokens[1].secret.reveal());
     for (let round = 1; round <= 5; round += 1) {
       const [one, two] = tokens;
       const askMany = (source: RefreshingTokenSource, generation: number) =>
-        Array.from({ length: 5 }, () => held(source.renew(generation)));
+        Array.from({ length: 5 }, () => held(source.renew(generation, sandbox.platform)));
       const results = await Promise.all([
         ...askMany(first.source, one.generation),
         ...askMany(second.source, two.generation),
       ]);
       expect(new Set(results.map(({ secret }) => secret.reveal())).size).toBe(1);
-      tokens = await Promise.all([held(first.source.get()), held(second.source.get())]);
+      tokens = await Promise.all([held(first.source.get(sandbox.platform)), held(second.source.get(sandbox.platform))]);
       expect(await answers(sandbox)).toEqual(Array(round).fill(200));
       // Each token was good for a while: one that is refused at once has the next one wait.
       age.ms += 180_000;
@@ -100,36 +110,32 @@ describe('two token sources on one database, as two processes have them,', () =>
 
   it('get over a lost answer with the old refresh token, where the platform allows it', async () => {
     const { sandbox, first } = await rig('grace');
-    const { generation } = await held(first.source.get());
+    const { generation } = await held(first.source.get(sandbox.platform));
     await control(sandbox, '/faults', {
       rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }],
     });
-    expect(await first.source.renew(generation)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
-    const again = await eventually(() => held(first.source.get()), { deadlineMs: 10_000 });
+    expect(await first.source.renew(generation, sandbox.platform)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
+    const again = await eventually(() => held(first.source.get(sandbox.platform)), { deadlineMs: 10_000 });
     expect((await accountsOf(sandbox, again.secret.reveal())).status).toBe(200);
     expect(await answers(sandbox)).toHaveLength(2);
   });
 
   it('end in LOGIN_REQUIRED after a lost answer where the platform takes the old one for a theft, and begin again with a new sign-in', async () => {
     const { sandbox, first, second } = await rig();
-    const { generation } = await held(first.source.get());
+    const { generation } = await held(first.source.get(sandbox.platform));
     await control(sandbox, '/faults', {
       rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }],
     });
-    await first.source.renew(generation);
+    await first.source.renew(generation, sandbox.platform);
     await eventually(
-      async () => expect(await first.source.get()).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED' } }),
+      async () => expect(await first.source.get(sandbox.platform)).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED' } }),
       { deadlineMs: 10_000 },
     );
     expect(first.source.status()).toMatchObject({ state: 'login_required' });
     const tokens = (await exchange(sandbox, await codeFor(sandbox))).json;
-    await storeLogin({ clock: systemClock, store: second.store }, credentialName, 'link', {
-      accessToken: new Secret(tokens.access_token),
-      expiresAtMs: systemClock.nowMs() + 3_600_000,
-      refreshToken: new Secret(tokens.refresh_token),
-    });
+    await signedIn(second.store, tokens);
     first.source.retryNow();
-    expect((await held(first.source.get())).secret.reveal()).toBe(tokens.access_token);
+    expect((await held(first.source.get(sandbox.platform))).secret.reveal()).toBe(tokens.access_token);
     expect(first.source.status()).toMatchObject({ state: 'held' });
   });
 });

@@ -12,6 +12,8 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
+/** The address for which tokens are asked. */
+const here = 'http://platform/v1/orders';
 type Answer = Parameters<typeof scriptedServer>[0];
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -62,7 +64,7 @@ async function token(result: ReturnType<RefreshingTokenSource['get']>): Promise<
 describe('a token source', () => {
   it('asks once however many ask it at the same time', async () => {
     const { tokens, server } = await source(issue);
-    const results = await Promise.all(Array.from({ length: 50 }, () => token(tokens.get())));
+    const results = await Promise.all(Array.from({ length: 50 }, () => token(tokens.get(here))));
     expect(new Set(results.map(({ text }) => text))).toEqual(new Set(['t1']));
     expect(server.received).toHaveLength(1);
     expect(new URLSearchParams(server.received[0]?.body)).toEqual(
@@ -72,14 +74,14 @@ describe('a token source', () => {
 
   it('gets another one after a 401, once for all who saw it', async () => {
     const { tokens, server } = await source(issue);
-    const { generation } = await token(tokens.get());
+    const { generation } = await token(tokens.get(here));
     const renewed = await Promise.all([
-      token(tokens.renew(generation)),
-      token(tokens.renew(generation)),
-      token(tokens.renew(generation)),
+      token(tokens.renew(generation, here)),
+      token(tokens.renew(generation, here)),
+      token(tokens.renew(generation, here)),
     ]);
     expect(renewed.map(({ text }) => text)).toEqual(['t2', 't2', 't2']);
-    expect((await token(tokens.renew(generation))).text).toBe('t2');
+    expect((await token(tokens.renew(generation, here))).text).toBe('t2');
     expect(server.received).toHaveLength(2);
   });
 
@@ -93,24 +95,24 @@ describe('a token source', () => {
       told.push(secret.reveal());
       if (told.length === 2) resolve();
     });
-    await token(tokens.get());
+    await token(tokens.get(here));
     await clock.advance(799_000);
     expect(server.received).toHaveLength(1);
     await clock.advance(2_000);
     await second;
     expect(told).toEqual(['t1', 't2']);
-    expect((await token(tokens.get())).text).toBe('t2');
+    expect((await token(tokens.get(here))).text).toBe('t2');
   });
 
   it('is not fooled by a wall clock that steps', async () => {
     const clock = new VirtualClock();
     const { tokens, server } = await source(issue, { clock });
-    await token(tokens.get());
+    await token(tokens.get(here));
     clock.stepWall(3_600_000);
-    expect((await token(tokens.get())).text).toBe('t1');
+    expect((await token(tokens.get(here))).text).toBe('t1');
     clock.stepWall(-7_200_000);
     await clock.advance(1_001_000);
-    expect((await token(tokens.get())).text).toBe('t2');
+    expect((await token(tokens.get(here))).text).toBe('t2');
     expect(server.received).toHaveLength(2);
   });
 
@@ -119,7 +121,7 @@ describe('a token source', () => {
       clock: new VirtualClock(),
     });
     for (let i = 0; i < 20; i += 1) {
-      expect(await tokens.get()).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED', retryable: false } });
+      expect(await tokens.get(here)).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED', retryable: false } });
     }
     expect(server.received).toHaveLength(1);
   });
@@ -135,18 +137,18 @@ describe('a token source', () => {
       (request, response, count) => (count === 1 ? broken(request, response, count) : issue(request, response, count)),
       { clock },
     );
-    expect(await tokens.get()).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE', retryable: true } });
+    expect(await tokens.get(here)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE', retryable: true } });
     await clock.advance(1_000);
-    expect((await token(tokens.get())).text).toBe('t2');
+    expect((await token(tokens.get(here))).text).toBe('t2');
   });
 
   it('never prints a secret', async () => {
     const { tokens } = await source((_, response) =>
       json(response, 401, { error: 'invalid_client', error_description: 'no such client' }),
     );
-    expect(JSON.stringify(await tokens.get())).not.toContain('hush');
+    expect(JSON.stringify(await tokens.get(here))).not.toContain('hush');
     const good = await source(issue);
-    expect(JSON.stringify(await good.tokens.get())).not.toContain('t1"');
+    expect(JSON.stringify(await good.tokens.get(here))).not.toContain('t1"');
   });
 });
 
@@ -155,7 +157,7 @@ describe('two sources that share a store', () => {
     const store = new MemoryTokenStore({ clock: systemClock });
     const first = await source(issue, { store, holder: 'one' });
     const second = await source(issue, { store, holder: 'two', url: first.server.url });
-    const [a, b] = await Promise.all([token(first.tokens.get()), token(second.tokens.get())]);
+    const [a, b] = await Promise.all([token(first.tokens.get(here)), token(second.tokens.get(here))]);
     expect([a.text, b.text]).toEqual(['t1', 't1']);
     expect(first.server.received).toHaveLength(1);
   });
@@ -178,9 +180,9 @@ describe('a refresh token', () => {
     const store = new MemoryTokenStore({ clock: systemClock });
     await store.save('client', 0, stored);
     const { tokens } = await source(rotate, { store, grant: 'refresh' });
-    const { generation } = await token(tokens.get());
+    const { generation } = await token(tokens.get(here));
     expect((await store.load('client'))?.refreshToken?.reveal()).toBe('r1');
-    expect((await token(tokens.renew(generation))).text).toBe('t2');
+    expect((await token(tokens.renew(generation, here))).text).toBe('t2');
     expect((await store.load('client'))?.refreshToken?.reveal()).toBe('r2');
   });
 
@@ -200,10 +202,10 @@ describe('a refresh token', () => {
     };
     down = true;
     const { tokens, server } = await source(rotate, { store, clock, grant: 'refresh' });
-    expect(await tokens.get()).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
+    expect(await tokens.get(here)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
     down = false;
     await clock.advance(1_000);
-    expect((await token(tokens.get())).text).toBe('t1');
+    expect((await token(tokens.get(here))).text).toBe('t1');
     expect(server.received).toHaveLength(1);
     expect((await memory.load('client'))?.refreshToken?.reveal()).toBe('r1');
   });
@@ -216,8 +218,8 @@ describe('a refresh token', () => {
       (request, response, count) => (count === 1 ? void response.destroy() : rotate(request, response, count)),
       { store, clock, grant: 'refresh' },
     );
-    expect(await tokens.get()).toMatchObject({ error: { code: 'TOKEN_UNAVAILABLE' } });
+    expect(await tokens.get(here)).toMatchObject({ error: { code: 'TOKEN_UNAVAILABLE' } });
     await clock.advance(1_000);
-    expect(await tokens.get()).toMatchObject({ error: { code: 'LOGIN_REQUIRED' } });
+    expect(await tokens.get(here)).toMatchObject({ error: { code: 'LOGIN_REQUIRED' } });
   });
 });

@@ -73,7 +73,7 @@ describe('a write that is no order', () => {
 
   it('says that nothing was sent when there is no connection', async () => {
     const { deps } = await client((_, response) => json(response, 200, {}));
-    await deps.tokens.get();
+    await deps.tokens.get('http://gone');
     const gone = await scriptedServer((_, response) => json(response, 200, {}));
     await gone.close();
     expect(await changeEmail(deps, gone.url, 'a@b.example', signal)).toMatchObject({

@@ -40,16 +40,16 @@ describe('our client against oidc-provider, which nobody here wrote', () => {
       { ...deps(), store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
       { name: 'login:erin', holder: 'test', baseUrl: url, credential: client, grant: 'refresh' },
     );
-    const held = await tokens.get();
+    const held = await tokens.get(url);
     if (!held.ok) throw new Error(JSON.stringify(held.error));
-    const renewed = await tokens.renew(held.token.generation);
+    const renewed = await tokens.renew(held.token.generation, url);
     expect(renewed).toMatchObject({ ok: true });
     const second = (await store.load('login:erin'))?.refreshToken?.reveal();
     expect(second).not.toBe(first);
     // The stock server, too, takes an old token that comes again for a theft, and ends the login.
     const thief = await exchangeToken(deps(), url, client, { kind: 'refresh', refreshToken: new Secret(first) });
     expect(thief).toMatchObject({ ok: false, refused: true });
-    const over = renewed.ok ? await tokens.renew(renewed.token.generation) : renewed;
+    const over = renewed.ok ? await tokens.renew(renewed.token.generation, url) : renewed;
     expect(over).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED' } });
   });
 });
