@@ -135,6 +135,14 @@ export function notCommitted(error: unknown): PlatformError {
   return { code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' };
 }
 
+/** A longer Retry-After counts as this: the token's may be over long before it says. */
+const mostRestMs = 60_000;
+
+/** How long the platform asks to be left alone; 0 if it does not. */
+export function restAskedMs({ retryAfterMs = 0 }: PlatformError): number {
+  return Math.min(mostRestMs, retryAfterMs);
+}
+
 /** The account as a whole, or our credential, is refused. */
 export function concernsWholeAccount({ status, code }: PlatformError): boolean {
   return status === 401 || status === 403 || code === 'LOGIN_REQUIRED';

@@ -6,7 +6,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import type { AccountAccess } from './account-access.ts';
-import { concernsWholeAccount } from './account-access.ts';
+import { concernsWholeAccount, restAskedMs } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';
 import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
@@ -33,8 +33,6 @@ export interface SessionOptions {
   readonly onStoreLost: (session: AccountSession) => void;
 }
 
-/** A longer Retry-After counts as this: the token's may be over long before it says. */
-const mostRestMs = 60_000;
 const unansweredText = 'the platform does not answer the subscription of this account; it is asked again';
 
 /** A complete read that should make the account live. */
@@ -265,8 +263,8 @@ export class AccountSession {
         return;
       }
       this.shown.failed(outcome.complete ? 'frames were lost while the account was read' : outcome.error.message);
-      const askedMs = outcome.complete ? 0 : (outcome.error.retryAfterMs ?? 0);
-      await clock.sleep(Math.max(backoff.nextMs(), Math.min(mostRestMs, askedMs)), signal);
+      const askedMs = outcome.complete ? 0 : restAskedMs(outcome.error);
+      await clock.sleep(Math.max(backoff.nextMs(), askedMs), signal);
     }
   }
 

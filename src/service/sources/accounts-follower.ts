@@ -3,7 +3,8 @@ import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { AccountsResult, OrderReads, PlatformAccount } from '../../venue/platform/order-reads.ts';
-import type { AccountStanding } from './account-access.ts';
+import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import { type AccountStanding, givenUp, restAskedMs } from './account-access.ts';
 import { AccountClaims } from './account-claims.ts';
 
 /** Follows accounts: one for each stream. */
@@ -106,9 +107,13 @@ export class AccountsFollower {
     while (!signal.aborted) {
       try {
         await this.load();
-        const complete = await this.look(signal);
-        if (complete) backoff.reset();
-        await this.rest(complete ? everyMs * (2 / 3 + (random.next() * 2) / 3) : backoff.nextMs(), signal);
+        const failed = await this.look(signal);
+        if (failed === undefined) backoff.reset();
+        const restMs =
+          failed === undefined
+            ? everyMs * (2 / 3 + (random.next() * 2) / 3)
+            : Math.max(backoff.nextMs(), restAskedMs(failed));
+        await this.rest(restMs, signal);
       } catch (error) {
         this.complain(error instanceof Error ? error.message : String(error));
         await clock.sleep(backoff.nextMs(), signal);
@@ -182,9 +187,10 @@ export class AccountsFollower {
     }
   }
 
-  private async look(signal: AbortSignal): Promise<boolean> {
+  /** Undefined: the list was complete, and is applied. */
+  private async look(signal: AbortSignal): Promise<PlatformError | undefined> {
     const list = await this.deps.reads.listAccounts(signal);
-    if (signal.aborted) return false;
+    if (signal.aborted) return givenUp;
     // There may have been a review meanwhile.
     await this.load();
     if (list.complete) {
@@ -199,12 +205,12 @@ export class AccountsFollower {
         );
       await this.apply(list.accounts, { isWhole: unreadable === 0, isNews: true }, signal);
       this.listed = true;
-      return true;
+      return undefined;
     }
     this.complain(list.error.message);
     // Yesterday's accounts are better than none: each is checked by its own subscription.
     if (this.followed.size === 0) this.followKnown();
-    return false;
+    return list.error;
   }
 
   /**

@@ -1,9 +1,9 @@
 import type { Cause, Observation } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { OrderReads, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
-import { givenUp, notCommitted, storeIsLost } from './account-access.ts';
+import { givenUp, notCommitted, restAskedMs, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import { type Question, questions } from './questions.ts';
@@ -77,11 +77,14 @@ const atOnce = 4;
  * once its row is committed. Invariant: a look answers only callers who asked before it began, so
  * its row is never older than the question. At most one look waits for each order. Looks do not
  * wait for the account's lists: one page may be repeated for 30 s
- * (docs/decisions/015-looks-beside-lists.md).
+ * (docs/decisions/015-looks-beside-lists.md). None begins while the platform asks to be left alone:
+ * a command's fails at once, since a person may wait for it.
  */
 export class OrderLooks {
   private readonly waiting = new Map<string, Look>();
   private readonly running = new Set<Look>();
+  /** What the platform has asked for, until its time is over. */
+  private rest: { readonly error: PlatformError; readonly over: Timer } | undefined;
   private readonly deps: OrderLooksDeps;
   private readonly options: { readonly stream: Stream; readonly accountId: string; readonly signal: AbortSignal };
 
@@ -96,6 +99,7 @@ export class OrderLooks {
    */
   lookAt(orderId: string, wish: LookRequest): Promise<OrderLook> {
     if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
+    if (wish.question === 'command' && this.rest !== undefined) return Promise.resolve(failed(this.rest.error));
     let look = this.waiting.get(orderId);
     if (look === undefined) {
       look = { orderId, waiters: new Set(), abort: new AbortController() };
@@ -132,6 +136,7 @@ export class OrderLooks {
   }
 
   private next(): Look | undefined {
+    if (this.rest !== undefined) return undefined;
     let best: Look | undefined;
     for (const look of this.waiting.values())
       if ((best === undefined || urgencyOf(look) < urgencyOf(best)) && !this.isBehindAnother(look)) best = look;
@@ -154,8 +159,21 @@ export class OrderLooks {
     this.running.add(look);
     const answer = await this.ask(look);
     this.running.delete(look);
+    if (answer.kind === 'failed') this.leaveAlone(answer.error);
     for (const waiter of [...look.waiters]) waiter.answer(answer);
     this.beginNext();
+  }
+
+  private leaveAlone(error: PlatformError): void {
+    // Without a token the platform is not asked, and one may be there sooner.
+    const restMs = error.code === 'TOKEN_UNAVAILABLE' ? 0 : restAskedMs(error);
+    if (restMs === 0 || this.options.signal.aborted) return;
+    this.rest?.over.cancel();
+    const over = this.deps.clock.after(restMs, () => {
+      this.rest = undefined;
+      this.beginNext();
+    });
+    this.rest = { error, over };
   }
 
   private async ask({ orderId, waiters, abort }: Look): Promise<OrderLook> {
@@ -196,6 +214,7 @@ export class OrderLooks {
   }
 
   private stop(): void {
+    this.rest?.over.cancel();
     for (const look of [...this.waiting.values(), ...this.running]) {
       look.abort.abort();
       for (const waiter of [...look.waiters]) waiter.answer(failed(givenUp));

@@ -40,9 +40,9 @@ const readDeadlineMs = 30_000;
 
 /**
  * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken. The
- * backoff has full jitter (or is the platform's Retry-After), until 30 s have passed. On 401 one
- * renewal of the token and one further try. Reads only: a write may not be repeated like this.
- * `value` is the parsed body.
+ * backoff has full jitter (or is the platform's Retry-After), until 30 s have passed; a longer
+ * Retry-After ends it at once, and the error has it. On 401 one renewal of the token and one
+ * further try. Reads only: a write may not be repeated like this. `value` is the parsed body.
  */
 export async function readPlatform(
   deps: ReadDeps,
@@ -100,7 +100,7 @@ async function attempt(
     { operation, code_class: codeClass },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
-  return { result: toResult(outcome, parse), retryAfterMs: retryAfterMs(outcome) };
+  return { result: toResult(outcome, parse), retryAfterMs: retryAfterMsOf(outcome) };
 }
 
 function toResult(outcome: HttpOutcome, parse: (text: string) => unknown): ReadResult {
@@ -115,11 +115,6 @@ function toResult(outcome: HttpOutcome, parse: (text: string) => unknown): ReadR
     return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
   }
   return { ok: true, value: body, bytes: outcome.text.length };
-}
-
-/** At most 10 s: beyond that our own deadline is the better judge. */
-function retryAfterMs(outcome: HttpOutcome): number {
-  return Math.min(10_000, retryAfterMsOf(outcome));
 }
 
 export type Fetched<T> =

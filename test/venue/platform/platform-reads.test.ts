@@ -115,6 +115,15 @@ describe('listing orders', () => {
     expect(calls()).toHaveLength(3);
   });
 
+  it('does not repeat a page before the time that the platform asks for, and hands it over', async () => {
+    const { client, calls } = await reads((_, response) => json(response, 429, {}, { 'retry-after': '60' }));
+    expect(await client.listOrders(list, async () => undefined, signal)).toMatchObject({
+      complete: false,
+      error: { status: 429, retryAfterMs: 60_000 },
+    });
+    expect(calls()).toHaveLength(1);
+  });
+
   it('says that it is incomplete when a later page is refused, or has another shape', async () => {
     const first = { orders: [accountRow], nextCursor: 'a' };
     const refused = await reads((_, response, count) =>
