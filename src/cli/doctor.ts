@@ -25,7 +25,7 @@ Examples:
   $ tidemark doctor
   $ tidemark doctor --json | jq '.[] | select(.verdict != "ok")'
 
-It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 something does.`;
+It changes nothing, but for a token of the platform where there is none for it and the service to use. Exit codes: 0 nothing fails (warnings may be there), 1 something does.`;
 
 /** Checks everything the service needs, and names the fix for each fault. */
 export function doctorCommand(io: CliIo): Command {
@@ -100,11 +100,12 @@ async function examinePlatform(config: Config, io: CliIo): Promise<readonly Find
   const proxies = new Proxies(config);
   const http = new UndiciHttp({ clock: io.clock, proxies });
   const { platformAuthUrl: authUrl } = config;
+  const deps = { http, clock: io.clock, random: io.random, log: commandLogger(io, config) };
   try {
     const [client, screen, logins] = await Promise.all([
-      checkPlatform(config, { http, clock: io.clock }),
+      checkPlatform(config, deps),
       authUrl === undefined ? [] : checkSignInScreen(authUrl, http).then((finding) => [finding]),
-      checkLogins(config, { http, clock: io.clock, random: io.random, log: commandLogger(io, config) }),
+      checkLogins(config, deps),
     ]);
     const findings = [...client.findings, ...logins.findings, ...screen];
     const accessToken = client.accessToken ?? logins.accessToken;

@@ -137,8 +137,14 @@ export class PostgresCredentialList implements CredentialList {
   }
 }
 
+const databaseNowMs = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`;
+
 interface Sealed {
   readonly accessToken: string;
+  /**
+   * By the database's clock: a process whose own is an hour ahead would take each stored token for
+   * one that has ended, and its new one may end it.
+   */
   readonly expiresAtMs: number;
   readonly refreshToken?: string;
   readonly scope?: string;
@@ -191,7 +197,7 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     const { credential, generation: number, sealed } = credentials;
     const [row] = await retryTransaction(this.deps, async () =>
       this.db
-        .select({ generation: number, sealed })
+        .select({ generation: number, sealed, nowMs: databaseNowMs })
         .from(credentials)
         .where(and(eq(credential, name), isNotNull(sealed))),
     );
@@ -207,16 +213,19 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     return {
       generation,
       accessToken: new Secret(token.accessToken),
-      expiresAtMs: token.expiresAtMs,
+      expiresAtMs: token.expiresAtMs - row.nowMs + this.deps.clock.nowMs(),
       ...(token.refreshToken === undefined ? {} : { refreshToken: new Secret(token.refreshToken) }),
       ...(token.scope === undefined ? {} : { scope: token.scope }),
     };
   }
 
-  save(credential: string, replaces: number, token: Token): Promise<boolean> {
+  async save(credential: string, replaces: number, token: Token): Promise<boolean> {
+    const [{ nowMs = this.deps.clock.nowMs() } = {}] = await retryTransaction(this.deps, async () =>
+      this.db.select({ nowMs: databaseNowMs }),
+    );
     const plain: Sealed = {
       accessToken: token.accessToken.reveal(),
-      expiresAtMs: token.expiresAtMs,
+      expiresAtMs: Math.round(token.expiresAtMs - this.deps.clock.nowMs() + nowMs),
       ...(token.refreshToken === undefined ? {} : { refreshToken: token.refreshToken.reveal() }),
       ...(token.scope === undefined ? {} : { scope: token.scope }),
     };

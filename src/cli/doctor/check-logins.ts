@@ -122,6 +122,11 @@ async function checkLogin(
         'Check PLATFORM_URL, and that this machine may reach it.',
       ),
     };
+  if (outcome.status === 401 && token.refreshToken !== undefined) {
+    const detail = 'the platform refuses its access token (401), and the service renews it when it meets this';
+    const fix = `Where \`tidemark status\` says LOGIN_REQUIRED: ${again}`;
+    return { finding: warn(part, detail, fix) };
+  }
   if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token (401)', again) };
   if (outcome.status !== 200) {
     const fix = fixOfStatus(outcome.status, 'account:information', 'PLATFORM_URL');

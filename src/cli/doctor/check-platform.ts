@@ -4,8 +4,8 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
-import { exchangeToken } from '../../venue/platform/exchange-token.ts';
 import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
+import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import { tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
 import {
@@ -15,6 +15,7 @@ import {
   type UserAccounts,
   userAccounts,
 } from '../../venue/platform/wire/user.ts';
+import { ClientToken, type ClientTokenDeps } from './client-token.ts';
 import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
 
 interface PlatformFindings {
@@ -23,16 +24,12 @@ interface PlatformFindings {
   readonly accessToken?: Secret;
 }
 
-interface PlatformCheckDeps {
-  readonly http: Http;
-  readonly clock: Clock;
-}
-
 /**
  * Checks reach, clock, sign-in by client credentials, accounts and order lists. The linked logins
  * have their own check (`checkLogins`).
  */
-export async function checkPlatform(config: Config, { http, clock }: PlatformCheckDeps): Promise<PlatformFindings> {
+export async function checkPlatform(config: Config, deps: ClientTokenDeps): Promise<PlatformFindings> {
+  const { http, clock } = deps;
   const { platformUrl, platformClientId: clientId, platformClientSecret: clientSecret } = config;
   if (platformUrl !== undefined && onlyLogins(config)) {
     const detail = 'only linked logins are followed';
@@ -44,23 +41,74 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
     const fix = `Set ${unset.join(' and ')} to what the client center shows for this app.`;
     return { findings: [fail('sign-in', `not set: ${unset.join(', ')}`, fix)] };
   }
-  const [clockFinding, exchanged] = await Promise.all([
-    checkClock(platformUrl, http, clock),
-    exchangeToken({ http, clock }, platformUrl, { clientId, clientSecret }, { kind: 'client_credentials' }),
-  ]);
-  if (!exchanged.ok) {
-    const fix = exchanged.refused
+  const client = new ClientToken(deps, {
+    ...config,
+    platformUrl,
+    platformClientId: clientId,
+    platformClientSecret: clientSecret,
+  });
+  try {
+    const [clockFinding, signedIn] = await Promise.all([
+      checkClock(platformUrl, http, clock),
+      signIn(client, platformUrl, deps),
+    ]);
+    if (!('listed' in signedIn)) return { findings: [clockFinding, signedIn.finding] };
+    const { finding, listed, accessToken } = signedIn;
+    const accounts = await checkAccounts(config, { http, platformUrl, accessToken }, listed);
+    return { findings: [clockFinding, finding, ...accounts], accessToken };
+  } finally {
+    await client.close();
+  }
+}
+
+type SignedInFinding =
+  | { readonly finding: Finding }
+  | { readonly finding: Finding; readonly accessToken: Secret; readonly listed: HttpOutcome };
+
+/** With the token that is there, and with another one only where the platform refuses it. */
+async function signIn(
+  client: ClientToken,
+  platformUrl: string,
+  { http, clock }: ClientTokenDeps,
+): Promise<SignedInFinding> {
+  const minutesOf = ({ expiresAtMs }: { readonly expiresAtMs: number }) =>
+    Math.round((expiresAtMs - clock.nowMs()) / 60_000);
+  const list = (accessToken: Secret) =>
+    getSignedIn({ http, accessToken }, 'list_accounts', `${platformUrl}${accountsPath}`, {
+      maxBytes: accountsMaxBytes,
+    });
+  const first = await client.next();
+  if (!first.ok) return { finding: noToken(first.error, platformUrl) };
+  const listed = await list(first.accessToken);
+  const isRefused = listed.kind === 'answered' && listed.status === 401;
+  if (!first.isShared || !isRefused) {
+    const detail = first.isShared
+      ? `the token that the processes of this database share is good for ${minutesOf(first)} min more`
+      : `the platform gives tokens that last ${minutesOf(first)} min`;
+    return { finding: ok('sign-in', detail), accessToken: first.accessToken, listed };
+  }
+  const second = await client.next();
+  if (!second.ok) return { finding: noToken(second.error, platformUrl) };
+  const detail = `the platform refuses the token that the processes of this database share, ${minutesOf(first)} min before its end: it ends tokens early, as where each new token ends the one before`;
+  const fix = 'Give each other program that signs in as this client a client of its own.';
+  return {
+    finding: warn('sign-in', detail, fix),
+    accessToken: second.accessToken,
+    listed: await list(second.accessToken),
+  };
+}
+
+function noToken(error: PlatformError | 'unread', platformUrl: string): Finding {
+  if (error === 'unread') {
+    const detail =
+      "the token that the service shares can't be read by this login at the database, and another one might end it";
+    return warn('sign-in', detail, 'Run it with the DATABASE_URL of the service.');
+  }
+  const fix =
+    error.code === 'LOGIN_REQUIRED'
       ? 'Check PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET; a lost secret is made anew in the client center.'
       : `Check PLATFORM_URL${pathOf(platformUrl)}, and that this machine may reach it.`;
-    return { findings: [clockFinding, fail('sign-in', `no token: ${exchanged.error.message}`, fix)] };
-  }
-  const { accessToken, expiresAtMs } = exchanged.token;
-  const minutes = Math.round((expiresAtMs - clock.nowMs()) / 60_000);
-  const signIn = ok('sign-in', `the platform gives tokens that last ${minutes} min`);
-  return {
-    findings: [clockFinding, signIn, ...(await checkAccounts(config, { http, platformUrl, accessToken }))],
-    accessToken,
-  };
+  return fail('sign-in', `no token: ${error.message}`, fix);
 }
 
 /** Most platforms are at the root of their host, so a path is the first suspect. */
@@ -80,12 +128,11 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
 }
 
 /**
- * Compares the accounts visible to the token with PLATFORM_ACCOUNTS, and checks whether their
- * orders may be read.
+ * Compares the accounts visible to the token (`outcome`: their list) with PLATFORM_ACCOUNTS, and
+ * checks whether their orders may be read.
  */
-async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
+async function checkAccounts(config: Config, at: SignedIn, outcome: HttpOutcome): Promise<Finding[]> {
   const url = `${at.platformUrl}${accountsPath}`;
-  const outcome = await getSignedIn(at, 'list_accounts', url, { maxBytes: accountsMaxBytes });
   if (outcome.kind === 'failed')
     return [fail('accounts', `${url}: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.')];
   if (outcome.status !== 200) {

@@ -46,7 +46,8 @@ interface Entry extends CredentialParts {
   generation: number | undefined;
 }
 
-const clientName = 'client';
+/** The client's own credential, in the store. */
+export const clientName = 'client';
 const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**

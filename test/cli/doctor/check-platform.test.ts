@@ -4,7 +4,9 @@ import { checkSignInScreen } from '../../../src/cli/doctor/check-callers.ts';
 import { checkPlatform } from '../../../src/cli/doctor/check-platform.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 import { json, type ScriptedServer, scriptedServer } from '../../support/servers/http-server.ts';
 
 let server: ScriptedServer;
@@ -38,7 +40,9 @@ async function examine(over: Readonly<Record<string, Answer>> = {}, settings: Re
   const loaded = loadConfig(env, () => '');
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
   const http = new UndiciHttp({ clock: systemClock });
-  const { findings, accessToken } = await checkPlatform(loaded.config, { http, clock: systemClock });
+  const { findings, accessToken } = await checkPlatform(loaded.config, {
+    ...{ http, clock: systemClock, random: seededRandom(1), log: silentLog },
+  });
   await http.close();
   expect(JSON.stringify(findings)).not.toContain('c4n4ry');
   return { accessToken, byPart: Object.fromEntries(findings.map(({ part, ...finding }) => [part, finding])) };

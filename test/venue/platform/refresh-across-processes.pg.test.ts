@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import type { RefreshMode } from '../../../src/sandbox/auth/refresh-tokens.ts';
 import type { Token } from '../../../src/runtime/token-store.ts';
+import type { RefreshMode } from '../../../src/sandbox/auth/refresh-tokens.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../../src/store/token-store.ts';
@@ -89,7 +89,10 @@ const clock: Clock = Object.create(systemClock, {
 describe('two token sources on one database, as two processes have them,', () => {
   it('make one refresh for each renewal that both need, over and over, and never use a token twice', async () => {
     const { sandbox, first, second } = await rig();
-    let tokens = await Promise.all([held(first.source.get(sandbox.platform)), held(second.source.get(sandbox.platform))]);
+    let tokens = await Promise.all([
+      held(first.source.get(sandbox.platform)),
+      held(second.source.get(sandbox.platform)),
+    ]);
     expect(tokens[0].secret.reveal()).toBe(tokens[1].secret.reveal());
     for (let round = 1; round <= 5; round += 1) {
       const [one, two] = tokens;
@@ -114,7 +117,10 @@ describe('two token sources on one database, as two processes have them,', () =>
     await control(sandbox, '/faults', {
       rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }],
     });
-    expect(await first.source.renew(generation, sandbox.platform)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
+    expect(await first.source.renew(generation, sandbox.platform)).toMatchObject({
+      ok: false,
+      error: { code: 'TOKEN_UNAVAILABLE' },
+    });
     const again = await eventually(() => held(first.source.get(sandbox.platform)), { deadlineMs: 10_000 });
     expect((await accountsOf(sandbox, again.secret.reveal())).status).toBe(200);
     expect(await answers(sandbox)).toHaveLength(2);
@@ -128,7 +134,11 @@ describe('two token sources on one database, as two processes have them,', () =>
     });
     await first.source.renew(generation, sandbox.platform);
     await eventually(
-      async () => expect(await first.source.get(sandbox.platform)).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED' } }),
+      async () =>
+        expect(await first.source.get(sandbox.platform)).toMatchObject({
+          ok: false,
+          error: { code: 'LOGIN_REQUIRED' },
+        }),
       { deadlineMs: 10_000 },
     );
     expect(first.source.status()).toMatchObject({ state: 'login_required' });
