@@ -137,7 +137,7 @@ export class PostgresCredentialList implements CredentialList {
   }
 }
 
-const databaseNowMs = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`;
+const databaseNow = '(extract(epoch from clock_timestamp()) * 1000)::float8';
 
 interface Sealed {
   readonly accessToken: string;
@@ -197,7 +197,7 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     const { credential, generation: number, sealed } = credentials;
     const [row] = await retryTransaction(this.deps, async () =>
       this.db
-        .select({ generation: number, sealed, nowMs: databaseNowMs })
+        .select({ generation: number, sealed, nowMs: sql.raw(databaseNow).mapWith(Number) })
         .from(credentials)
         .where(and(eq(credential, name), isNotNull(sealed))),
     );
@@ -213,19 +213,20 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     return {
       generation,
       accessToken: new Secret(token.accessToken),
-      expiresAtMs: token.expiresAtMs - row.nowMs + this.deps.clock.nowMs(),
+      expiresAtMs: Math.round(token.expiresAtMs - row.nowMs + this.deps.clock.nowMs()),
       ...(token.refreshToken === undefined ? {} : { refreshToken: new Secret(token.refreshToken) }),
       ...(token.scope === undefined ? {} : { scope: token.scope }),
     };
   }
 
   async save(credential: string, replaces: number, token: Token): Promise<boolean> {
-    const [{ nowMs = this.deps.clock.nowMs() } = {}] = await retryTransaction(this.deps, async () =>
-      this.db.select({ nowMs: databaseNowMs }),
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<{ nowMs: number }>(`select ${databaseNow} as "nowMs"`),
     );
+    const aheadMs = (rows[0]?.nowMs ?? 0) - this.deps.clock.nowMs();
     const plain: Sealed = {
       accessToken: token.accessToken.reveal(),
-      expiresAtMs: Math.round(token.expiresAtMs - this.deps.clock.nowMs() + nowMs),
+      expiresAtMs: Math.round(token.expiresAtMs + aheadMs),
       ...(token.refreshToken === undefined ? {} : { refreshToken: token.refreshToken.reveal() }),
       ...(token.scope === undefined ? {} : { scope: token.scope }),
     };

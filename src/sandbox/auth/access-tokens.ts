@@ -1,4 +1,4 @@
-import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose';
+import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Principal } from './directory.ts';
@@ -100,6 +100,16 @@ export class AccessTokens {
       });
       const known = this.live.get(payload.jti ?? '');
       return known === undefined || known.revoked ? undefined : known.principal;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The id of a token of ours, for the ledger, whether it is good or not. */
+  idOf(token: string): string | undefined {
+    try {
+      const { jti = '' } = decodeJwt(token);
+      return this.live.has(jti) ? jti : undefined;
     } catch {
       return undefined;
     }

@@ -11,6 +11,8 @@ declare module 'fastify' {
     lagMs: number;
     /** Its fault, for the ledger. */
     fault: string | undefined;
+    /** The id of a token of ours that is not good any more, for the ledger. */
+    refusedToken: string | undefined;
   }
 }
 
@@ -22,6 +24,7 @@ export function recordRequests(app: FastifyInstance, ledger: Ledger, listener: s
   app.decorateRequest('ledgerSeq', 0);
   app.decorateRequest('lagMs', 0);
   app.decorateRequest('fault', undefined);
+  app.decorateRequest('refusedToken', undefined);
   app.addHook('preHandler', async (request) => {
     request.ledgerSeq = enterRequest(ledger, listener, request);
   });
@@ -52,6 +55,7 @@ function enterRequest(ledger: Ledger, listener: string, request: FastifyRequest)
 
 function enterAnswer(ledger: Ledger, request: FastifyRequest, reply: FastifyReply): void {
   const fault = request.fault === undefined ? '' : `,"fault":${jsonText(request.fault)}`;
+  const refused = request.refusedToken === undefined ? '' : `,"refusedToken":"${request.refusedToken}"`;
   const bytes = Number(reply.getHeader('content-length') ?? 0);
-  ledger.enter('answer', `,"request":${request.ledgerSeq},"status":${reply.statusCode},"bytes":${bytes}${fault}`);
+  ledger.enter('answer', `,"request":${request.ledgerSeq},"status":${reply.statusCode},"bytes":${bytes}${fault}${refused}`);
 }

@@ -25,6 +25,7 @@ export async function requireScope(
   const token = bearerToken(request.headers.authorization);
   const principal = token === undefined ? undefined : await tokens.check(token);
   if (principal === undefined) {
+    request.refusedToken = token === undefined ? undefined : tokens.idOf(token);
     unauthorized(reply, shape);
     return undefined;
   }

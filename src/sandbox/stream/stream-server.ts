@@ -168,7 +168,7 @@ export class StreamServer {
     const token = bearerToken(request.headers.authorization);
     const principal = token === undefined ? undefined : await this.parts.tokens.check(token);
     if (fault !== undefined) this.meet(fault, listener, socket);
-    else if (principal === undefined) this.refuse(listener, socket, 401, unauthenticated);
+    else if (principal === undefined) this.refuse(listener, socket, 401, unauthenticated, token);
     else if (!principal.scopes.has('order:information')) this.refuse(listener, socket, 403, forbidden);
     else {
       this.pending.delete(socket);
@@ -207,8 +207,13 @@ export class StreamServer {
     return session;
   }
 
-  private refuse(listener: string, socket: Socket, status: number, body: string): void {
-    this.parts.ledger.enter('session', `,"what":"upgrade_refused","listener":"${listener}","status":${status}`);
+  private refuse(listener: string, socket: Socket, status: number, body: string, token?: string): void {
+    const tokenId = token === undefined ? undefined : this.parts.tokens.idOf(token);
+    const refused = tokenId === undefined ? '' : `,"refusedToken":"${tokenId}"`;
+    this.parts.ledger.enter(
+      'session',
+      `,"what":"upgrade_refused","listener":"${listener}","status":${status}${refused}`,
+    );
     refuseUpgrade(socket, status, body);
   }
 
