@@ -54,16 +54,22 @@ async function rig(mode: RefreshMode = 'rotate') {
   return { sandbox, first, second: process('second') };
 }
 
-/** As `tidemark link` stores what a sign-in brought. */
-async function signedIn(
-  store: PostgresTokenStore,
-  tokens: { readonly access_token: string; readonly refresh_token: string },
-): Promise<void> {
-  const token: Token = {
-    accessToken: new Secret(tokens.access_token),
+interface SignedIn {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+function tokenOf({ access_token: accessToken, refresh_token: refreshToken }: SignedIn): Token {
+  return {
+    accessToken: new Secret(accessToken),
     expiresAtMs: systemClock.nowMs() + 3_600_000,
-    refreshToken: new Secret(tokens.refresh_token),
+    refreshToken: new Secret(refreshToken),
   };
+}
+
+/** As `tidemark link` stores what a sign-in brought. */
+async function signedIn(store: PostgresTokenStore, tokens: SignedIn): Promise<void> {
+  const token = tokenOf(tokens);
   await storeLogin({ clock: systemClock, store }, credentialName, 'link', async () => ({ ok: true, token }));
 }
 
@@ -147,5 +153,23 @@ describe('two token sources on one database, as two processes have them,', () =>
     first.source.retryNow();
     expect((await held(first.source.get(sandbox.platform))).secret.reveal()).toBe(tokens.access_token);
     expect(first.source.status()).toMatchObject({ state: 'held' });
+  });
+
+  it('wait for a sign-in that ends the login before, and ask for no other one', async () => {
+    const { sandbox, first, second } = await rig();
+    const { generation } = await held(first.source.get(sandbox.platform));
+    let renewed: ReturnType<RefreshingTokenSource['renew']> | undefined;
+    const stored = await storeLogin({ clock: systemClock, store: second.store }, credentialName, 'link', async () => {
+      const code = await codeFor(sandbox);
+      await control(sandbox, '/end-logins', { username: 'alice' });
+      // Its token was refused just now, and it is about to use the old refresh token.
+      renewed = first.source.renew(generation, sandbox.platform);
+      const token = tokenOf((await exchange(sandbox, code)).json);
+      return { ok: true, token };
+    });
+    expect(stored).toMatchObject({ ok: true });
+    const after = await held(renewed ?? first.source.get(sandbox.platform));
+    expect((await accountsOf(sandbox, after.secret.reveal())).status).toBe(200);
+    expect(await answers(sandbox), 'the old refresh token was not used').toEqual([]);
   });
 });
