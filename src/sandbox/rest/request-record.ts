@@ -57,5 +57,8 @@ function enterAnswer(ledger: Ledger, request: FastifyRequest, reply: FastifyRepl
   const fault = request.fault === undefined ? '' : `,"fault":${jsonText(request.fault)}`;
   const refused = request.refusedToken === undefined ? '' : `,"refusedToken":"${request.refusedToken}"`;
   const bytes = Number(reply.getHeader('content-length') ?? 0);
-  ledger.enter('answer', `,"request":${request.ledgerSeq},"status":${reply.statusCode},"bytes":${bytes}${fault}${refused}`);
+  ledger.enter(
+    'answer',
+    `,"request":${request.ledgerSeq},"status":${reply.statusCode},"bytes":${bytes}${fault}${refused}`,
+  );
 }

@@ -64,7 +64,11 @@ it('the reporter of a refused token never gets it again, and hears why there is 
   const answer = await tokens.renew(held.token.generation, production);
   expect(answer).toMatchObject({
     ok: false,
-    error: { code: 'TOKEN_UNAVAILABLE', retryable: true, message: expect.stringMatching(/each new token ends the one before/) },
+    error: {
+      code: 'TOKEN_UNAVAILABLE',
+      retryable: true,
+      message: expect.stringMatching(/each new token ends the one before/),
+    },
   });
   expect(tokens.status()).toMatchObject({ state: 'held', lastError: expect.stringMatching(/soon after it gave them/) });
   // Another read of that host may find out once or twice more that it is not good.
@@ -118,7 +122,10 @@ it('a token that is given again opens no connection anew, and is tried again whe
 it('a token that another process has stored is taken in the rest, too', async () => {
   const { store, get, refusedAt, rested } = rig();
   await rested(production);
-  await store.save('client', 3, { accessToken: new Secret('theirs'), expiresAtMs: Date.now() + 10 * 365 * 24 * hourMs });
+  await store.save('client', 3, {
+    accessToken: new Secret('theirs'),
+    expiresAtMs: Date.now() + 10 * 365 * 24 * hourMs,
+  });
   expect(await refusedAt(production)).toBe('theirs');
   expect(await get(production)).toBe('theirs');
 });
@@ -127,7 +134,11 @@ it('a refresh that is refused after another process has made it asks no person',
   const clockless = Number.MAX_SAFE_INTEGER;
   const { store, asked, get } = rig(() => {
     // Our claim has ended while we stood still, and the other one was quicker.
-    void store.save('client', 1, { accessToken: new Secret('theirs'), expiresAtMs: clockless, refreshToken: new Secret('r2') });
+    void store.save('client', 1, {
+      accessToken: new Secret('theirs'),
+      expiresAtMs: clockless,
+      refreshToken: new Secret('r2'),
+    });
     return 'invalid_grant';
   }, 'refresh');
   await store.save('client', 0, { accessToken: new Secret('old'), expiresAtMs: 0, refreshToken: new Secret('r1') });

@@ -13,8 +13,8 @@ import { createPool } from '../../../src/store/session/pool.ts';
 import { PostgresTokenStore, tokenKeys } from '../../../src/store/token-store.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { accountsOf } from '../../support/platform/sign-in.ts';
 import { control, controlLines, runningSandbox } from '../../support/platform/sandbox.ts';
+import { accountsOf } from '../../support/platform/sign-in.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { freshDatabase } from '../../support/servers/database.ts';
@@ -65,7 +65,10 @@ async function rig(tokens: SandboxInput['tokens'] = {}) {
 
 it.each<[string, { key?: Secret; skewMs?: number }]>([
   ['without a key for the encryption', {}],
-  ['of which the second has a key, and the first has none yet', { key: new Secret(randomBytes(32).toString('base64')) }],
+  [
+    'of which the second has a key, and the first has none yet',
+    { key: new Secret(randomBytes(32).toString('base64')) },
+  ],
   ['of which the second has a clock that is two hours ahead', { skewMs: 2 * hourMs }],
   ['of which the second has a clock that is two hours behind', { skewMs: -2 * hourMs }],
 ])('processes %s share the one token, and one renewal is enough for both', async (_what, second) => {
@@ -82,24 +85,38 @@ it.each<[string, { key?: Secret; skewMs?: number }]>([
 it('doctor takes the token that is there, and asks for one where there is none, and leaves it', async () => {
   const { sandbox, database, process, asked, read } = await rig();
   const doctor = async (over: Record<string, string> = {}) => {
-    const io = cliIo({ ...platformSettings(sandbox), DATABASE_URL: database.url, TIDEMARK_LOG_LEVEL: 'error', ...over });
+    const io = cliIo({
+      ...platformSettings(sandbox),
+      DATABASE_URL: database.url,
+      TIDEMARK_LOG_LEVEL: 'error',
+      ...over,
+    });
     await runProgram(io, ['doctor', '--json']);
     expect(io.out()).not.toContain(sandbox.clientSecret);
     const findings: { part: string; verdict: string; detail: string }[] = JSON.parse(io.out());
     return Object.fromEntries(findings.map(({ part, ...finding }) => [part, finding]));
   };
-  expect((await doctor())['sign-in']).toMatchObject({ verdict: 'ok', detail: expect.stringMatching(/tokens that last 60 min/) });
+  expect((await doctor())['sign-in']).toMatchObject({
+    verdict: 'ok',
+    detail: expect.stringMatching(/tokens that last 60 min/),
+  });
   const source = process('one');
   expect(await read(source)).toBe(200);
   expect(await asked()).toBe(1);
   const beside = await doctor();
-  expect(beside['sign-in']).toMatchObject({ verdict: 'ok', detail: expect.stringMatching(/share is good for \d+ min more/) });
+  expect(beside['sign-in']).toMatchObject({
+    verdict: 'ok',
+    detail: expect.stringMatching(/share is good for \d+ min more/),
+  });
   expect([beside['accounts']?.verdict, beside['stream']?.verdict]).toEqual(['ok', 'ok']);
   expect(await read(source)).toBe(200);
   expect(await asked()).toBe(1);
   // Another program signs in as this client.
   await control(sandbox, '/faults', { now: [{ action: 'revoke_tokens' }] });
-  expect((await doctor())['sign-in']).toMatchObject({ verdict: 'warn', detail: expect.stringMatching(/ends tokens early/) });
+  expect((await doctor())['sign-in']).toMatchObject({
+    verdict: 'warn',
+    detail: expect.stringMatching(/ends tokens early/),
+  });
   expect(await read(source)).toBe(200);
   expect(await asked()).toBe(2);
 }, 60_000);
