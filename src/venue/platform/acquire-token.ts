@@ -65,18 +65,25 @@ export async function acquireToken(
       await giveBack(deps, options);
     }
   } catch (error) {
-    return unavailable(`the token store failed: ${error instanceof Error ? error.message : 'unknown'}`);
+    return storeFailed(error);
   }
 }
 
-/** A newer token than generation `beyond` that another process has stored. Never rejects. */
+/**
+ * A newer token than generation `beyond`, as another process has stored it. Undefined: there is
+ * none. Never rejects.
+ */
 export async function newerStored(
   { store, clock }: AcquireDeps,
   { name }: CredentialOptions,
   beyond: number,
-): Promise<StoredToken | undefined> {
-  const stored = await store.load(name).catch(() => undefined);
-  return isNewer(stored, beyond, clock) ? stored : undefined;
+): Promise<AcquireResult | undefined> {
+  try {
+    const stored = await store.load(name);
+    return isNewer(stored, beyond, clock) ? { ok: true, token: stored } : undefined;
+  } catch (error) {
+    return storeFailed(error);
+  }
 }
 
 function isNewer(
@@ -141,9 +148,7 @@ async function exchange(
     if (!result.refused) return { ok: false, error: { ...result.error, code: 'TOKEN_UNAVAILABLE', retryable: true } };
     // Our claim may have ended while we stood still: what was refused is then not the newest.
     const newest = await newerStored(deps, options, stored?.generation ?? 0);
-    return newest === undefined
-      ? loginRequired(result.error.message, result.error.status)
-      : { ok: true, token: newest };
+    return newest ?? loginRequired(result.error.message, result.error.status);
   }
   const replaces = stored?.generation ?? 0;
   // Left out means: the one before stays good (specification, "Token response").
@@ -181,4 +186,8 @@ function loginRequired(message: string, status?: number): AcquireResult {
 
 function unavailable(message: string): AcquireResult {
   return { ok: false, error: { code: 'TOKEN_UNAVAILABLE', message, retryable: true, sent: 'no' } };
+}
+
+function storeFailed(error: unknown): AcquireResult {
+  return unavailable(`the token store failed: ${error instanceof Error ? error.message : 'unknown'}`);
 }

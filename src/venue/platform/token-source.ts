@@ -45,8 +45,8 @@ export interface TokenSource {
    */
   get(url: string): Promise<TokenResult>;
   /**
-   * The platform answered 401 to the token of `rejectedGeneration`: another one, and never this one.
-   * `TOKEN_UNAVAILABLE` in the rest after renewals that did not help.
+   * The platform answered 401 to the token of `rejectedGeneration`: another one, and never this
+   * one. `TOKEN_UNAVAILABLE` in the rest after renewals that did not help.
    */
   renew(rejectedGeneration: number, url: string): Promise<TokenResult>;
   /** The platform answered otherwise than 401 to this token. */
@@ -109,8 +109,8 @@ const noHelp =
  * attempt is due (full jitter, at most 60 s). So a thousand callers make one request.
  *
  * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all.
- * A token answered with 401 is handed out to nobody any more. In the rest after renewals that did
- * not help, its reporter has none, and the others have it until their host refuses it too.
+ * A token answered with 401 is not handed out any more. In the rest after renewals that did not
+ * help, its reporter has none, and the others have it until their host refuses it too.
  */
 export class RefreshingTokenSource implements TokenSource, Service {
   readonly name = 'token-source';
@@ -256,7 +256,7 @@ export class RefreshingTokenSource implements TokenSource, Service {
   private ofAnotherProcess(): Promise<TokenResult> {
     return this.flight.run(async () => {
       const stored = await newerStored(this.acquireDeps, this.options, this.held?.storedGeneration ?? 0);
-      return stored === undefined ? this.resting() : this.adopt(stored);
+      return stored?.ok === true ? this.adopt(stored.token) : (stored ?? this.resting());
     });
   }
 
@@ -306,7 +306,10 @@ export class RefreshingTokenSource implements TokenSource, Service {
     return { ok: true, token: this.held };
   }
 
-  /** The platform stands by what one of its hosts has refused: it is for the others, after a rest for that one. */
+  /**
+   * The platform stands by what one of its hosts has refused: it is for the others, and after a
+   * rest for that one.
+   */
   private givenAgain({ generation, firstGeneration }: Held): void {
     if (generation > this.rejectedGeneration) return;
     for (const [host, refusal] of this.refusals)
@@ -351,8 +354,8 @@ const pollMs = 100;
 /**
  * Replaces the credential's tokens by a sign-in's, which `obtain` asks for. Under its claim, like a
  * refresh, from before the platform is asked: the new tokens may end the old ones, and a service
- * that is refused meanwhile has to wait for the new ones. It would refresh the old login, and be
- * told that a person has to sign in. `busy`: another process held the claim all the time.
+ * that is refused meanwhile has to wait for the new ones. It would refresh the old login, and ask
+ * a person to sign in again. `busy`: another process held the claim all the time.
  */
 export async function storeLogin(
   deps: StoreLoginDeps,

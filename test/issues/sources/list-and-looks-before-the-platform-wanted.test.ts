@@ -1,4 +1,4 @@
-// What a user saw: The list of accounts and single orders were asked for again long before the platform wanted.
+// What a user saw: Accounts and single orders were asked for again long before the platform wanted.
 
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

@@ -21,7 +21,7 @@ import { freshDatabase } from '../../support/servers/database.ts';
 
 const hourMs = 3_600_000;
 
-/** Processes of one client on one database, and a platform where each new token ends the one before. */
+/** Processes of one client on one database; each new token ends the one before. */
 async function rig(tokens: SandboxInput['tokens'] = {}) {
   const { description: sandbox } = await runningSandbox({ tokens: { single: true, ...tokens } });
   const database = await freshDatabase();
