@@ -25,7 +25,7 @@ function rigOf(answer: (url: string) => HttpOutcome) {
       clock,
       random: seededRandom(1),
       metrics: createMetrics().platform,
-      tokens: { get: async () => token, renew: async () => token } as never,
+      tokens: { get: async () => token, renew: async () => token, taken: () => undefined } as never,
       http: {
         request: async ({ url }) => {
           asked.push(clock.monotonicMs());
