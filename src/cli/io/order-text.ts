@@ -24,8 +24,10 @@ export function orderTable(
   return tableText(orders, columns, none, paint);
 }
 
-export function instrumentText({ instrument }: ListedOrder['order']): string {
-  return instrument.outcome === undefined ? instrument.symbol : `${instrument.symbol}/${instrument.outcome}`;
+/** The platform lists an option of one leg under its underlying: there the leg is the instrument. */
+export function instrumentText({ instrument: { symbol, outcome, legs = [] } }: ListedOrder['order']): string {
+  const name = legs.length === 1 ? (legs[0]?.symbol ?? symbol) : symbol;
+  return outcome === undefined ? name : `${name}/${outcome}`;
 }
 
 /** One order in its newest state: what is absent has no line. */

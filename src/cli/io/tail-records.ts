@@ -3,6 +3,7 @@ import { updateRecord } from '../../contract/update-record.ts';
 import { namesInstrument } from '../../domain/symbol.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { clip, printable } from './format-text.ts';
+import { instrumentText } from './order-text.ts';
 import { namesOrder, shortId } from './short-id.ts';
 
 export type Update = z.infer<typeof updateRecord>;
@@ -108,8 +109,7 @@ export function formatUpdate(update: Update, width: LineWidth, paint = (word: st
   ];
   const start = printable(which.join(gap));
   const [status, side] = [order.status.padEnd(16), printable(order.side.padEnd(4))];
-  const outcome = order.instrument.outcome === undefined ? '' : `/${order.instrument.outcome}`;
-  const now = `${order.cumQty}/${order.working.quantity} ${order.instrument.symbol}${outcome}`;
+  const now = `${order.cumQty}/${order.working.quantity} ${instrumentText(order)}`;
   const end = printable(`${now}${gap}${fill === undefined ? termsOf(order) : fillText(fill)}`);
   const left = shortColumns - `${start} ${status} ${side} `.length;
   return `${start}${gap}${paint(status)}${gap}${paint(side)} ${isWhole ? end : clip(end, left)}`;

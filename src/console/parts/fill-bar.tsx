@@ -1,8 +1,12 @@
 import type { VNode } from 'preact';
+import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { thousandthsOf } from '../state/text/decimal-text.ts';
 
-/** The filled part of an order, as a bar with its amount. */
-export function fillBar(filled: string, quantity: string): VNode {
+/**
+ * The filled part of an order, as a bar with its amount. It is a part of the quantity that the venue
+ * works on: an order that was replaced has another one than the submitted.
+ */
+export function fillBar({ cumQty: filled, working: { quantity } }: Pick<NormalisedOrder, 'cumQty' | 'working'>): VNode {
   const share = thousandthsOf(filled, quantity);
   return (
     <span class="fill" title={`${filled} of ${quantity} filled`}>

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { fillBar } from '../parts/fill-bar.tsx';
-import { instrumentText } from '../parts/instrument-text.ts';
+import { instrumentParts, instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
@@ -33,13 +33,16 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   instrument: {
     label: 'Instrument',
-    width: 'minmax(9rem, 1.6fr)',
+    width: 'minmax(10rem, 1.6fr)',
     fields: ['instrument'],
     cell: ({ stream, orderId, order }) => {
-      const text = instrumentText(order.instrument);
+      const { start, end } = instrumentParts(order.instrument);
       return (
         <Link to={orderAddress({ stream, orderId })} tabIndex={-1}>
-          <span title={text}>{text}</span>
+          <span class="instrument" title={instrumentText(order.instrument)}>
+            <span class="instrument-start">{start}</span>
+            <span class="instrument-end">{end}</span>
+          </span>
         </Link>
       );
     },
@@ -86,7 +89,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
     width: 'minmax(6.6rem, 1.1fr)',
     number: true,
     fields: ['cumQty'],
-    cell: ({ order }) => fillBar(order.cumQty, order.quantity),
+    cell: ({ order }) => fillBar(order),
   },
   average: {
     label: 'Average',

@@ -96,7 +96,7 @@ function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
   const { working } = order;
   const differs = working.quantity !== order.quantity || working.price !== order.price;
   const facts: readonly (readonly [label: string, value: VNode | string | undefined])[] = [
-    ['Filled', fillBar(order.cumQty, order.quantity)],
+    ['Filled', fillBar(order)],
     ['Still working', order.leavesQty],
     ['Average price', order.avgPrice],
     ['Type', `${order.orderType.replaceAll('_', ' ')}, ${order.timeInForce}`],
