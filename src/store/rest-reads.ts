@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { type Command, type CommandWithEvidence, isFinal } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
-import { inScope, scopeParameter } from './account-scope.ts';
+import { accountsOf, inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './commands/command-reads.ts';
 import {
   decodeCommand,
@@ -109,13 +109,26 @@ async function readAccounts(pool: Pool, scope: AccountScope): Promise<readonly A
   }));
 }
 
-const microseconds = `(extract(epoch from c.created_at) * 1000000)::bigint::text`;
 /** `isUnresolved` in domain/command.ts. */
-const unresolved = `c.settled_at is null and c.state in ('open', 'unknown', 'conflict')`;
+const unresolved = `l.settled_at is null and l.state in ('open', 'unknown', 'conflict')`;
 
 /**
- * A page of commands, newest first. A cursor is the last command's time of creation (microseconds)
- * and its id.
+ * A page by kind or outcome looks at this many commands, of all accounts together, and at least as
+ * many of each as it shows. An index for each would be written at every command. So a page for a
+ * rare word may be short, or empty, and says where the next one continues.
+ */
+const lookedAtInAll = 20_000;
+const lookedAt = 2_000;
+
+type CommandRow = {
+  readonly last_made: string;
+  readonly last_id: string;
+  readonly looked: string;
+} & ({ readonly command: StoredCommand; readonly made: string } | { readonly command: null });
+
+/**
+ * A page of commands, newest first. A cursor is a command's time of creation (microseconds) and its
+ * id: of the last one shown, or looked at.
  */
 async function listCommands(
   pool: Pool,
@@ -124,33 +137,70 @@ async function listCommands(
   after: readonly string[] | undefined,
   limit: number,
 ): Promise<Page<Command>> {
-  const values: unknown[] = [scopeParameter(scope), limit + 1];
-  const where = [inScope('c.account_id', 1)];
-  const add = (condition: (place: string) => string, value: unknown) => where.push(condition(`$${values.push(value)}`));
-  if (filter.accountId !== undefined) add((place) => `c.account_id = ${place}`, filter.accountId);
-  if (filter.kind !== undefined) add((place) => `c.kind = ${place}`, filter.kind);
-  if (filter.state !== undefined) add((place) => `c.state = ${place}`, filter.state);
-  // The same rows, and an index that has no others.
-  if (filter.state !== undefined && !isFinal(filter.state)) where.push('c.settled_at is null');
-  if (filter.idempotencyKey !== undefined) add((place) => `c.idempotency_key = ${place}`, filter.idempotencyKey);
-  if (filter.callerRef !== undefined) add((place) => `c.caller_ref = ${place}`, filter.callerRef);
-  if (filter.q !== undefined) {
-    const id = `$${values.push(isCommandId(filter.q) ? filter.q : null)}::uuid`;
-    add((place) => `c.command_id in (${namedBy(id, place)})`, filter.q);
-  }
-  if (filter.unresolved !== undefined) where.push(filter.unresolved ? unresolved : `not (${unresolved})`);
-  if (after !== undefined) {
-    const made = `timestamptz 'epoch' + $${values.push(after[0])}::bigint * interval '1 microsecond'`;
-    add((place) => `(c.created_at, c.command_id) < (${made}, ${place}::uuid)`, after[1]);
-  }
-  const { rows } = await pool.query<{ command: StoredCommand; made: string }>(
-    `select public.command_json(c) as command, ${microseconds} as made from public.commands c
-     where ${where.join(' and ')} order by c.created_at desc, c.command_id desc limit $2`,
+  const { accountId, kind, state } = filter;
+  const accounts =
+    scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
+  const isSelective = kind !== undefined || state !== undefined || filter.unresolved !== undefined;
+  const share = Math.min(lookedAt, Math.ceil(lookedAtInAll / Math.max(1, accounts?.length ?? 1)));
+  const look = isSelective ? Math.max(share, limit + 1) : limit + 1;
+  const values: unknown[] = [accounts, limit + 1, look];
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const chosen = ['true'];
+  if (kind !== undefined) chosen.push(`l.kind = ${place(kind)}`);
+  if (state !== undefined) chosen.push(`l.state = ${place(state)}`);
+  if (filter.unresolved !== undefined) chosen.push(filter.unresolved ? unresolved : `not (${unresolved})`);
+  const { rows } = await pool.query<CommandRow>(
+    `with looked as materialized (${looked(filter, after, accounts, place)} order by created_at desc, command_id desc limit $3),
+     page as (
+       select public.command_json(c) as command, l.created_at, l.command_id, ${microseconds('l.created_at')} as made
+       from looked l join public.commands c on c.command_id = l.command_id
+       where ${chosen.join(' and ')} order by l.created_at desc, l.command_id desc limit $2
+     ),
+     last as (
+       select ${microseconds('created_at')} as last_made, command_id as last_id, count(*) over () as looked
+       from looked order by created_at, command_id limit 1
+     )
+     select page.command, page.made, last.* from last left join page on true order by page.created_at desc, page.command_id desc`,
     values,
   );
-  const items = rows.slice(0, limit).map(({ command }) => decodeCommand(command));
-  const last = rows[limit - 1];
-  return rows.length > limit && last !== undefined ? { items, next: [last.made, last.command.commandId] } : { items };
+  const found = rows.flatMap((row) => (row.command === null ? [] : [row]));
+  const items = found.slice(0, limit).map(({ command }) => decodeCommand(command));
+  const shown = found[limit - 1];
+  if (found.length > limit && shown !== undefined) return { items, next: [shown.made, shown.command.commandId] };
+  const [row] = rows;
+  return row === undefined || Number(row.looked) < look ? { items } : { items, next: [row.last_made, row.last_id] };
+}
+
+const microseconds = (time: string) => `(extract(epoch from ${time}) * 1000000)::bigint::text`;
+
+/** The commands that a page looks at, in no order yet. `place`: adds a value, for its name. */
+function looked(
+  { idempotencyKey, callerRef, q, state, unresolved: isOpen }: CommandFilter,
+  after: readonly string[] | undefined,
+  accounts: readonly string[] | null,
+  place: (value: unknown) => string,
+): string {
+  const where = ['true'];
+  if (idempotencyKey !== undefined) where.push(`c.idempotency_key = ${place(idempotencyKey)}`);
+  if (callerRef !== undefined) where.push(`c.caller_ref = ${place(callerRef)}`);
+  if (q !== undefined)
+    where.push(`c.command_id in (${namedBy(`${place(isCommandId(q) ? q : null)}::uuid`, place(q))})`);
+  const isNamed = where.length > 1;
+  if (after !== undefined) {
+    const made = `timestamptz 'epoch' + ${place(after[0])}::bigint * interval '1 microsecond'`;
+    where.push(`(c.created_at, c.command_id) < (${made}, ${place(after[1])}::uuid)`);
+  }
+  const of = (...more: string[]) =>
+    `select c.command_id, c.created_at, c.kind, c.state, c.settled_at from public.commands c where ${[...where, ...more].join(' and ')}`;
+  const inAccounts = inScope('c.account_id', 1);
+  // An index has those without a final outcome alone. They are few, and none of the older rows
+  // between them is read: the planner may not take the index by time instead.
+  if (isOpen === true || (state !== undefined && !isFinal(state)))
+    return `select * from (${of(inAccounts, 'c.settled_at is null')} offset 0) as open`;
+  if (isNamed || accounts === null) return of(inAccounts);
+  // A quiet account's commands are not sought among those of all.
+  const newest = `${of('c.account_id = a.account_id')} order by c.created_at desc, c.command_id desc limit $3`;
+  return `select k.* from unnest($1::text[]) as a(account_id) cross join lateral (${newest}) k`;
 }
 
 /**
