@@ -54,6 +54,7 @@ const followedAccount = z
 export const accountList = z
   .object({
     items: z.array(followedAccount),
+    next: z.string().optional().describe('`cursor` of the next page; left out on the last'),
     statesKnown: z.boolean().describe('False: this process has no lane yet'),
   })
   .meta({ id: 'AccountList', description: 'Accounts that are followed' });

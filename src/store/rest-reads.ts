@@ -73,7 +73,7 @@ export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): O
       read(() => readHistory(pool, scope, { stream, orderId }, afterRevision, limit)),
     listCommands: (scope, filter, after, limit) => read(() => listCommands(pool, scope, filter, after, limit)),
     findCommand: (scope, commandId) => read(() => findCommand(pool, scope, commandId)),
-    accounts: (scope) => read(() => readAccounts(pool, scope)),
+    accounts: (scope, after, limit) => read(() => readAccounts(pool, scope, after, limit)),
     exposure: (scope, accountId) => exposures({ scope, accountId }),
     updatesAfter: (scope, afterSeq, limit) => read(() => readStream(deps, scope, afterSeq, limit)),
     eventHorizon: () => read(() => readEventHorizon(pool)),
@@ -93,20 +93,29 @@ async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredO
 }
 
 /** The accounts ever followed, with their open orders counted in `orders_by_account`. */
-async function readAccounts(pool: Pool, scope: AccountScope): Promise<readonly AccountRow[]> {
+async function readAccounts(
+  pool: Pool,
+  scope: AccountScope,
+  [afterId, afterStream]: readonly string[] = [],
+  limit?: number,
+): Promise<Page<AccountRow>> {
   const { rows } = await pool.query<{ stream: Stream; account_id: string; is_sim: boolean; open_orders: string }>(
     `select a.stream, a.account_id, a.is_sim, (
        select count(*) from public.orders o where o.account_id = a.account_id and o.stream = a.stream and o.is_open
      ) as open_orders
-     from public.accounts a where ${inScope('a.account_id', 1)} order by a.account_id, a.stream`,
-    [scopeParameter(scope)],
+     from public.accounts a
+     where ${inScope('a.account_id', 1)} and ($2::text is null or (a.account_id, a.stream) > ($2::text, $3::text))
+     order by a.account_id, a.stream limit $4`,
+    [scopeParameter(scope), afterId ?? null, afterStream ?? null, limit === undefined ? null : limit + 1],
   );
-  return rows.map(({ stream, account_id, is_sim, open_orders }) => ({
+  const items = rows.slice(0, limit).map(({ stream, account_id, is_sim, open_orders }) => ({
     stream,
     accountId: account_id,
     isSim: is_sim,
     openOrders: Number(open_orders),
   }));
+  const last = items.at(-1);
+  return rows.length > items.length && last !== undefined ? { items, next: [last.accountId, last.stream] } : { items };
 }
 
 /** `isUnresolved` in domain/command.ts. */

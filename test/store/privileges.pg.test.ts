@@ -238,7 +238,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await reads.listOrders(all, { open: true }, undefined, 10)).toEqual({ items: [] });
     expect(await reads.history(all, 'account', 'o-1', 0, 10)).toBeUndefined();
     expect((await reads.updatesAfter(all, 0n, 10)).updates).toEqual([]);
-    expect(await reads.accounts(all)).toEqual([]);
+    expect(await reads.accounts(all)).toEqual({ items: [] });
     const principals = new PostgresPrincipalStore(deps);
     expect(await principals.active()).toEqual([]);
   });

@@ -148,8 +148,13 @@ describe('accounts and exposure', () => {
       { ...row, stream: 'account', openOrders: 0 },
       { ...row, stream: 'prediction', openOrders: 2 },
     ];
-    expect(await rig.reads.accounts(only('a'))).toEqual(ofA);
-    expect(await rig.reads.accounts(all)).toHaveLength(4);
+    expect(await rig.reads.accounts(only('a'))).toEqual({ items: ofA });
+    const { items: every } = await rig.reads.accounts(all);
+    expect(every).toHaveLength(4);
+    const first = await rig.reads.accounts(all, undefined, 3);
+    expect(first).toEqual({ items: every.slice(0, 3), next: ['b', 'account'] });
+    expect(await rig.reads.accounts(all, first.next, 3)).toEqual({ items: every.slice(3) });
+    expect(await rig.reads.accounts(only('a'), first.next, 3)).toEqual({ items: [] });
   });
 
   it('add up what is open and what may be', async () => {

@@ -73,7 +73,7 @@ function holds(named: string | undefined, own: string): boolean {
 }
 
 async function readAccount(client: RestClient, { accountId, stream }: Traded) {
-  const found = (await readAccounts(client)).items.find((row) => row.accountId === accountId && row.stream === stream);
+  const found = (await readAccounts(client, { accountId })).items.find((row) => row.stream === stream);
   return found === undefined
     ? { followed: false }
     : { followed: true, simulated: found.isSim, state: found.state ?? 'not known' };

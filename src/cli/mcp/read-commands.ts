@@ -3,12 +3,10 @@ import { accountIdText } from '../../contract/body-fields.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
-import { understood } from '../rest/rest-client.ts';
-import { query } from '../rest/rest-flags.ts';
 import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
 import { cursor, pageLimit } from './page-fields.ts';
 import { present } from './short-order.ts';
-import { readOnly, readRest, tool } from './tool.ts';
+import { noneOf, readOnly, readPage, tool } from './tool.ts';
 
 export const listCommands = tool({
   name: 'list_commands',
@@ -35,9 +33,10 @@ export const listCommands = tool({
     cursor,
   }),
   run: async (session, { find, unresolved, limit, ...filter }) => {
-    const path = `/v1/commands${query({ ...filter, q: find, unresolved: unresolved ? 'true' : undefined, limit: String(limit) })}`;
-    const { items, next } = understood('commands', commandPage, await readRest(session.client(), path));
-    const lines = items.length === 0 ? ['No command matches.'] : items.map(commandLine);
+    const list = { about: 'commands', path: '/v1/commands', shape: commandPage };
+    const asked = { ...filter, q: find, unresolved: unresolved ? 'true' : undefined, limit: String(limit) };
+    const { items, next } = await readPage(session.client(), list, asked);
+    const lines = items.length === 0 ? [noneOf('command', next)] : items.map(commandLine);
     return {
       lines: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])],
       data: present({ commands: items.map(shortCommand), next }),

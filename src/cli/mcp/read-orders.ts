@@ -9,7 +9,7 @@ import { type RestClient, understood } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
 import { cursor, pageLimit, stream } from './page-fields.ts';
 import { orderLine, present, shortOrder } from './short-order.ts';
-import { readOnly, readRest, tool } from './tool.ts';
+import { noneOf, readOnly, readPage, readRest, tool } from './tool.ts';
 
 const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
 
@@ -41,7 +41,7 @@ export const listOrders = tool({
     const open = includeClosed || status !== undefined ? undefined : 'true';
     const path = { ...filter, q: find, status, open, sort: '-updatedAt', limit: String(limit) };
     const { items, next } = await readOrderPage(session.client(), path);
-    const lines = items.length === 0 ? ['No order matches.'] : items.map(orderLine);
+    const lines = items.length === 0 ? [noneOf('order', next)] : items.map(orderLine);
     return {
       lines: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])],
       data: present({ orders: items.map(shortOrder), next }),
@@ -49,22 +49,8 @@ export const listOrders = tool({
   },
 });
 
-/**
- * The service looks at a part of a filtered list for each page: an empty one may have a next one.
- */
-const mostPages = 5;
-
-export async function readOrderPage(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
-  let at = filter['cursor'];
-  for (let pages = 1; ; pages += 1) {
-    const page = understood(
-      'orders',
-      orderPage,
-      await readRest(client, `/v1/orders${query({ ...filter, cursor: at })}`),
-    );
-    if (page.items.length > 0 || page.next === undefined || pages >= mostPages) return page;
-    at = page.next;
-  }
+export function readOrderPage(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
+  return readPage(client, { about: 'orders', path: '/v1/orders', shape: orderPage }, filter);
 }
 
 export const showOrder = tool({

@@ -3,7 +3,8 @@ import { accountList } from '../../contract/account-answers.ts';
 import { statusAnswer } from '../../contract/status-answer.ts';
 import { clip } from '../io/format-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
-import { pageLimit } from './page-fields.ts';
+import { query } from '../rest/rest-flags.ts';
+import { cursor, pageLimit } from './page-fields.ts';
 import { present } from './short-order.ts';
 import { readOnly, readRest, tool } from './tool.ts';
 
@@ -48,8 +49,8 @@ export const serviceStatus = tool({
   },
 });
 
-export async function readAccounts(client: RestClient) {
-  return understood('accounts', accountList, await readRest(client, '/v1/accounts'));
+export async function readAccounts(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
+  return understood('accounts', accountList, await readRest(client, `/v1/accounts${query(filter)}`));
 }
 
 export const listAccounts = tool({
@@ -59,19 +60,10 @@ export const listAccounts = tool({
     'The accounts of this token that the service follows, one row for each account and stream, with their state. isSim: a simulated account, without real money.',
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
-  input: z.strictObject({
-    limit: pageLimit,
-    after: z.string().max(100).optional().describe('next of the page before'),
-  }),
-  run: async (session, { limit, after = '' }) => {
-    const all = (await readAccounts(session.client())).items.map((account) => ({
-      key: `${account.accountId}/${account.stream}`,
-      account,
-    }));
-    const rest = all.filter(({ key }) => key > after).toSorted((a, b) => (a.key < b.key ? -1 : 1));
-    const shown = rest.slice(0, limit);
-    const next = rest.length > shown.length ? shown.at(-1)?.key : undefined;
-    const lines = shown.map(({ account: { accountId, stream, isSim, state, openOrders } }) =>
+  input: z.strictObject({ limit: pageLimit, cursor }),
+  run: async (session, { limit, cursor: from }) => {
+    const { items, next } = await readAccounts(session.client(), { limit: String(limit), cursor: from });
+    const lines = items.map(({ accountId, stream, isSim, state, openOrders }) =>
       [accountId, stream, isSim ? 'simulated' : 'real money', state ?? 'state not known', `${openOrders} open`].join(
         '  ',
       ),
@@ -79,10 +71,10 @@ export const listAccounts = tool({
     return {
       lines: [
         ...(lines.length === 0 ? ['No account is followed.'] : lines),
-        ...(next === undefined ? [] : [`There are more: ask again with after ${next}`]),
+        ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`]),
       ],
       data: present({
-        accounts: shown.map(({ account: { accountId, stream, isSim, openOrders, state, since, lastError } }) =>
+        accounts: items.map(({ accountId, stream, isSim, openOrders, state, since, lastError }) =>
           present({
             accountId,
             stream,

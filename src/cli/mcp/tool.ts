@@ -6,7 +6,8 @@ import { ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Scope } from '../../service/rest/auth/principal.ts';
 import { clip, printable } from '../io/format-text.ts';
-import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
+import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient, understood } from '../rest/rest-client.ts';
+import { query } from '../rest/rest-flags.ts';
 import { plainSchema } from './plain-schema.ts';
 import type { PreviewBook } from './preview-book.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
@@ -59,6 +60,30 @@ export async function readRest(client: RestClient, path: string): Promise<Readon
   const answer = await client.exchange({ method: 'GET', path });
   if (isProblem(answer)) throw problemOf(answer);
   return answer.body;
+}
+
+/**
+ * The service looks at a part of a filtered list for each page: an empty one may have a next one.
+ */
+const mostPages = 5;
+
+/** The first page of a list that has rows, of so many pages at most. */
+export async function readPage<Page extends { readonly items: readonly unknown[]; readonly next?: string | undefined }>(
+  client: RestClient,
+  { about, path, shape }: { readonly about: string; readonly path: string; readonly shape: z.ZodType<Page> },
+  filter: Readonly<Record<string, string | undefined>>,
+): Promise<Page> {
+  let { cursor } = filter;
+  for (let pages = 1; ; pages += 1) {
+    const page = understood(about, shape, await readRest(client, `${path}${query({ ...filter, cursor })}`));
+    if (page.items.length > 0 || page.next === undefined || pages >= mostPages) return page;
+    cursor = page.next;
+  }
+}
+
+/** `next`: the list was not read to its end. */
+export function noneOf(what: string, next: string | undefined): string {
+  return next === undefined ? `No ${what} matches.` : `No ${what} matches so far.`;
 }
 
 export function problemOf({ body }: RestAnswer): ToolError {

@@ -1,6 +1,22 @@
 import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { Polled } from './polled.ts';
+import type { Ports } from './ports.ts';
+import type { Answer, Rest } from './rest.ts';
 
 export type AccountRow = AccountListDocument['items'][number];
+
+/** Every account. With a `next` there are more than a page of the console reads. */
+export function readAccounts(rest: Rest, signal?: AbortSignal): Promise<Answer<AccountListDocument>> {
+  return rest.getPages('/v1/accounts', {}, { most: Number.POSITIVE_INFINITY, ...(signal !== undefined && { signal }) });
+}
+
+/** Every account, read again and again. */
+export function accountsPolled(
+  { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
+  everyMs: number,
+): Polled<AccountListDocument> {
+  return new Polled(ports, { read: (signal) => readAccounts(rest, signal), everyMs: () => everyMs });
+}
 
 interface StateWords {
   readonly words: string;

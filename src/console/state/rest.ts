@@ -15,6 +15,7 @@ export type Answer<T> =
   | { readonly kind: 'away' };
 
 const answerWithinMs = 20_000;
+const mostPages = 20;
 
 interface AskOptions {
   readonly signal?: AbortSignal | undefined;
@@ -51,6 +52,28 @@ export class Rest {
     parse?: (text: string) => unknown,
   ): Promise<Answer<T>> {
     return this.whole<T>('GET', path + textOf(query), { signal, ...(parse !== undefined && { parse }) });
+  }
+
+  /**
+   * Pages of a list, as one: until there are `most` rows, or no more pages. The service looks at a
+   * part of a filtered list for each page, so an empty one may have a next one. After so many pages
+   * it ends, and `next` is where they go on.
+   */
+  async getPages<T extends { readonly items: readonly unknown[]; readonly next?: string | undefined }>(
+    path: string,
+    query: Readonly<Record<string, string | undefined>>,
+    { most, signal }: { readonly most: number; readonly signal?: AbortSignal },
+  ): Promise<Answer<T>> {
+    const items: unknown[] = [];
+    let { cursor } = query;
+    for (let pages = 1; ; pages += 1) {
+      const answer = await this.get<T>(path, { ...query, cursor }, signal);
+      if (answer.kind !== 'ok') return answer;
+      items.push(...answer.body.items);
+      cursor = answer.body.next;
+      if (cursor === undefined || items.length >= most || pages >= mostPages || signal?.aborted)
+        return { ...answer, body: { ...answer.body, items } };
+    }
   }
 
   /** As `get`, for the session itself: a refused token is reported, and nothing follows from it. */

@@ -1,14 +1,12 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
-import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { useValue } from '../parts/use-value.ts';
-import { type AccountRow, sortedAccounts } from '../state/account-rows.ts';
+import { type AccountRow, accountsPolled, sortedAccounts } from '../state/account-rows.ts';
 import { addressOf } from '../state/address.ts';
-import { polledAt } from '../state/polled.ts';
 import { AccountDetail } from './account-detail.tsx';
 import { AccountTable } from './account-table.tsx';
 import { absentOrders, connections, credentials } from './connections.tsx';
@@ -22,7 +20,7 @@ const mostRows = 200;
 /** Each account and stream: whether it is current, and what a person can do if not. */
 export function AccountsPage({ state, query }: ScreenProps) {
   const go = useContext(Go);
-  const accounts = useMemo(() => polledAt<AccountListDocument>(state, '/v1/accounts', () => everyMs), [state]);
+  const accounts = useMemo(() => accountsPolled(state, everyMs), [state]);
   const shown = usePolled(accounts);
   const { status } = useValue(state.status.state);
   const [asking, setAsking] = useState<{ readonly kind: ReadKind; readonly row: AccountRow } | undefined>(undefined);
@@ -67,6 +65,9 @@ export function AccountsPage({ state, query }: ScreenProps) {
         )}
         {rows.length > mostRows && (
           <p class="hint panel-body">{rows.length - mostRows} more: find them by their name.</p>
+        )}
+        {shown.value?.next !== undefined && (
+          <p class="hint panel-body">Only the first {shown.value.items.length} lines were read.</p>
         )}
       </div>
       {chosen.length > 0 && account !== undefined && (

@@ -4,6 +4,7 @@ import { Go, Link } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
+import { readAccounts } from '../state/account-rows.ts';
 import { addressOf } from '../state/address.ts';
 import { mayCommand } from '../state/commands/may-command.ts';
 import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
@@ -37,7 +38,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
   const form = useRef<HTMLFormElement>(null);
   const fields = useValue(ticket.fields);
   const progress = useValue(ticket.progress);
-  const accounts = useAnswer<AccountListDocument>((signal) => state.rest.get('/v1/accounts', {}, signal), [state]);
+  const accounts = useAnswer<AccountListDocument>((signal) => readAccounts(state.rest, signal), [state]);
   useEffect(() => {
     if (progress.kind === 'sent') go(addressOf('command', { commandId: progress.commandId }));
     if (progress.kind === 'refused') form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();

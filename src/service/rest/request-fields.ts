@@ -28,7 +28,7 @@ export function idPattern(kind: IdKind): string {
 // Parameters are text: each field says which text it takes, and gives the route a value.
 
 export const pageDefault = 50;
-const pageMost = 500;
+export const pageMost = 500;
 
 const flag = z
   .enum(['true', 'false'], 'must be true or false')
@@ -37,14 +37,19 @@ const flag = z
 
 export const optionalFlag = flag.exactOptional();
 
-export const limitField = z
-  .string()
-  .regex(/^[1-9]\d{0,2}$/, `must be a whole number from 1 to ${pageMost}`)
-  .transform(Number)
-  .refine((limit) => limit <= pageMost, `must be a whole number from 1 to ${pageMost}`)
-  .exactOptional()
-  .describe(`How many at most; ${pageDefault} when left out`)
-  .meta({ type: 'integer', minimum: 1, maximum: pageMost, default: pageDefault, pattern: undefined });
+export const limitField = limitOr(pageDefault);
+
+/** `usual`: when left out. */
+export function limitOr(usual: number) {
+  return z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/, `must be a whole number from 1 to ${pageMost}`)
+    .transform(Number)
+    .refine((limit) => limit <= pageMost, `must be a whole number from 1 to ${pageMost}`)
+    .exactOptional()
+    .describe(`How many at most; ${usual} when left out`)
+    .meta({ type: 'integer', minimum: 1, maximum: pageMost, default: usual, pattern: undefined });
+}
 
 export const cursorField = z.string().min(1).max(longestCursor).exactOptional().describe('`next` of the page before');
 

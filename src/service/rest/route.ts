@@ -55,8 +55,8 @@ export interface Route {
    */
   readonly changesNothing?: true;
   /**
-   * Reads only: rows that an answer may have, if `query` has no `limit` (read-gate.ts). Left out:
-   * 1.
+   * Reads only: rows that an answer may have, if the request has no `limit` (read-gate.ts). Left
+   * out: 50 for a route with a `limit`, else 1.
    */
   readonly rows?: number;
   /** Sends the answer, or takes the socket over. */

@@ -47,6 +47,8 @@ interface Asked {
   /** As the caller gave it; an account in it has to be one of the caller's. */
   readonly filter: Readonly<Record<string, unknown>>;
   readonly cursor: string | undefined;
+  /** What the answer says beside the page. */
+  readonly beside?: object;
   /** The positions in this list's cursors. */
   readonly position: z.ZodType<readonly string[]>;
 }
@@ -73,7 +75,7 @@ export class Pages {
    */
   async send<T>(
     { reply, principal }: { readonly reply: FastifyReply; readonly principal: Principal },
-    { list, filter, cursor, position }: Asked,
+    { list, filter, cursor, position, beside = {} }: Asked,
     read: (after: readonly string[] | undefined) => Promise<Page<T>>,
     textOf: (item: T) => string,
   ): Promise<FastifyReply> {
@@ -92,7 +94,8 @@ export class Pages {
     const page = await read(after);
     const known = this.made.get(page);
     if (known?.of === of) return sendJsonText(reply, 200, await known.bytes);
-    const bytes = this.encode(page, textOf, page.next === undefined ? undefined : encodeCursor(of, page.next));
+    const next = page.next && encodeCursor(of, page.next);
+    const bytes = this.encode(page, textOf, { ...(next !== undefined && { next }), ...beside });
     this.made.set(page, { of, bytes });
     return sendJsonText(reply, 200, await bytes);
   }
@@ -101,13 +104,14 @@ export class Pages {
    * Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not
    * also into the list's text.
    */
-  private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<Buffer> {
+  private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, beside: object): Promise<Buffer> {
     let text = '{"items":[';
     let comma = '';
     await this.share.forEach(items, (item) => {
       text += comma + textOf(item);
       comma = ',';
     });
-    return Buffer.from(next === undefined ? `${text}]}` : `${text}],"next":"${next}"}`);
+    const rest = JSON.stringify(beside).slice(1);
+    return Buffer.from(rest === '}' ? `${text}]}` : `${text}],${rest}`);
   }
 }

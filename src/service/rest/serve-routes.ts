@@ -209,8 +209,9 @@ function sendTooManyReads(reply: FastifyReply): FastifyReply {
   );
 }
 
-function rowsOf({ query: shape, rows = 1 }: Route, { limit = pageDefault }: Readonly<Record<string, unknown>>): number {
-  return shape !== undefined && 'limit' in shape.shape && typeof limit === 'number' ? limit : rows;
+function rowsOf({ query: shape, rows }: Route, { limit }: Readonly<Record<string, unknown>>): number {
+  const isPage = shape !== undefined && 'limit' in shape.shape;
+  return typeof limit === 'number' ? limit : (rows ?? (isPage ? pageDefault : 1));
 }
 
 type Query =

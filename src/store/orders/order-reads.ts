@@ -188,7 +188,8 @@ export interface OrderReads {
     limit: number,
   ): Promise<Page<Command>>;
   findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined>;
-  accounts(scope: AccountScope): Promise<readonly AccountRow[]>;
+  /** By (accountId, stream). Without a `limit` every one. */
+  accounts(scope: AccountScope, after?: readonly string[], limit?: number): Promise<Page<AccountRow>>;
   exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
   /**
    * Updates above `afterSeq` by seq, without continuity marks. `lastSeq`: the last seq looked at,

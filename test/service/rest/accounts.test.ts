@@ -64,6 +64,20 @@ describe('GET /v1/accounts', () => {
     expect(first?.tokenSecondsLeft).toBeLessThanOrEqual(90);
   });
 
+  it('has pages, each with the states of its accounts, also of one account alone', async () => {
+    rig.reads.accountRows = ['ACC-1', 'ACC-2', 'ACC-3'].map((accountId) => ({ ...row, accountId }));
+    rig.followed.accounts = [
+      { ...row, accountId: 'ACC-3', state: 'live', sinceMs: atMs, silentLosses: 0, beside: [] },
+    ];
+    const first = (await get('/v1/accounts?limit=2')).body;
+    expect(first).toMatchObject({ items: [{ accountId: 'ACC-1' }, { accountId: 'ACC-2' }], statesKnown: true });
+    const second = (await get(`/v1/accounts?limit=2&cursor=${String(first['next'])}`)).body;
+    expect(second).toMatchObject({ items: [{ accountId: 'ACC-3', state: 'live' }], statesKnown: true });
+    expect(second).not.toHaveProperty('next');
+    expect((await get('/v1/accounts?accountId=ACC-2')).body['items']).toMatchObject([{ accountId: 'ACC-2' }]);
+    expect((await get('/v1/accounts?cursor=x')).body).toMatchObject({ code: 'INVALID_CURSOR' });
+  });
+
   it('says that a process which stands by does not know the states', async () => {
     rig.reads.accountRows = [row];
     expect((await get('/v1/accounts')).body).toEqual({ items: [row], statesKnown: false });

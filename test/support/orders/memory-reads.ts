@@ -149,9 +149,13 @@ export class MemoryReads implements OrderReads {
     );
   }
 
-  async accounts(scope: AccountScope): Promise<readonly AccountRow[]> {
+  async accounts(scope: AccountScope, after?: readonly string[], limit?: number): Promise<Page<AccountRow>> {
     this.reach();
-    return this.accountRows.filter(({ accountId }) => sees(scope, accountId));
+    const placeOf = ({ accountId, stream }: AccountRow) => [accountId, stream];
+    const rows = this.accountRows
+      .filter(({ accountId }) => sees(scope, accountId))
+      .filter((row) => after === undefined || placeOf(row).join(' ') > after.join(' '));
+    return limit === undefined ? { items: rows } : pageOf(rows, limit, placeOf);
   }
 
   async exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]> {

@@ -57,7 +57,7 @@ export class CommandList {
   async load(signal: AbortSignal): Promise<void> {
     this.reading = signal;
     this.until = signal;
-    const [unresolved, newest] = await Promise.all([this.readUnresolved(signal), this.page({}, signal)]);
+    const [unresolved, newest] = await Promise.all([this.page({ unresolved: 'true', limit: '500' }, signal, mostUnresolved), this.page({}, signal)]);
     if (signal.aborted || this.reading !== signal) return;
     this.reading = undefined;
     if (unresolved.kind !== 'ok') return this.fail(unresolved);
@@ -107,27 +107,18 @@ export class CommandList {
     if (known === undefined || row.version > known.version) this.rows.set(row.commandId, row);
   }
 
-  private async readUnresolved(signal: AbortSignal): Promise<Answer<CommandPage>> {
-    const items: CommandRow[] = [];
-    let cursor: string | undefined;
-    let answer: Answer<CommandPage>;
-    do {
-      answer = await this.page({ unresolved: 'true', limit: '500', cursor }, signal);
-      if (answer.kind !== 'ok') return answer;
-      items.push(...answer.body.items);
-      cursor = answer.body.next;
-    } while (cursor !== undefined && items.length < mostUnresolved && !signal.aborted);
-    return { ...answer, body: { items } };
-  }
-
-  private page(over: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<Answer<CommandPage>> {
+  private page(
+    over: Readonly<Record<string, string | undefined>>,
+    signal: AbortSignal,
+    most = 1,
+  ): Promise<Answer<CommandPage>> {
     const { account, kind, state, key, reference, order } = this.filters;
     const query = {
       ...{ accountId: account, kind, idempotencyKey: key, callerRef: reference, q: order, limit: pageSize },
       ...(state === 'unresolved' ? { unresolved: 'true' } : { state }),
       ...over,
     };
-    return this.rest.get<CommandPage>('/v1/commands', query, signal);
+    return this.rest.getPages<CommandPage>('/v1/commands', query, { most, signal });
   }
 
   /** Only the service knows a new command's key: it is asked, at most once a second. */

@@ -2,6 +2,7 @@ import type { AccountListDocument } from '../../../contract/account-answers.ts';
 import type { ApprovalDocument, HaltChange, HaltDocument } from '../../../contract/halt-answers.ts';
 import type { LimitLine } from '../../../contract/limit-bodies.ts';
 import type { ExposureLine } from '../../../contract/rest-answers.ts';
+import { accountsPolled } from '../account-rows.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { Polled, polledAt } from '../polled.ts';
 import { pause } from '../ports.ts';
@@ -52,7 +53,7 @@ export class RiskWatch {
     this.halts = new Polled(ports, { read: (signal) => this.readHalts(signal), everyMs: () => quickMs });
     this.approvals = polledAt(state, '/v1/approvals', () => quickMs);
     this.limits = polledAt(state, '/v1/limits', () => slowMs);
-    this.accounts = polledAt(state, '/v1/accounts', () => slowMs);
+    this.accounts = accountsPolled(state, slowMs);
   }
 
   /** Listens to the stream. Returns a function to end it. */

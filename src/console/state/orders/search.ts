@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
+import { readAccounts } from '../account-rows.ts';
 import { addressOf, blotterAddress, orderAddress } from '../address.ts';
 import type { CommandRow } from '../commands/command-row.ts';
 import { type Ports, pause } from '../ports.ts';
@@ -24,6 +25,11 @@ interface SearchState {
   readonly fault?: string;
 }
 
+interface OrderPage {
+  readonly items: readonly ListedOrder[];
+  readonly next?: string;
+}
+
 interface AccountItem {
   readonly accountId: string;
   readonly openOrders: number;
@@ -33,8 +39,6 @@ const none: SearchState = { text: '', isAsking: false, hits: [] };
 /** A person who types on does not ask for each letter. */
 const restMs = 200;
 const mostOfAKind = '6';
-/** Each looks at 2,000 orders at most. */
-const mostPages = 10;
 const mostAccounts = 4;
 const askable = /^[^\p{Cc}]{2,128}$/u;
 
@@ -91,24 +95,19 @@ export class Search {
 
   private async orders(q: string, signal: AbortSignal): Promise<Part> {
     if (!this.may('orders:read')) return { hits: [] };
-    const hits: Hit[] = [];
-    let cursor: string | undefined;
-    // A page looks at some orders, and may show none of them: it goes on while there is a `next`.
-    for (let pages = 0; pages < mostPages; pages += 1) {
-      const query = { q, limit: mostOfAKind, ...(cursor !== undefined && { cursor }) };
-      const answer = await this.rest.get<{ items: ListedOrder[]; next?: string }>('/v1/orders', query, signal);
-      if (answer.kind !== 'ok') return { hits, fault: sentenceOf(answer) };
-      hits.push(...answer.body.items.map((order) => ({ kind: 'order', order, address: orderAddress(order) }) as const));
-      cursor = answer.body.next;
-      if (cursor === undefined || hits.length >= Number(mostOfAKind) || signal.aborted)
-        return { hits: hits.slice(0, Number(mostOfAKind)) };
-    }
-    return { hits, fault: 'There are more orders than it looks through: give a whole id.' };
+    const most = Number(mostOfAKind);
+    const list = { q, limit: mostOfAKind };
+    const answer = await this.rest.getPages<OrderPage>('/v1/orders', list, { most, signal });
+    const part = partOf(answer, ({ items }) =>
+      items.slice(0, most).map((order) => ({ kind: 'order', order, address: orderAddress(order) })),
+    );
+    const isCut = answer.kind === 'ok' && answer.body.next !== undefined && answer.body.items.length < most;
+    return isCut ? { ...part, fault: 'There are more orders than it looks through: give a whole id.' } : part;
   }
 
   /** The list of accounts is read once for a search: it is short, and changes rarely. */
   private async accountHits(text: string): Promise<Part> {
-    this.accounts ??= this.rest.get('/v1/accounts');
+    this.accounts ??= readAccounts(this.rest);
     const answer = await this.accounts;
     if (answer.kind !== 'ok') this.accounts = undefined;
     const wanted = text.toLowerCase();

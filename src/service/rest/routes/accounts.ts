@@ -2,16 +2,18 @@ import { z } from 'zod';
 import { accountList } from '../../../contract/account-answers.ts';
 import { exposureList } from '../../../contract/rest-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { AccountScope } from '../../../store/orders/order-reads.ts';
+import type { AccountRow, AccountScope } from '../../../store/orders/order-reads.ts';
 import type { FollowedAccount } from '../account-states.ts';
 import { maySee } from '../auth/principal.ts';
 import { accountsOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
-import { accountField } from '../request-fields.ts';
-import { type Route, route } from '../route.ts';
+import { accountField, cursorField, limitOr, pageMost, streamField } from '../request-fields.ts';
+import { route } from '../route.ts';
 import { sendJson, sendMissing } from '../send-answer.ts';
 
-export const listAccounts: Route = {
+const accountPosition = z.tuple([z.string().max(128), streamField]);
+
+export const listAccounts = route({
   method: 'GET',
   path: '/v1/accounts',
   operationId: 'listAccounts',
@@ -20,25 +22,35 @@ export const listAccounts: Route = {
     'The processes of the fleet share the accounts. States of accounts that another process follows are asked of it; where it gives no answer within two seconds, their state is `elsewhere`.',
   tag: 'accounts',
   scopes: ['orders:read', 'ops:read'],
-  answers: { 200: { describe: 'Each account on each of its streams', schema: accountList } },
-  rows: 100,
-  handle: async ({ reads, accountStates, clock, forwarding }, call) => {
-    const { reply, principal } = call;
-    const rows = await readStore(reads.accounts(principal.accounts));
+  query: z.strictObject({ accountId: accountField.exactOptional(), limit: limitOr(pageMost), cursor: cursorField }),
+  answers: { 200: { describe: 'A page of accounts, on each of their streams', schema: accountList } },
+  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  rows: pageMost,
+  handle: ({ reads, pages, accountStates, clock, forwarding }, call) => {
+    const { accounts } = call.principal;
+    const { limit = pageMost, cursor, ...filter } = call.query;
     const states = accountStates();
-    const nowMs = clock.nowMs();
     const followed = new Map(states?.map((each) => [`${each.stream} ${each.accountId}`, each]));
-    const items = rows.map((row) => {
+    const itemOf = (row: AccountRow) => {
       const state = followed.get(`${row.stream} ${row.accountId}`);
-      if (state !== undefined) return { ...row, ...stateBody(state, principal.accounts, nowMs) };
+      if (state !== undefined) return { ...row, ...stateBody(state, accounts, clock.nowMs()) };
       const holder = forwarding.others.holderOf(row.accountId);
       if (holder !== undefined) return { ...row, state: 'elsewhere', instance: holder.instance };
       return states === undefined ? row : { ...row, state: 'not_followed' };
-    });
-    const own = { items, statesKnown: states !== undefined };
-    return sendJson(reply, 200, await accountsOfAll({ forwarding, clock }, call, own));
+    };
+    const beside = { statesKnown: states !== undefined };
+    const read = async (after: readonly string[] | undefined) => {
+      const { accountId } = filter;
+      const asked = accountId === undefined ? accounts : { kind: 'accounts' as const, accountIds: [accountId] };
+      const page = await readStore(reads.accounts(asked, after, limit));
+      const own = { items: page.items.map(itemOf), ...beside };
+      const { items } = await accountsOfAll({ forwarding, clock }, call, own);
+      return { ...page, items };
+    };
+    const asked = { list: 'accounts', filter, cursor, position: accountPosition, beside };
+    return pages.send(call, asked, read, JSON.stringify);
   },
-};
+});
 
 function stateBody(followed: FollowedAccount, scope: AccountScope, nowMs: number): object {
   const { state, sinceMs, silentLosses, lastAudit, lastEventMs, lastResyncMs, tokenExpiresMs, standing } = followed;

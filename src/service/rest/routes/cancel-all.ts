@@ -110,8 +110,8 @@ async function scopeOf(
   { accountId }: Readonly<Record<string, string>>,
 ): Promise<CancelAllScope> {
   if (accountId !== undefined) return { kind: 'account', accountId };
-  const rows = await readStore(reads.accounts(principal.accounts));
-  return { kind: 'service', accountIds: [...new Set(rows.map((row) => row.accountId))] };
+  const { items } = await readStore(reads.accounts(principal.accounts));
+  return { kind: 'service', accountIds: [...new Set(items.map((row) => row.accountId))] };
 }
 
 function answerOf({ open, inForce, orders, places, unread, declined }: Extract<CancelAllResult, { kind: 'done' }>) {
@@ -171,7 +171,7 @@ export const cancelAfter: Route = {
       if (refused !== undefined) return refused;
     }
     const followed =
-      body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).map((row) => row.accountId);
+      body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).items.map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
     if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const implied = body.accountIds === undefined || impliedAccounts(request);

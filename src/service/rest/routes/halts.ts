@@ -125,7 +125,7 @@ function isKnown({ reads, accountStates, clock }: RouteParts, accountId: string)
     'whether the account is known',
     reads.accounts({ kind: 'accounts', accountIds: [accountId] }),
   ).then(
-    (rows) => rows.length > 0,
+    ({ items }) => items.length > 0,
     () => undefined,
   );
 }

@@ -1,7 +1,7 @@
 // What a user saw: An operator halted SIM-1010 instead of SIM-1001, was answered 200, and trading went on.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AccountRow } from '../../../../src/store/orders/order-reads.ts';
+import type { AccountRow, Page } from '../../../../src/store/orders/order-reads.ts';
 import { runAgainst } from '../../../support/rest/rest-answers.ts';
 import { ask, startRest } from '../../../support/rest/rest-rig.ts';
 
@@ -46,7 +46,7 @@ describe('the answer to a halt of one account', () => {
     const { rig, halt } = await started();
     rig.reads.failure = new Error('it is away');
     expect(await halt('/v1/accounts/SIM-1001/halt')).toEqual({ status: 200, known: undefined });
-    rig.reads.accounts = () => new Promise<AccountRow[]>(() => {});
+    rig.reads.accounts = () => new Promise<Page<AccountRow>>(() => {});
     expect(await halt('/v1/accounts/SIM-1001/halt')).toEqual({ status: 200, known: undefined });
   });
 });
