@@ -228,7 +228,13 @@ function namedBy(id: string, text: string): string {
   ].join(' union all ');
 }
 
-/** One command with everything known about it, in one snapshot. */
+/**
+ * Each complete read without the order is a fact, so a command may have thousands. The first ones
+ * are what it began with, the newest what it is about now.
+ */
+const [firstFacts, newestFacts] = [50, 150];
+
+/** One command with what is known about it, in one snapshot. */
 async function findCommand(
   pool: Pool,
   scope: AccountScope,
@@ -239,7 +245,11 @@ async function findCommand(
     name: 'find_command',
     text: `select public.command_json(c) as command, (
         select coalesce(json_agg(e order by e.number), '[]')
-        from (select ${evidenceColumns} from public.evidence where command_id = c.command_id) as e
+        from (
+          (select ${evidenceColumns} from public.evidence e where command_id = c.command_id order by e.number limit ${firstFacts})
+          union all
+          (select ${evidenceColumns} from public.evidence e where command_id = c.command_id and e.number > ${firstFacts} order by e.number desc limit ${newestFacts})
+        ) as e
       ) as evidence
       from public.commands c where c.command_id = $2 and ${inScope('c.account_id', 1)}`,
     values: [scopeParameter(scope), commandId],

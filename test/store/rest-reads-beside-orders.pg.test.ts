@@ -128,6 +128,12 @@ describe('commands', () => {
     expect(await rig.reads.findCommand(only('acct-1'), command.commandId)).toEqual({ command, evidence });
     expect(await rig.reads.findCommand(only('acct-2'), command.commandId)).toBeUndefined();
     expect(await rig.reads.findCommand(all, 'no-uuid')).toBeUndefined();
+    await rig.pool.query(
+      `insert into evidence (command_id, number, kind, code, detail, at) select $1, i, 'read', 'absent', '{}', now() from generate_series($2::int, 5000) i`,
+      [command.commandId, evidence.length + 1],
+    );
+    const shown = (await rig.reads.findCommand(all, command.commandId))?.evidence.map(({ number }) => number);
+    expect(shown).toEqual([...Array(50).keys()].map((at) => at + 1).concat([...Array(150).keys()].map((at) => at + 4_851)));
   });
 });
 

@@ -14,9 +14,10 @@ export interface Call<Query = Readonly<Record<string, unknown>>> {
   readonly query: Query;
   /**
    * Reads only: waits outside the gate, where it holds up no other read. False: there is no room to
-   * read on, and the handler returns undefined.
+   * read on, and the handler returns undefined. `rows`: what it goes on to read, where that is more
+   * than its route's.
    */
-  readonly outsideGate?: (wait: () => Promise<void>) => Promise<boolean>;
+  readonly outsideGate?: (wait: () => Promise<void>, rows?: number) => Promise<boolean>;
 }
 
 export interface Answer {

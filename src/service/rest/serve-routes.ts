@@ -176,17 +176,17 @@ async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): P
   const { reply, principal, query } = call;
   const { raw } = reply;
   const held: { pass?: ReadPass | undefined } = {};
-  const enter = async () => {
-    held.pass = await gate.enter(principal.name, rowsOf(route, query));
+  const enter = async (rows = rowsOf(route, query)) => {
+    held.pass = await gate.enter(principal.name, rows);
     // Its caller may have left while it waited.
     return held.pass !== undefined && !raw.closed;
   };
-  const outsideGate = async (wait: () => Promise<void>) => {
+  const outsideGate = async (wait: () => Promise<void>, rows?: number) => {
     held.pass?.read(0);
     held.pass?.taken();
     held.pass = undefined;
     await wait();
-    return !raw.closed && enter();
+    return !raw.closed && enter(rows);
   };
   try {
     const answer = (await enter()) ? await route.handle(parts, { ...call, outsideGate }) : undefined;

@@ -187,6 +187,7 @@ export interface OrderReads {
     after: readonly string[] | undefined,
     limit: number,
   ): Promise<Page<Command>>;
+  /** Its evidence is the first 50 facts and the newest 150: their numbers show a gap between. */
   findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined>;
   /** By (accountId, stream). Without a `limit` every one. */
   accounts(scope: AccountScope, after?: readonly string[], limit?: number): Promise<Page<AccountRow>>;

@@ -20,7 +20,7 @@ import { sendFromElsewhere, wasForwarded } from '../instances/forwarding.ts';
 import { longActMs, reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
 import { reconcileAll } from '../instances/reconcile-all.ts';
 import { readStore } from '../problem.ts';
-import { recomputedVerdict } from '../recomputed-verdict.ts';
+import { planVerdict } from '../recomputed-verdict.ts';
 import {
   accountField,
   cursorField,
@@ -82,6 +82,9 @@ function commandText(command: Command): string {
   return JSON.stringify(commandAnswer(command));
 }
 
+/** The most that is read before it is known how much the verdict takes. */
+const factRows = 200;
+
 export const showCommand: Route = {
   method: 'GET',
   path: '/v1/commands/{commandId}',
@@ -102,8 +105,8 @@ export const showCommand: Route = {
     },
   },
   problems: { 404: ['COMMAND_NOT_FOUND'] },
-  // As a rule: the command, its evidence, and what its order did since.
-  rows: 10,
+  // The command with its evidence. Where more is read for the verdict, it needs room for that.
+  rows: factRows,
   handle: async (parts, { request, reply, principal, params, outsideGate }) => {
     const { commandId = '' } = params;
     const { reads } = parts;
@@ -117,16 +120,23 @@ export const showCommand: Route = {
         found = (await readStore(reads.findCommand(principal.accounts, commandId))) ?? found;
       }
     }
-    return sendCommandState(reply, found.command, await historyBody(parts, principal.accounts, found));
+    const plan = await readStore(planVerdict(reads, principal.accounts, found));
+    const rows = found.evidence.length + plan.rows + (mayHaveHints(found.command) ? 2 * lookedAt : 0);
+    if (rows > factRows && !(await outsideGate?.(() => Promise.resolve(), rows))) return undefined;
+    const [hints, recomputed] = await readStore(
+      Promise.all([findHints(reads, principal.accounts, found.command), plan.recompute()]),
+    );
+    const body = historyBody(parts, found, hints, recomputed);
+    return sendCommandState(reply, found.command, body);
   },
 };
 
-async function historyBody({ reads, commands }: RouteParts, scope: AccountScope, found: CommandWithEvidence) {
-  const { command, evidence } = found;
-  const [hints, recomputed] = await Promise.all([
-    readStore(findHints(reads, scope, command)),
-    readStore(recomputedVerdict(reads, scope, found)),
-  ]);
+function historyBody(
+  { commands }: RouteParts,
+  { command, evidence }: CommandWithEvidence,
+  hints: readonly string[],
+  recomputed: object,
+) {
   const probe = commands.nextProbe(command.commandId);
   return {
     ...commandAnswer(command, evidence),
@@ -228,8 +238,12 @@ export const reconcile = route({
  * The most orders read, for open and closed ones each. A missed hint costs nothing: an order that
  * lost our reference is rare, and a person looks further.
  */
-const lookedAt = 500;
+const lookedAt = 100;
 const mostHints = 5;
+
+function mayHaveHints({ request, state }: Command): boolean {
+  return request.kind === 'place' && state === 'unknown';
+}
 
 /**
  * Ids of orders that fit an unknown place and have no reference to explain them, for the person who
@@ -241,8 +255,8 @@ export async function findHints(
   scope: AccountScope,
   command: Command,
 ): Promise<readonly string[]> {
-  const { request, state } = command;
-  if (request.kind !== 'place' || state !== 'unknown') return [];
+  const { request } = command;
+  if (request.kind !== 'place' || !mayHaveHints(command)) return [];
   const filter = { stream: request.stream, accountId: request.accountId, symbol: request.terms.symbol };
   const pages = await Promise.all(
     [true, false].map((open) => reads.listOrders(scope, { ...filter, open }, undefined, lookedAt)),
