@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { readAuditTrail } from '../store/commands/read-audit-trail.ts';
+import { readAuditEnd, readAuditTrail } from '../store/commands/read-audit-trail.ts';
 import { shaped } from './io/flag-text.ts';
 import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
@@ -13,8 +13,8 @@ Examples:
   $ tidemark log export --after 4711                                   the lines since an earlier export
   $ tidemark log export --action denied --since 2026-11-20T00:00:00Z | jq -r .principal | sort | uniq -c
 
-Each line is a JSON object: id, at, principal, action, accountId, commandId, requestId, reason, detail. The last minute is left out, so that no line comes late below an id that was
-exported. Needs DATABASE_URL; a member of tidemark_reader may do it.`;
+Each line is a JSON object: id, at, principal, action, accountId, commandId, requestId, reason, detail. No line comes late below an id that was exported: a transaction that
+stays open holds later lines back, and is named. Needs DATABASE_URL, at the primary; a member of tidemark_reader may do it.`;
 
 interface ExportFlags {
   readonly after: string;
@@ -46,15 +46,21 @@ export function auditTrailCommand(io: CliIo): Command {
 
 async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
-  await withDatabase(io, config, { applicationName: 'tidemark-log', maxConnections: 1 }, async (pool) => {
+  const options = { applicationName: 'tidemark-log', maxConnections: 1, server: 'primary' } as const;
+  await withDatabase(io, config, options, async (pool) => {
     let { after } = flags;
+    const { upTo, heldBy } = await readAuditEnd({ pool, clock: io.clock }, after);
     for (;;) {
-      const lines = await readAuditTrail(pool, { ...flags, after, limit: pageSize });
+      const lines = await readAuditTrail(pool, { ...flags, after, upTo, limit: pageSize });
       await writeAtPaceOfReader(io.stdout, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
       after = lines.at(-1)?.id ?? after;
       if (lines.length < pageSize) break;
     }
-    if (after === flags.after) io.stderr.write('No line matches; those of the last minute are left out.\n');
+    if (after === flags.after) io.stderr.write('No line matches.\n');
+    if (heldBy !== undefined)
+      io.stderr.write(
+        `Lines after ${upTo} are left out: process ${heldBy.pid ?? 'of a prepared transaction'} of the database has written one in a transaction that is open since ${heldBy.since ?? 'some time'}. Export again once it has ended.\n`,
+      );
   });
 }
 

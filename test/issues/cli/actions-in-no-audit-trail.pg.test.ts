@@ -23,14 +23,9 @@ it('actions of the command line are in the audit trail, which can be exported', 
   await rig.rows(`insert into credentials (credential, sealed, generation) values ('login:ann', '\\x00', 1)`);
   await run('link', '--remove', 'ann');
   await run('token', 'add', 'desk', '--scopes', 'orders:read', '--all-accounts');
-  expect(await exported(), 'a line may still come below those of the last minute').toEqual([]);
-
   await rig.rows(
     `insert into audit_log (at, principal, action, account_id, reason, recorded_at)
      select now() - interval '1 hour', 'desk', 'halt', 'a', 'r' || i, now() - interval '1 hour' from generate_series(1, 1500) i`,
-  );
-  await rig.rows(
-    `alter table audit_log disable trigger audit_log_append_only; update audit_log set recorded_at = now() - interval '2 minutes' where action <> 'halt'`,
   );
   const all = await exported();
   expect(all).toHaveLength(1502);

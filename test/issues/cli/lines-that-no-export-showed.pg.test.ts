@@ -1,0 +1,82 @@
+// What a user saw: Lines of the audit trail were in none of the exports, each begun behind the last.
+
+import { expect, it } from 'vitest';
+import { runProgram } from '../../../src/cli/program.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import { storeRig } from '../../support/orders/store-rig.ts';
+import { cliIo } from '../../support/rest/cli-io.ts';
+
+const line = (reason: string, recorded = 'now()') =>
+  `insert into audit_log (at, principal, action, reason, recorded_at) values (now(), 'desk', 'halt', '${reason}', ${recorded})`;
+
+/** Each wait passes at once. */
+function quickClock(clock: Clock): Clock {
+  let passedMs = 0;
+  const sleep = async (ms: number) => {
+    passedMs += ms;
+  };
+  return Object.create(clock, { sleep: { value: sleep }, monotonicMs: { value: () => clock.monotonicMs() + passedMs } });
+}
+
+async function opened() {
+  const rig = await storeRig();
+  const seen: string[] = [];
+  let last = '0';
+  /** Goes on behind what was seen, as an archive does. */
+  const exported = async () => {
+    const io = cliIo({ DATABASE_URL: rig.database.url });
+    Object.assign(io, { clock: quickClock(io.clock) });
+    await runProgram(io, ['log', 'export', '--after', last]);
+    expect(io.code(), io.err()).toBe(0);
+    for (const text of io.out().split('\n').filter((each) => each !== '')) {
+      const { id, reason } = JSON.parse(text) as { id: string; reason: string };
+      seen.push(reason);
+      last = id;
+    }
+    return io.err();
+  };
+  return { rig, seen, exported, [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
+}
+
+it('a clock that was set back hides no line', async () => {
+  await using open = await opened();
+  const { rig, seen, exported } = open;
+  await rig.pool.query(line('before', `now() + interval '1 hour'`));
+  await rig.pool.query(line('after', `now() - interval '2 minutes'`));
+  await exported();
+  await rig.pool.query(`alter table audit_log disable trigger user`);
+  await rig.pool.query(`update audit_log set recorded_at = now() - interval '1 hour'`);
+  await exported();
+  expect(seen).toEqual(['before', 'after']);
+});
+
+it('a transaction that stays open holds the later lines back, by name, and loses none', async () => {
+  await using open = await opened();
+  const { rig, seen, exported } = open;
+  const old = `now() - interval '2 minutes'`;
+  await rig.pool.query(line('first', old));
+  const client = await rig.pool.connect();
+  try {
+    await client.query('begin; set local idle_in_transaction_session_timeout = 0');
+    await client.query(line('by hand', old));
+    await rig.pool.query(line('last', old));
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    expect(await exported()).toContain(`process ${rows[0]?.pid} of the database`);
+    expect(seen).toEqual(['first']);
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+  expect(await exported()).toBe('');
+  expect(seen).toEqual(['first', 'by hand', 'last']);
+});
+
+it('a line that was rolled back holds nothing back', async () => {
+  await using open = await opened();
+  const { rig, seen, exported } = open;
+  await rig.pool.query(line('first'));
+  await rig.pool.query(`begin; ${line('gone')}; rollback`);
+  await rig.pool.query(line('last'));
+  await exported();
+  expect(seen).toEqual(['first', 'last']);
+});
