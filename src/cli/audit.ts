@@ -28,7 +28,7 @@ Examples:
   $ tidemark audit --repair              writes the newest state again where the state topic lacks it
   $ tidemark audit --json | jq '.findings[] | select(.hop == "state") | .key'
 
-It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, or waits in quarantine, 75 interrupted before that was known.`;
+It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, or waits in quarantine, 75 that is not known: it was interrupted, or a standby lacks what Kafka has.`;
 
 interface AuditFlags {
   readonly stateOnly?: true;
@@ -103,7 +103,8 @@ async function audit(
   if (flags.repair && deps.signal.aborted && repaired < wanted)
     throw stopped('it was interrupted before everything was written');
   const isLeft = result.quarantine.rows > 0 || result.findings.some(({ hop }) => !(flags.repair && hop === 'state'));
-  if (isLeft) io.exit(exitCodes.failed);
+  const isUnknown = result.quarantine.rows === 0 && result.findings.every(({ hop }) => hop === 'standby');
+  if (isLeft) io.exit(isUnknown ? exitCodes.unresolved : exitCodes.failed);
   return flags.repair === true && repaired >= wanted;
 }
 
@@ -175,6 +176,8 @@ async function repairAs(
 const hops: Readonly<Record<Hop, string>> = {
   database:
     'Kafka knows more than the database, which lost commits: run `tidemark after-restore` (docs/runbooks/after-restore.md)',
+  standby:
+    'Kafka knows more than this server, a standby that may not have these commits yet: audit the primary, which alone shows whether they are lost',
   log: 'the log and the orders differ, which a batch writes together: a table was changed by hand',
   relay: 'Kafka has not acknowledged it to the relay yet: look at `tidemark status`, docs/runbooks/RelayStuck.md',
   updates:
@@ -187,7 +190,7 @@ const hops: Readonly<Record<Hop, string>> = {
 const shown = 20;
 
 function describe(
-  { orders, records, findings, quarantine }: AuditResult,
+  { orders, records, findings, quarantine, standby }: AuditResult,
   repaired: number,
   repairing: boolean,
 ): string {
@@ -200,6 +203,8 @@ function describe(
   }
   if (repairing) lines.push(`Wrote the newest state of ${plural(repaired, 'order')}.`);
   if (quarantine.rows > 0) lines.push(waiting(quarantine));
+  if (standby !== undefined)
+    lines.push(`This server is a standby. Its newest commit is of ${standby.replayedAt ?? 'before its start'}.`);
   const verdict =
     findings.length > 0
       ? plural(findings.length, 'finding')

@@ -8,7 +8,7 @@ import type { StrayRecord } from './topic-fold.ts';
  * acknowledged yet. `updates`, `state`: the topic lacks an acknowledged record. `foreign`: a record
  * that Tidemark did not write.
  */
-export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
+export type Hop = 'database' | 'standby' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
 
 export interface AuditFinding {
   readonly hop: Hop;

@@ -7,6 +7,8 @@ import {
   countQuarantinedOrders,
   type Quarantined,
   readRevisions,
+  readStandby,
+  type Standby,
 } from '../../store/commands/audit-reads.ts';
 import { relayBacklog } from '../../store/orders/update-log.ts';
 import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
@@ -42,6 +44,8 @@ export interface AuditResult {
   readonly findings: readonly AuditFinding[];
   /** The platform's word on these is in none of the three, so they are not compared. */
   readonly quarantine: Quarantined;
+  /** The server takes no writes. `replayedAt`: its newest commit, by the primary's clock. */
+  readonly standby?: Standby;
 }
 
 /**
@@ -89,13 +93,19 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     });
   });
   const known = new Set(orders.map(({ stream, orderId }) => `${stream}:${orderId}`));
+  const missing = [
+    ...(await stillMissing(pool, findings, [state, updates])),
+    ...(await ordersOnTopicsOnly(pool, known, [state, updates])),
+  ];
+  const standby = await readStandby(pool);
   return {
+    ...(standby !== undefined && { standby }),
     orders: orders.length,
     quarantine: await countQuarantinedOrders(pool),
     records: state.records + (updates?.records ?? 0),
     findings: [
-      ...(await stillMissing(pool, findings, [state, updates])),
-      ...(await ordersOnTopicsOnly(pool, known, [state, updates])),
+      // A standby lacks what it has not replayed yet: that is no loss.
+      ...missing.map((each) => (standby !== undefined && each.hop === 'database' ? { ...each, hop: 'standby' as const } : each)),
       // Under the key of an order it has replaced a state, and is found as that. A tombstone with
       // another key removes a foreign record.
       ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),

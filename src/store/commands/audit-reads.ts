@@ -112,6 +112,20 @@ function toAudited({
   return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0), stateless };
 }
 
+export interface Standby {
+  /** Null: it has replayed no commit since its start. */
+  readonly replayedAt: string | null;
+}
+
+/** Undefined: the server is the primary. */
+export async function readStandby(pool: Pool): Promise<Standby | undefined> {
+  const { rows } = await pool.query<{ standby: boolean; at: Date | null }>(
+    'select pg_is_in_recovery() as standby, pg_last_xact_replay_timestamp() as at',
+  );
+  const [row] = rows;
+  return row?.standby ? { replayedAt: row.at?.toISOString() ?? null } : undefined;
+}
+
 /**
  * Quarantine rows not dealt with, and how many orders they name. If a frame could not be read, its
  * row names none.
