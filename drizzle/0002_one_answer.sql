@@ -1,6 +1,43 @@
 -- Each fact stands once. What changes for tables and rows is written by hand; the functions below the line are copied from src/store/sql.
 
+-- Events of a later generation have numbers from its first on: see `begin_generation`. Readers of the stream get a reset once.
+SELECT setval('public.command_events_id_seq', greatest(last_value, (SELECT max(generation)::bigint FROM public.lanes WHERE generation > 1) << 40)) FROM public.command_events_id_seq;
+
 -- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. Written by test/store/baseline.test.ts -----
+
+CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text,
+  OUT generation integer, OUT attempts integer)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_seq bigint;
+BEGIN
+  -- A lane that is made meanwhile would keep the old generation.
+  LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
+  PERFORM public.close_sending();
+  INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
+  -- Each row lock waits for the batch that has it, and keeps the next one out.
+  PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
+  UPDATE public.lanes l SET generation = begin_generation.generation, epoch = l.epoch + 1, holder = NULL;
+
+  -- A thousand million: more than a day of the highest rate measured.
+  SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
+  -- Events of before have lower numbers than the generation's first: see `readEvents`.
+  PERFORM setval('public.command_events_id_seq', greatest(last_value + 1000000000, begin_generation.generation::bigint << 40)) FROM public.command_events_id_seq;
+  PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
+  INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
+  ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
+
+  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE in_flight AND state = 'prepared';
+  GET DIAGNOSTICS attempts = ROW_COUNT;
+  INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+  VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
+  ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+  -- Those who asked for a resume knew nothing of the loss: see `raise_halt`.
+  UPDATE public.approvals SET expires_at = to_timestamp(0)
+  WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NULL;
+END
+$$;
 
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 

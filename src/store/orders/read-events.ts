@@ -22,6 +22,15 @@ type EventRow = { readonly tx_id: string; readonly id: string; readonly generati
 );
 
 /**
+ * A database that lost commits, or was restored on another server, counts its transactions anew
+ * from a lower or a higher number. So a position has the generation before the number: all
+ * positions of a generation are above those of the one before, and a reader with an older one is
+ * told that it missed something. An event's own number shows its generation too (`begin_generation`
+ * raises the sequence), since its transaction may be one of the server before.
+ */
+const base = `(select case when max(generation) > 1 then max(generation)::bigint << 40 else 0 end from public.lanes)`;
+
+/**
  * The oldest transaction in this database that has not ended, or the end of all there were. A
  * transaction in another database on the same server counts until it is proven to be there: the
  * process with its number is connected elsewhere. A late proof does no harm: the transaction has
@@ -37,44 +46,47 @@ export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
          and a.datid <> (select oid from pg_database where datname = current_database()) and exists (select from running)
      )
      select coalesce((select min(r.tx) from running r where not exists (select from elsewhere e where e.low = r.tx & 4294967295)),
-       pg_snapshot_xmax(pg_current_snapshot())::text::bigint)::text as horizon, pg_snapshot_xmax(pg_current_snapshot())::text as end`,
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint) + ${base} as horizon, pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ${base} as end`,
   );
   return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
 }
 
 /**
- * Events above `after`, from transactions below `horizon`, by position, at most `limit`. Numbers of
- * transactions begin again on another server: a floor of the one before says nothing here.
+ * Events above `after`, from transactions below `horizon`, by position, at most `limit`. A floor of
+ * the server before says nothing here.
  */
 export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
-  const { rows } = await pool.query<{ floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>(
+  const { rows } = await pool.query<{ base: string; floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>(
     {
       name: 'read_events',
-      text: `with steps as (
+      text: `with era as materialized (
+        select base, greatest($1::bigint - base, 0)::text::xid8 as above, greatest($3::bigint - base, 0)::text::xid8 as below from (select ${base} as base) b
+      ), steps as (
         select 'outcome' as kind, e.tx_id, e.id, e as step, null::json as snapshot from public.command_events e
-        where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
+        where (tx_id, id) > ((select above from era), $2::bigint) and tx_id < (select below from era) and id > (select base from era) order by tx_id, id limit $4
       ), stops as (
         select 'halt' as kind, tx_id, id, null::public.command_events as step, snapshot from public.halt_events
-        where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
+        where (tx_id, id) > ((select above from era), $2::bigint) and tx_id < (select below from era) and id > (select base from era) order by tx_id, id limit $4
       ), found as (
         select * from (select * from steps union all select * from stops) as events order by tx_id, id limit $4
       )
-      select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id,
+      select era.base, floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text::bigint + era.base as tx_id, f.id::text as id,
         case f.kind when 'outcome' then public.event_json(f.step) else f.snapshot end as snapshot
-      from (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
+      from era cross join (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
       values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
     },
   );
   const events = rows.filter((row): row is { floor: string | null } & EventRow => row.id !== null).map(toEvent);
   const last = events.at(-1);
-  const floor = rows[0]?.floor;
+  const [first] = rows;
+  const from = BigInt(first?.base ?? 0);
   return {
     events,
     upTo:
       events.length === limit && last !== undefined
         ? { tx: last.tx, number: last.number }
         : { tx: horizon, number: 0n },
-    complete: floor === null || floor === undefined || after.tx > BigInt(floor),
+    complete: after.tx >= from && (first?.floor == null || after.tx > from + BigInt(first.floor)),
   };
 }
 
