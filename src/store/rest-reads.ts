@@ -147,8 +147,7 @@ async function listCommands(
   limit: number,
 ): Promise<Page<Command>> {
   const { accountId, kind, state } = filter;
-  const accounts =
-    scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
+  const accounts = scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
   const isSelective = kind !== undefined || state !== undefined || filter.unresolved !== undefined;
   const share = Math.min(lookedAt, Math.ceil(lookedAtInAll / Math.max(1, accounts?.length ?? 1)));
   const look = isSelective ? Math.max(share, limit + 1) : limit + 1;

@@ -133,7 +133,9 @@ describe('commands', () => {
       [command.commandId, evidence.length + 1],
     );
     const shown = (await rig.reads.findCommand(all, command.commandId))?.evidence.map(({ number }) => number);
-    expect(shown).toEqual([...Array(50).keys()].map((at) => at + 1).concat([...Array(150).keys()].map((at) => at + 4_851)));
+    expect(shown).toEqual(
+      [...Array(50).keys()].map((at) => at + 1).concat([...Array(150).keys()].map((at) => at + 4_851)),
+    );
   });
 });
 

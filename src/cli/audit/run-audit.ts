@@ -105,7 +105,9 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     records: state.records + (updates?.records ?? 0),
     findings: [
       // A standby lacks what it has not replayed yet: that is no loss.
-      ...missing.map((each) => (standby !== undefined && each.hop === 'database' ? { ...each, hop: 'standby' as const } : each)),
+      ...missing.map((each) =>
+        standby !== undefined && each.hop === 'database' ? { ...each, hop: 'standby' as const } : each,
+      ),
       // Under the key of an order it has replaced a state, and is found as that. A tombstone with
       // another key removes a foreign record.
       ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),

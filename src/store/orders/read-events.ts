@@ -24,8 +24,8 @@ type EventRow = { readonly tx_id: string; readonly id: string; readonly generati
 /**
  * A database that lost commits, or was restored on another server, counts its transactions anew
  * from a lower or a higher number. So a position has the generation before the number: all
- * positions of a generation are above those of the one before, and a reader with an older one is
- * told that it missed something. An event's own number shows its generation too (`begin_generation`
+ * positions of a generation are above those of the one before, and a reader with an older one
+ * gets a reset. An event's own number shows its generation too (`begin_generation`
  * raises the sequence), since its transaction may be one of the server before.
  */
 const base = `(select case when max(generation) > 1 then max(generation)::bigint << 40 else 0 end from public.lanes)`;
@@ -56,10 +56,11 @@ export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
  * the server before says nothing here.
  */
 export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
-  const { rows } = await pool.query<{ base: string; floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>(
-    {
-      name: 'read_events',
-      text: `with era as materialized (
+  const { rows } = await pool.query<
+    { base: string; floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }
+  >({
+    name: 'read_events',
+    text: `with era as materialized (
         select base, greatest($1::bigint - base, 0)::text::xid8 as above, greatest($3::bigint - base, 0)::text::xid8 as below from (select ${base} as base) b
       ), steps as (
         select 'outcome' as kind, e.tx_id, e.id, e as step, null::json as snapshot from public.command_events e
@@ -73,9 +74,8 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
       select era.base, floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text::bigint + era.base as tx_id, f.id::text as id,
         case f.kind when 'outcome' then public.event_json(f.step) else f.snapshot end as snapshot
       from era cross join (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
-      values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
-    },
-  );
+    values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
+  });
   const events = rows.filter((row): row is { floor: string | null } & EventRow => row.id !== null).map(toEvent);
   const last = events.at(-1);
   const [first] = rows;

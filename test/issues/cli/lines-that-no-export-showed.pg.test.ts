@@ -15,7 +15,10 @@ function quickClock(clock: Clock): Clock {
   const sleep = async (ms: number) => {
     passedMs += ms;
   };
-  return Object.create(clock, { sleep: { value: sleep }, monotonicMs: { value: () => clock.monotonicMs() + passedMs } });
+  return Object.create(clock, {
+    sleep: { value: sleep },
+    monotonicMs: { value: () => clock.monotonicMs() + passedMs },
+  });
 }
 
 async function opened() {
@@ -28,7 +31,10 @@ async function opened() {
     Object.assign(io, { clock: quickClock(io.clock) });
     await runProgram(io, ['log', 'export', '--after', last]);
     expect(io.code(), io.err()).toBe(0);
-    for (const text of io.out().split('\n').filter((each) => each !== '')) {
+    for (const text of io
+      .out()
+      .split('\n')
+      .filter((each) => each !== '')) {
       const { id, reason } = JSON.parse(text) as { id: string; reason: string };
       seen.push(reason);
       last = id;

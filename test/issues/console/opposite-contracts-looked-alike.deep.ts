@@ -70,13 +70,18 @@ const fillOf = (page: Page) =>
 
 const fill = { title: '536 of 580 filled', text: '536 / 580', style: 'width: 92.4%;' };
 
-it.each([1440, 800, 390])('the end of each instrument, and the working quantity, are in view at %d px', async (width) => {
-  const page = await opened('/console');
-  await page.setViewportSize({ width, height: 800 });
-  await page.getByText(`${instruments.length} orders`).waitFor();
-  expect(await page.evaluate(hiddenEnds(Object.fromEntries(instruments.map(([id, , end]) => [id, end]))))).toEqual([]);
-  expect(await fillOf(page)).toEqual(fill);
-});
+it.each([1440, 800, 390])(
+  'the end of each instrument, and the working quantity, are in view at %d px',
+  async (width) => {
+    const page = await opened('/console');
+    await page.setViewportSize({ width, height: 800 });
+    await page.getByText(`${instruments.length} orders`).waitFor();
+    expect(await page.evaluate(hiddenEnds(Object.fromEntries(instruments.map(([id, , end]) => [id, end]))))).toEqual(
+      [],
+    );
+    expect(await fillOf(page)).toEqual(fill);
+  },
+);
 
 it('the outcome stays in the narrowest column, and the page of an order divides by the same quantity', async () => {
   const page = await opened('/console?widths=instrument:40');

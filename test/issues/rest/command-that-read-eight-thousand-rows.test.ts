@@ -13,7 +13,9 @@ async function shown(orders: number, changes: number) {
   const [payload = ''] = rig.reads.updates.map((update) => update.payload);
   const revised = (revision: number) => JSON.stringify({ ...JSON.parse(payload), revision });
   const command = sampleCommand({ state: 'applied', orderId: 'o-0' });
-  const evidence = ids.map((orderId, at) => ({ number: at + 1, kind: 'read', code: 'found', detail: { orderId }, atMs: 0 }) as const);
+  const evidence = ids.map(
+    (orderId, at) => ({ number: at + 1, kind: 'read', code: 'found', detail: { orderId }, atMs: 0 }) as const,
+  );
   rig.reads.commands = [{ command, evidence }];
   const read = { rows: 0, charged: 0 };
   rig.reads.history = async (_scope, stream, orderId, above, limit) => {
@@ -36,9 +38,12 @@ it.each([
   [1, 20_000, false],
   [4, 20_000, false],
   [9, 1, false],
-])('%d orders that changed %d times cost at most what was charged, and no more than 500 changes', async (orders, changes, complete) => {
-  const read = await shown(orders, changes);
-  expect(read.rows).toBeLessThanOrEqual(500);
-  expect(read.charged).toBeGreaterThanOrEqual(read.rows);
-  expect(read.complete).toBe(complete);
-});
+])(
+  '%d orders that changed %d times cost at most what was charged, and no more than 500 changes',
+  async (orders, changes, complete) => {
+    const read = await shown(orders, changes);
+    expect(read.rows).toBeLessThanOrEqual(500);
+    expect(read.charged).toBeGreaterThanOrEqual(read.rows);
+    expect(read.complete).toBe(complete);
+  },
+);

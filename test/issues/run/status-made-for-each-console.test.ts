@@ -16,7 +16,7 @@ function started() {
   return { clock, made, status };
 }
 
-it('readers with the same rights get one document for half a second, and nobody gets that of other rights', async () => {
+it('readers with the same rights get one document for half a second, and never that of other rights', async () => {
   const { clock, made, status } = started();
   const asked = [{ kind: 'all' } as const, only('a', 'b'), only('a'), only('b', 'a'), only('a,b'), only()];
   const first = await Promise.all(asked.map(status));

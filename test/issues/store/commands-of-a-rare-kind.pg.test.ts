@@ -33,7 +33,7 @@ it('a page by a rare kind or outcome looks at so many commands, and the next one
     [{ unresolved: true }, 1],
     [{ accountId: 'quiet' }, 3],
     [{ accountId: 'quiet', kind: 'replace' }, 1],
-    [{ callerRef: 'nobody', kind: 'cancel' }, 0],
+    [{ callerRef: 'no-one-has-it', kind: 'cancel' }, 0],
   ];
   for (const scope of [all, only('quiet', 'acct-1')])
     for (const [filter, found] of filters) {
@@ -44,7 +44,9 @@ it('a page by a rare kind or outcome looks at so many commands, and the next one
         const first = rig.queries.length;
         const page = await rig.reads.listCommands(scope, filter, after, 50);
         for (const asked of rig.queries.slice(first))
-          expect(await rowsRead(rig.readPool, asked, 'commands'), JSON.stringify({ filter })).toBeLessThan(mostRead * 2);
+          expect(await rowsRead(rig.readPool, asked, 'commands'), JSON.stringify({ filter })).toBeLessThan(
+            mostRead * 2,
+          );
         keys.push(...page.items.map(({ idempotencyKey }) => idempotencyKey));
         after = page.next;
         pages += 1;

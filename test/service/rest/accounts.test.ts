@@ -66,9 +66,7 @@ describe('GET /v1/accounts', () => {
 
   it('has pages, each with the states of its accounts, also of one account alone', async () => {
     rig.reads.accountRows = ['ACC-1', 'ACC-2', 'ACC-3'].map((accountId) => ({ ...row, accountId }));
-    rig.followed.accounts = [
-      { ...row, accountId: 'ACC-3', state: 'live', sinceMs: atMs, silentLosses: 0, beside: [] },
-    ];
+    rig.followed.accounts = [{ ...row, accountId: 'ACC-3', state: 'live', sinceMs: atMs, silentLosses: 0, beside: [] }];
     const first = (await get('/v1/accounts?limit=2')).body;
     expect(first).toMatchObject({ items: [{ accountId: 'ACC-1' }, { accountId: 'ACC-2' }], statesKnown: true });
     const second = (await get(`/v1/accounts?limit=2&cursor=${String(first['next'])}`)).body;

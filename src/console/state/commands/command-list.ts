@@ -57,7 +57,10 @@ export class CommandList {
   async load(signal: AbortSignal): Promise<void> {
     this.reading = signal;
     this.until = signal;
-    const [unresolved, newest] = await Promise.all([this.page({ unresolved: 'true', limit: '500' }, signal, mostUnresolved), this.page({}, signal)]);
+    const [unresolved, newest] = await Promise.all([
+      this.page({ unresolved: 'true', limit: '500' }, signal, mostUnresolved),
+      this.page({}, signal),
+    ]);
     if (signal.aborted || this.reading !== signal) return;
     this.reading = undefined;
     if (unresolved.kind !== 'ok') return this.fail(unresolved);
