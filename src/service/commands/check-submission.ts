@@ -1,6 +1,6 @@
 import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
-import { isOrderId, type Order } from '../../domain/order.ts';
+import { isAskableId, type Order } from '../../domain/order.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
@@ -93,7 +93,7 @@ function priorsOf({ book }: Pick<CheckDeps, 'book'>, accountId: string): readonl
  * match, the caller must have seen the order here.
  */
 function mayExistUnseen({ request, ifRevision }: Submission): boolean {
-  return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
+  return request.kind === 'cancel' && ifRevision === undefined && isAskableId(request.stream, request.orderId);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Decimal, parseSpelledDecimal, plainText } from '../../domain/decimal.ts';
 import { isInstant, respelledInstant } from '../../domain/instant.ts';
+import { idWords, isOddId, platformId } from '../../domain/order.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { describeValue } from './decode-frame.ts';
 
@@ -16,7 +17,6 @@ export interface Fault {
 const maxTextLength = 4096;
 const maxExtraLength = 16_384;
 const maxExtraDepth = 16;
-const idPattern = /^[\x21-\x7e]{1,128}$/;
 
 /**
  * Reads one order row's fields, and remembers the first wrong one. Reading continues after a fault,
@@ -33,6 +33,8 @@ const idPattern = /^[\x21-\x7e]{1,128}$/;
  */
 export class RowReader {
   fault: Fault | undefined;
+  /** An id was read that needs a further look. */
+  hasOddId = false;
   private unread: string[] | undefined;
   private readonly row: Readonly<Record<string, unknown>>;
 
@@ -40,15 +42,16 @@ export class RowReader {
     this.row = row;
   }
 
-  /**
-   * An identifier: 1 to 128 printable ASCII characters, without spaces. It becomes part of a key,
-   * so nothing in it is repaired.
-   */
+  /** An identifier (`platformId`). It becomes part of a key, so nothing in it is repaired. */
   id(field: string): string {
     const found = this.row[field];
     const value = typeof found === 'number' ? String(found) : found;
-    if (typeof value === 'string' && idPattern.test(value)) return value;
-    return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_id', 'an identifier');
+    if (typeof value === 'string') {
+      if (!isOddId(value)) return value;
+      this.hasOddId = true;
+      if (platformId.test(value)) return value;
+    }
+    return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_id', `an id of ${idWords}`);
   }
 
   optionalId(field: string): string | undefined {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { CommandRequest } from '../../domain/command.ts';
 import { parseSpelledDecimal } from '../../domain/decimal.ts';
-import { isOrderId, orderWord, type Stream } from '../../domain/order.ts';
+import { isAddressable, isPlatformId, orderWord } from '../../domain/order.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';
+import { notAnId, outOfReach, queryText } from './platform-address.ts';
 import { neededText, optionalText } from './wire/optional-field.ts';
 import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
 import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
@@ -182,14 +183,14 @@ export async function writeOrder(
   if (body?.success === false) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
   let url = `${baseUrl}${stream === 'account' ? ordersPath : predictionOrdersPath}`;
   if (request.kind !== 'place') {
-    if (accountId === '' || !isOrderId(stream, request.orderId))
-      return notSent('INVALID_REQUEST', 'accountId and orderId must be ids that an order and its account can have');
+    if (!isPlatformId(accountId) || !isPlatformId(request.orderId)) return notSent(notAnId.code, notAnId.message);
+    if (!isAddressable(request.orderId)) return notSent(outOfReach.code, outOfReach.message);
     url += `/${encodeURIComponent(request.orderId)}`;
   }
-  if (write.method === 'DELETE') url += `?${new URLSearchParams({ accountId })}`;
+  if (write.method === 'DELETE') url += queryText({ accountId });
   const sent = { ...request, ...body?.data };
   const call = { method: write.method, url, ...(body && { body: JSON.stringify(body.data) }) };
-  const read = (value: unknown) => readAnswer(write, value, sent, stream);
+  const read = (value: unknown) => readAnswer(write, value, sent);
   return writePlatform(deps, name, call, { ...write, read }, options);
 }
 
@@ -200,13 +201,13 @@ function writeName({ stream, kind }: CommandRequest): WriteName {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function readAnswer(write: Write, value: unknown, sent: Fields, stream: Stream): WriteAnswer | string {
+function readAnswer(write: Write, value: unknown, sent: Fields): WriteAnswer | string {
   const parsed = write.answer.safeParse(value);
   if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
   const order = parsed.data;
   if (Object.entries(write.repeats).some(([field, of]) => contradicts(field, order[field], sent[of])))
     return 'the answer is about another order';
-  const orderId = idIn(order, write.orderId, stream);
+  const orderId = idIn(order, write.orderId);
   const isNamed = isThere(order[write.names]);
   if (!isNamed && (orderId === undefined || !hasTerms(write, order, sent))) return 'the answer does not name the order';
   const answer = kept(order, write.evidence);
@@ -220,9 +221,9 @@ function readAnswer(write: Write, value: unknown, sent: Fields, stream: Stream):
   return { kind: 'rejected', answer, reason: { code, message: String(text ?? code) }, ...onlyId };
 }
 
-function idIn(order: Fields, field: string | undefined, stream: Stream): string | undefined {
+function idIn(order: Fields, field: string | undefined): string | undefined {
   const id = field === undefined ? undefined : order[field];
-  return typeof id === 'string' && isOrderId(stream, id) ? id : undefined;
+  return typeof id === 'string' && isPlatformId(id) ? id : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isOrderId, type Stream } from '../../domain/order.ts';
+import { isAddressable, isPlatformId, type Stream } from '../../domain/order.ts';
 import { CursorCircle } from './cursor-circle.ts';
 import type {
   AccountsResult,
@@ -10,6 +10,7 @@ import type {
   Page,
   PlatformAccount,
 } from './order-reads.ts';
+import { notAnId, outOfReach, queryText } from './platform-address.ts';
 import type { PlatformError } from './platform-error.ts';
 import { type ReadDeps, readPlatform } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
@@ -46,13 +47,6 @@ export function platformReads(deps: ReadDeps, { platformUrl, stagingUrl }: Platf
   };
 }
 
-const notAnId = {
-  code: 'INVALID_REQUEST',
-  message: 'no order can have this id',
-  retryable: false,
-  sent: 'no',
-} as const;
-
 /**
  * One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET
  * /v1/predictions/orders/{orderId}`).
@@ -65,9 +59,10 @@ export async function getOrder(
   orderId: string,
   signal: AbortSignal,
 ): Promise<GetResult> {
-  if (!isOrderId(stream, orderId)) return { kind: 'failed', error: notAnId };
+  if (!isPlatformId(orderId)) return { kind: 'failed', error: notAnId };
+  if (!isAddressable(orderId)) return { kind: 'failed', error: outOfReach };
   const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
-  const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
+  const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}${queryText({ accountId })}`;
   const answer = await readPlatform(deps, 'get_order', url, signal);
   if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
   const row = stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
@@ -131,12 +126,15 @@ async function listOrders(
 
 function address(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
   const prediction = request.stream === 'prediction';
-  const query = new URLSearchParams({ accountId: request.accountId, limit: String(request.pageRows ?? pageLimit.max) });
-  query.set(prediction ? 'state' : 'status', request.state);
-  if (request.updatedAfter !== undefined) query.set('updatedAfter', request.updatedAfter);
-  if (request.reference !== undefined) query.set(prediction ? 'clientOrderRef' : 'clOrdId', request.reference);
-  if (cursor !== undefined) query.set('cursor', cursor);
-  return `${baseUrl}${prediction ? predictionOrdersPath : ordersPath}?${query}`;
+  const query = queryText({
+    accountId: request.accountId,
+    limit: String(request.pageRows ?? pageLimit.max),
+    [prediction ? 'state' : 'status']: request.state,
+    updatedAfter: request.updatedAfter,
+    [prediction ? 'clientOrderRef' : 'clOrdId']: request.reference,
+    cursor,
+  });
+  return `${baseUrl}${prediction ? predictionOrdersPath : ordersPath}${query}`;
 }
 
 function incomplete(code: string, message: string, retryable: boolean): ListResult {

@@ -7,6 +7,7 @@ import { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 import type { ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
+import { queryText } from './platform-address.ts';
 import { errorFromAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import type { AccessToken, TokenSource } from './token-source.ts';
 
@@ -137,7 +138,7 @@ export async function readShape<Shape extends z.ZodType>(
   read: ShapedRead<Shape>,
   signal: AbortSignal,
 ): Promise<Fetched<z.output<Shape>>> {
-  const answer = await readPlatform(deps, read.operation, addressOf(read), signal, read);
+  const answer = await readPlatform(deps, read.operation, `${read.url}${queryText(read.query ?? {})}`, signal, read);
   if (!answer.ok) return answer;
   const body = read.shape.safeParse(answer.value);
   if (body.success) return { ok: true, value: body.data };
@@ -158,10 +159,4 @@ function badAnswer(message: string): { readonly ok: false; readonly error: Platf
     ok: false,
     error: { status: 200, code: 'BAD_ANSWER', message: message.slice(0, 500), retryable: true, sent: 'yes' },
   };
-}
-
-function addressOf({ url, query = {} }: ShapedRead<z.ZodType>): string {
-  const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
-  return given.size === 0 ? url : `${url}?${given}`;
 }

@@ -6,13 +6,15 @@ import { getOrder } from '../../../src/venue/platform/platform-reads.ts';
 import { CommandRig, failedLook, placeEquity, refused, workingOrder } from '../../support/commands/command-rig.ts';
 import { writeDeps, writeTo } from '../../support/commands/order-writes.ts';
 import { equityView, predictionView } from '../../support/orders/arbitrary-orders.ts';
+import { noIds, outOfReachIds } from '../../support/orders/odd-ids.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 const uuid = '7d9f0a52-4c1e-4a53-9d0e-0000000000ff';
 
-/** What no order can be called, and what some server on the way may take for another path. */
+/** What a caller may not ask the platform for: no id, or a part of another path on the way. */
 const others = [
+  ...outOfReachIds,
   '../../v2/users/me',
   '..',
   '.',
@@ -56,7 +58,8 @@ describe('an id that no order can have', () => {
     expect(rig.probes.asked).toEqual([]);
   });
 
-  it.each(others)('never leaves the client of the platform: %j', async (orderId) => {
+  // The client may send each id that the platform itself can show: the others stop here too.
+  it.each([...outOfReachIds, ...noIds, ''])('never leaves the client of the platform: %j', async (orderId) => {
     const server = await scriptedServer((_request, response) => json(response, 500, {}));
     const { url } = server;
     onTestFinished(server.close);

@@ -134,7 +134,7 @@ describe('a prediction order', () => {
     [{ price: '0x10' }, 'bad_decimal'],
     [{ updatedAt: '2026-02-30T00:00:00Z' }, 'bad_instant'],
     [{ orderId: '' }, 'missing_field'],
-    [{ orderId: 'a b' }, 'bad_id'],
+    [{ orderId: 'a ' }, 'bad_id'],
     [{ orderId: 'a\u0000b' }, 'bad_id'],
     [{ orderId: 'x'.repeat(129) }, 'bad_id'],
     [{ symbol: {} }, 'bad_text'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isAddressable, isPlatformId } from '../../../domain/order.ts';
 import { listOf, neededFlag, neededText, optionalText, shownText } from './optional-field.ts';
 
 /**
@@ -7,7 +8,8 @@ import { listOf, neededFlag, neededText, optionalText, shownText } from './optio
  * and every `status` besides `OPEN` is read as: followed, and nothing is placed on it.
  */
 const userAccount = z.looseObject({
-  trading_account_id: neededText,
+  /** Another one could be named by no request to us: `..` would be taken out of its path. */
+  trading_account_id: neededText.refine((id) => isPlatformId(id) && isAddressable(id)),
   broker_account_id: optionalText,
   /** Only the word OPEN permits anything, so a missing one is no better than an unknown one. */
   status: shownText,
