@@ -20,6 +20,7 @@ export const doubtNames = [
   'rows_not_stored',
   'rows_unsent',
   'commands_unresolved',
+  'orders_out_of_reach',
   'topics_replaced',
   'topics_differ',
   'clock_skewed',

@@ -17,6 +17,7 @@ import { databaseFix, databaseTrouble } from '../with-database.ts';
 import { checkCollation } from './check-collation.ts';
 import { checkConnections } from './check-connections.ts';
 import { clockFinding } from './check-platform.ts';
+import { checkReach } from './check-reach.ts';
 import { checkVacuum } from './check-vacuum.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -62,6 +63,7 @@ export async function checkDatabase(config: Config, log: Logger, clock?: Clock):
     for (const [part, look] of Object.entries({
       lanes: checkLanes,
       accounts: checkFollowing,
+      'order ids': checkReach,
       vacuum: checkVacuum,
       disk: () => disk(pool, config),
     }))

@@ -3,6 +3,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
 import type { Waiting } from '../fleet/pipeline-reading.ts';
+import type { OutOfReach } from '../sources/out-of-reach.ts';
 import type { ClockDoubt } from './clock-watch.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
@@ -46,6 +47,7 @@ export interface TrustFacts {
     readonly accountId: string;
     readonly state: string;
     readonly sinceMs: number;
+    readonly outOfReach?: OutOfReach;
   }[];
   readonly heartbeatMs: number | undefined;
   readonly notStored: Waiting;
@@ -91,6 +93,7 @@ const runbooks: Readonly<Record<DoubtName, string>> = {
   rows_not_stored: 'IngestStuck',
   rows_unsent: 'RelayStuck',
   commands_unresolved: 'CommandUnknown',
+  orders_out_of_reach: 'OrdersOutOfReach',
   topics_replaced: 'TopicReplaced',
   topics_differ: 'TopicsDiffer',
   clock_skewed: 'ClockSkewed',
@@ -111,6 +114,7 @@ const links: Readonly<Record<DoubtName, string>> = {
   rows_not_stored: '/v1/history',
   rows_unsent: '/v1/history',
   commands_unresolved: '/v1/commands?unresolved=true',
+  orders_out_of_reach: '/v1/status',
   topics_replaced: '/v1/status',
   topics_differ: '/v1/status',
   clock_skewed: '/v1/status',
@@ -171,6 +175,7 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
     doubtOfAccounts(facts),
     doubtOfRows('rows_not_stored', 'observation', 'to be stored', facts, [facts.notStored], notStoredTooLongMs),
     doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts, facts.unsent, unsentTooLongMs),
+    doubtOfReach(facts),
   ];
 }
 
@@ -186,6 +191,21 @@ function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
     name: 'account_not_live',
     detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
     sinceMs: Math.min(...notLive.map(({ sinceMs }) => sinceMs)),
+  };
+}
+
+function doubtOfReach({ accounts }: TrustFacts): Doubt | undefined {
+  const found = accounts.flatMap((account) =>
+    account.outOfReach?.orders ? [{ ...account, ...account.outOfReach }] : [],
+  );
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const orders = found.reduce((sum, each) => sum + each.orders, 0);
+  const since = found.flatMap(({ outOfReach }) => outOfReach?.sinceMs ?? []);
+  return {
+    name: 'orders_out_of_reach',
+    detail: `${plural(orders, 'open order')} can be cancelled only at the platform, by no command and no cancel-all; ${first.stream} ${first.accountId}: ${first.orderIds.map((id) => JSON.stringify(id)).join(', ')}`,
+    ...(since.length > 0 && { sinceMs: Math.min(...since) }),
   };
 }
 

@@ -12,6 +12,7 @@ import { Audit } from './audit.ts';
 import { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
+import { OrdersOutOfReach } from './out-of-reach.ts';
 import { type OnRowOutcome, RowIntake } from './row-intake.ts';
 import { SilencePace } from './silence-pace.ts';
 import { StoreLost } from './store-lost.ts';
@@ -65,6 +66,7 @@ export class AccountParts {
   readonly looks: OrderLooks;
   readonly unrecovered: Unrecovered;
   readonly absent: AbsentOrders;
+  readonly outOfReach: OrdersOutOfReach;
   readonly doubts: Doubts;
   readonly reader: AccountReader;
   readonly audit: Audit;
@@ -88,16 +90,18 @@ export class AccountParts {
     this.deps = deps;
     this.options = options;
     this.about = about;
+    const outOfReach = new OrdersOutOfReach(deps, { ...about, signal });
     const intake = new RowIntake(
       {
         ...deps,
         guard: (observation) => this.withholds(observation),
         onDoubt: (...raised) => this.doubts.raise(...raised),
+        onOddId: ({ orderId, status }) => outOfReach.note(orderId, status),
         onOrder: (orderId) => this.absent.seen(orderId),
       },
       { ...about, sourceEpoch },
     );
-    const looks = new OrderLooks({ ...deps, intake }, { ...about, signal });
+    const looks = new OrderLooks({ ...deps, intake, outOfReach }, { ...about, signal });
     const unrecovered = new Unrecovered({ ...deps, looks }, { signal });
     const absent = new AbsentOrders({ ...deps, intake }, { ...about, signal });
     const doubts = new Doubts({ ...deps, intake, looks }, { signal, about });
@@ -112,6 +116,7 @@ export class AccountParts {
     this.looks = looks;
     this.unrecovered = unrecovered;
     this.absent = absent;
+    this.outOfReach = outOfReach;
     this.doubts = doubts;
     this.reader = reader;
     this.audit = new Audit({ ...deps, reader, silencePace }, { about, source: stream, signal });

@@ -267,6 +267,8 @@ export interface RowOrigin {
   readonly overrules?: number;
   readonly urgent?: true;
   readonly onDoubt?: Observation['onDoubt'] | undefined;
+  /** Called with an order whose id needs a further look. */
+  readonly onOddId?: ((view: OrderView) => void) | undefined;
 }
 
 /** The row is another account's than its stream or list: dropped and alarmed, never stored. */
@@ -295,6 +297,7 @@ export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string):
       ? decodeAccountOrder(reader, origin.accountId)
       : decodePredictionOrder(reader, origin.accountId, fields['version'], origin.cause === 'stream');
   if (reader.fault !== undefined) return unreadable(origin, reader.fault, raw, nameOf(origin.stream, fields));
+  if (reader.hasOddId) origin.onOddId?.(decoded.view);
   return observation(decoded, origin);
 }
 

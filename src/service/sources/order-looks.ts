@@ -6,6 +6,7 @@ import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import { givenUp, notCommitted, restAskedMs, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
+import type { OrdersOutOfReach } from './out-of-reach.ts';
 import { type Question, questions } from './questions.ts';
 import type { OnRowOutcome, RowIntake } from './row-intake.ts';
 
@@ -49,6 +50,7 @@ interface OrderLooksDeps {
   readonly intake: RowIntake;
   readonly sink: ObservationSink;
   readonly clock: Clock;
+  readonly outOfReach: Pick<OrdersOutOfReach, 'note'>;
 }
 
 interface Waiter {
@@ -189,7 +191,11 @@ export class OrderLooks {
     const storeMark = intake.mark;
     const budget = wishes.find((wish) => wish.budget !== undefined)?.budget;
     const answer = await reads.getOrder(stream, accountId, orderId, abort.signal, budget);
-    if (answer.kind === 'failed') return answer;
+    if (answer.kind === 'failed') {
+      // After a restart this may be the first word of it: no list shows orders that do not change.
+      if (answer.error.sent === 'no') this.deps.outOfReach.note(orderId);
+      return answer;
+    }
     if (answer.kind === 'absent') return { kind: 'absent', startedMs };
     const { row, bytes } = answer;
     const receivedMs = clock.monotonicMs();

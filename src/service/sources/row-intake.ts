@@ -57,6 +57,8 @@ interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly guard: (observation: Observation) => boolean;
   /** Called for rows after whose commit the order ought to be read from REST. */
   readonly onDoubt: Observation['onDoubt'];
+  /** Called with each order whose id needs a further look. */
+  readonly onOddId?: RowOrigin['onOddId'];
   /** Called with every offered row's order. */
   readonly onOrder: (orderId: string) => void;
 }
@@ -188,6 +190,7 @@ export class RowIntake {
       ...(overrules !== undefined && { overrules }),
       ...(urgent && { urgent }),
       onDoubt: this.deps.onDoubt,
+      onOddId: this.deps.onOddId,
     };
   }
 

@@ -4,7 +4,10 @@ import { type SessionState, shownAs } from './session-states.ts';
 import type { AccountReading, AccountStatus } from './source-status.ts';
 
 interface SessionShownDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly parts: Pick<AccountParts, 'intake' | 'unrecovered' | 'doubts' | 'absent' | 'audit' | 'lastEventMs'>;
+  readonly parts: Pick<
+    AccountParts,
+    'intake' | 'unrecovered' | 'doubts' | 'absent' | 'outOfReach' | 'audit' | 'lastEventMs'
+  >;
 }
 
 type Keys = 'state' | 'sinceMs' | 'lastResyncMs' | 'lastAuditMs' | 'lastError';
@@ -50,7 +53,7 @@ export class SessionShown {
   }
 
   status(): AccountStatus {
-    const { intake, unrecovered, doubts, absent, audit, lastEventMs } = this.deps.parts;
+    const { intake, unrecovered, doubts, absent, outOfReach, audit, lastEventMs } = this.deps.parts;
     return {
       accountId: this.about.accountId,
       ...this.shown,
@@ -59,6 +62,7 @@ export class SessionShown {
       unrecovered: unrecovered.count,
       inDoubt: doubts.count,
       absent: absent.shown,
+      outOfReach: outOfReach.shown,
       silentLosses: audit.silentLosses,
       ...(this.shown.lastAuditMs !== undefined && { lastAuditFound: audit.found }),
     };

@@ -3,6 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
 import { type Absence, absenceCauses } from './absent-orders.ts';
 import type { AccountStanding } from './account-access.ts';
+import type { OutOfReach } from './out-of-reach.ts';
 
 /**
  * - `connecting`: no connection yet, or not subscribed on it. `down`: the
@@ -56,6 +57,8 @@ export interface AccountStatus {
   readonly inDoubt: number;
   /** Orders we hold open and that the platform does not know. */
   readonly absent: readonly Absence[];
+  /** Open orders that no request can name. Left out: none. */
+  readonly outOfReach?: OutOfReach;
   /** Changes that the stream lost and an audit found, in the last hour. */
   readonly silentLosses: RecentEvents;
   readonly lastEventMs?: number;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { outOfReachIds, reachableIds } from '../../support/orders/odd-ids.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { emptyDatabase, freshDatabase, type TestDatabase } from '../../support/servers/database.ts';
 import { onServer } from '../../support/servers/on-server.ts';
@@ -220,5 +221,28 @@ describe('the doctor on a database', () => {
     expect(await examine(undefined)).toEqual({
       database: { verdict: 'fail', detail: 'DATABASE_URL is not set', fix: expect.any(String) },
     });
+  });
+
+  it('names open orders that no cancel can reach by their id, and no others', async () => {
+    expect((await examine(database.url))['order ids']).toBeUndefined();
+    await onServer(database.url, async (client) => {
+      await client.query(
+        `insert into accounts (stream, account_id, is_sim, source_epoch) values ('account', 'ACC-1', true, 0)`,
+      );
+      const ids = [...outOfReachIds, ...reachableIds];
+      await client.query(
+        `insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state)
+         select 'account', id, 0, 'ACC-1', 'KO', 'new', 1, '{}', '{}' from unnest($1::text[]) as id`,
+        [ids],
+      );
+    });
+    expect((await examine(database.url))['order ids']).toMatchObject({
+      verdict: 'warn',
+      detail: expect.stringMatching(
+        new RegExp(`^${outOfReachIds.length} open orders can be cancelled only at the platform`),
+      ),
+    });
+    await onServer(database.url, (client) => client.query(`update orders set status = 'canceled'`));
+    expect((await examine(database.url))['order ids']).toBeUndefined();
   });
 });

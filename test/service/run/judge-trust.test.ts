@@ -131,6 +131,20 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
       sinceMs: 50_000,
     },
   ],
+  orders_out_of_reach: [
+    {
+      facts: {
+        accounts: [
+          { ...account, outOfReach: { orders: 2, orderIds: ['..', 'a/../b'], sinceMs: nowMs - 9_000 } },
+          { ...account, accountId: 'ACC-2', outOfReach: { orders: 1, orderIds: ['.'], sinceMs: nowMs - 8_000 } },
+          { ...account, accountId: 'ACC-3', outOfReach: { orders: 0, orderIds: [] } },
+        ],
+      },
+      detail:
+        /^3 open orders can be cancelled only at the platform, by no command and no cancel-all; account ACC-1: "\.\.", "a\/\.\.\/b"$/,
+      sinceMs: 9_000,
+    },
+  ],
   topics_differ: [
     {
       facts: { topics: { details: ['updates has retention.ms=1', 'state has x'], sinceMs: nowMs - 70_000 } },
