@@ -47,7 +47,7 @@ export async function buildProgram(
     command.exitOverride().configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(plainWords(text).replace(/^error:/, errorName(io))),
+      outputError: (text, write) => write(plainWords(text, command).replace(/^error:/, errorName(io))),
     });
   }
   return program;
@@ -70,7 +70,9 @@ function missFlagsLast(command: Command): void {
 }
 
 /** In place of "command-argument value 'x' is invalid for argument 'command'". */
-function plainWords(text: string): string {
+function plainWords(text: string, { registeredArguments }: Command): string {
+  if (registeredArguments.length > 0 && text.startsWith('error: unknown option'))
+    return `${text.trimEnd()} An id that begins with a dash goes behind \`--\`.\n`;
   return text.replace(/command-argument value '(.*)' is invalid for argument '([\w-]+)'\./, "'$1' is wrong for <$2>.");
 }
 

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
+import { isPlatformId } from '../domain/order.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { plural } from '../runtime/plural.ts';
@@ -69,8 +70,8 @@ function instantFlag(text: string): number {
 }
 
 function orderFlag(text: string): { stream: string; orderId: string } {
-  const [, stream, orderId] = /^(account|prediction):([\x21-\x7e]{1,128})$/.exec(text) ?? [];
-  if (stream === undefined || orderId === undefined)
+  const [, stream, orderId = ''] = /^(account|prediction):(.*)$/.exec(text) ?? [];
+  if (stream === undefined || !isPlatformId(orderId))
     throw new InvalidArgumentError('It must be account:<id> or prediction:<id>, as the key of its records is.');
   return { stream, orderId };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import { isPlatformId } from '../domain/order.ts';
 import { isReservedName } from '../domain/reserved-name.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';
@@ -182,6 +183,6 @@ function scopeList(text: string): readonly string[] {
 
 function accountList(text: string): readonly string[] {
   const ids = [...new Set(text.split(','))];
-  if (ids.every((id) => /^[\x21-\x29\x2b\x2d-\x7e]{1,50}$/.test(id))) return ids;
+  if (ids.every((id) => isPlatformId(id) && id !== '*')) return ids;
   throw new InvalidArgumentError('It must be account ids, separated by commas. For every account use --all-accounts.');
 }

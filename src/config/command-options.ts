@@ -1,3 +1,4 @@
+import { platformId } from '../domain/order.ts';
 import { inGroup, integer, list, oneOf } from './option.ts';
 
 const hour = 3_600_000;
@@ -16,7 +17,7 @@ export const commandOptions = inGroup('Commands', {
   }),
   commandAccounts: list({
     env: 'TIDEMARK_COMMAND_ACCOUNTS',
-    pattern: /^[\x21-\x2b\x2d-\x7e]{1,50}$/,
+    pattern: platformId,
     shape: 'account ids, separated by commas',
     describe:
       'Accounts that may be traded, and no others. Without it: simulated accounts only (`is_sim`). A real account is traded only when it is named here.',

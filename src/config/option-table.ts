@@ -1,3 +1,4 @@
+import { platformId } from '../domain/order.ts';
 import { commandOptions } from './command-options.ts';
 import { databaseAddressProblem } from './database-address.ts';
 import { baseUrl, host, inGroup, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
@@ -198,7 +199,7 @@ export const optionTable = {
     }),
     platformAccounts: list({
       env: 'PLATFORM_ACCOUNTS',
-      pattern: /^[\x21-\x2b\x2d-\x7e]{1,50}$/,
+      pattern: platformId,
       shape: 'account ids, separated by commas',
       describe: 'Follows only these of the accounts that the platform lists. Without it: all of them.',
     }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { compareDecimals, parseDecimal } from '../domain/decimal.ts';
 import { canonicalInstant } from '../domain/instant.ts';
+import { idWords, platformId } from '../domain/order.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
 
 /** A body's fault. `path` names the field (`legs[1].side`), empty for the body itself. */
@@ -118,11 +119,16 @@ export const instantText = z
   .meta({ format: 'date-time' });
 
 /**
- * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is our
- * rule. A blank, a quote from another script or a letter that only looks Latin can't name an
- * account or a market. It is better to refuse it here than to send it to the platform.
+ * An order's or an account's id. Whatever id the platform shows has to be a name here too, or the
+ * order could not be cancelled. Nothing is sent for an account that is not followed.
  */
-export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
+export const platformIdText = z.string().regex(platformId, `must be ${idWords}`);
+
+/**
+ * The account of a new order, by the length of the specification. Nothing has to be placed on an
+ * account with a blank or with a letter that only looks Latin.
+ */
+export const placedAccountText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
 /**
  * A principal has such a name, whichever way it signs in. Another text could be no principal's: a

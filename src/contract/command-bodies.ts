@@ -11,12 +11,13 @@ import type { Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
 import { longestOptionSymbol } from '../domain/symbol.ts';
 import {
-  accountIdText,
   type BodyResult,
   decimalText,
   instantText,
   parseBody,
+  placedAccountText,
   plainTextField,
+  platformIdText,
   positiveDecimal,
   principalText,
   probability,
@@ -30,8 +31,7 @@ import { stream } from './words.ts';
 
 /**
  * The rules between fields run beside the shape, so a caller gets all faults in one answer. A field
- * the rule reads may then have any value. `isOf` says if it is one of its words, and no other value
- * goes into a sentence.
+ * the rule reads may then have any value: `isOf` says if it is a word that may be shown.
  */
 const beside = {
   when: ({ value }: z.core.ParsePayload) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -72,8 +72,8 @@ const legBody = z
  */
 export const placeAccountBody = z
   .strictObject({
-    accountId: accountIdText.optional().describe('Required, unless tradingAccountId is given'),
-    tradingAccountId: accountIdText.optional().describe('Another name of accountId'),
+    accountId: placedAccountText.optional().describe('Required, unless tradingAccountId is given'),
+    tradingAccountId: placedAccountText.optional().describe('Another name of accountId'),
     symbol: symbolText(20),
     side: accountSide,
     type: accountType,
@@ -109,7 +109,7 @@ export type PlaceAccountBody = z.input<typeof placeAccountBody>;
 /** `POST /v1/predictions/orders` (docs/platform-assumptions.md, "Prediction orders"). */
 export const placePredictionBody = z
   .strictObject({
-    accountId: accountIdText,
+    accountId: placedAccountText,
     symbol: symbolText(64),
     outcome: z.enum(['YES', 'NO']),
     side: z.enum(['buy', 'sell']),
@@ -141,7 +141,7 @@ export type PlacePredictionBody = z.input<typeof placePredictionBody>;
 /** `PATCH /v1/predictions/orders/{orderId}`: specification, "Replace prediction order request". */
 export const replaceBody = z
   .strictObject({
-    accountId: accountIdText,
+    accountId: platformIdText,
     quantity: positiveDecimal.optional().describe('New total quantity'),
     price: replacedPrice.optional(),
     stopPx: replacedPrice.optional(),
@@ -337,7 +337,7 @@ export const cancelAfterBody = z
   .strictObject({
     seconds: z.int().min(0).max(86_400).describe('Cancel when so long no further call has come; 0 disarms'),
     accountIds: z
-      .array(z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters'))
+      .array(platformIdText)
       .min(1)
       .max(1000)
       .optional()

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import type { BoundsChange, LimitScope } from '../domain/limits.ts';
 import {
-  accountIdText,
   type BodyResult,
   parseBody,
+  platformIdText,
   positiveDecimal,
   principalText,
   symbolText,
@@ -53,7 +53,7 @@ const bounds = z
 export const limitsBody = z
   .strictObject({
     principal: principalText.optional().describe('Whose commands. Left out: everyone’s'),
-    accountId: accountIdText.optional().describe('Left out: on every account'),
+    accountId: platformIdText.optional().describe('Left out: on every account'),
     bounds: z
       .strictObject(
         Object.fromEntries(Object.entries(bound).map(([name, shape]) => [name, shape.nullable().optional()])) as {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountIdText, type BodyResult, parseBody, plainTextField } from './body-fields.ts';
+import { type BodyResult, parseBody, plainTextField, platformIdText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { stream } from './words.ts';
@@ -16,7 +16,7 @@ export const quarantineJobBody = z
     filter: z
       .strictObject({
         stream: stream.optional(),
-        accountId: accountIdText.optional().describe('Left out: every account of the token'),
+        accountId: platformIdText.optional().describe('Left out: every account of the token'),
         reason: plainTextField(1, 100).optional().describe('Why a row is in quarantine: bad_decimal, poison …'),
         rowIds: z
           .array(z.string().regex(/^[1-9]\d{0,17}$/, 'must be the id of a row'))

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BodyResult } from '../../contract/body-fields.ts';
-import { accountIdText } from '../../contract/body-fields.ts';
+import { platformIdText } from '../../contract/body-fields.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
@@ -16,7 +16,6 @@ import { formatInstant } from '../../domain/instant.ts';
 import { measureReplace } from '../../domain/measure-command.ts';
 import type { Order, Stream } from '../../domain/order.ts';
 import { termsText } from '../../domain/terms-text.ts';
-import { idKinds } from '../../service/rest/request-fields.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
@@ -99,8 +98,6 @@ async function previewOf(session: Session, place: Place, path: string, body: unk
   });
 }
 
-const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
-
 export const previewReplace = tool({
   name: 'preview_replace',
   title: 'Preview new terms of a prediction order',
@@ -108,7 +105,7 @@ export const previewReplace = tool({
   scopes,
   annotations,
   input: z.strictObject({
-    orderId,
+    orderId: platformIdText,
     terms: replaceBody.describe(
       'accountId, and the new terms as decimal strings; quantity is the new total, filled part included',
     ),
@@ -150,8 +147,8 @@ export const previewCancel = tool({
   annotations,
   input: z.strictObject({
     stream: z.enum(['account', 'prediction']).describe('account: equities and options. prediction: prediction markets'),
-    orderId,
-    accountId: accountIdText,
+    orderId: platformIdText,
+    accountId: platformIdText,
   }),
   run: async (session, { stream, orderId: id, accountId }) => {
     const client = session.client();

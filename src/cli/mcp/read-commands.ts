@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountIdText } from '../../contract/body-fields.ts';
+import { platformIdText } from '../../contract/body-fields.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
@@ -16,7 +16,7 @@ export const listCommands = tool({
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
   input: z.strictObject({
-    accountId: accountIdText.optional(),
+    accountId: platformIdText.optional(),
     kind: z.enum(['place', 'replace', 'cancel']).optional(),
     state: z.enum(commandStates).optional(),
     unresolved: z

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { accountIdText, searchedSymbol } from '../../contract/body-fields.ts';
+import { platformIdText, searchedSymbol } from '../../contract/body-fields.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
 import { orderStatuses } from '../../domain/order.ts';
-import { idKinds } from '../../service/rest/request-fields.ts';
 import { clip } from '../io/format-text.ts';
 import { changeTexts, type ListedOrder, orderText } from '../io/order-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
@@ -10,8 +9,6 @@ import { query, segment } from '../rest/rest-flags.ts';
 import { cursor, pageLimit, stream } from './page-fields.ts';
 import { orderLine, present, shortOrder } from './short-order.ts';
 import { noneOf, readOnly, readPage, readRest, tool } from './tool.ts';
-
-const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
 
 export const listOrders = tool({
   name: 'list_orders',
@@ -21,7 +18,7 @@ export const listOrders = tool({
   scopes: ['orders:read'],
   annotations: readOnly,
   input: z.strictObject({
-    accountId: accountIdText.optional(),
+    accountId: platformIdText.optional(),
     stream: stream.optional(),
     symbol: searchedSymbol.optional(),
     status: z.enum(orderStatuses).optional(),
@@ -62,7 +59,7 @@ export const showOrder = tool({
   annotations: readOnly,
   input: z.strictObject({
     stream: stream.describe('account: equities and options. prediction: prediction markets'),
-    orderId,
+    orderId: platformIdText,
     afterRevision: z.int().min(0).default(0).describe('Only changes after this revision'),
     limit: pageLimit,
   }),

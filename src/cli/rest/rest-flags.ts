@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { optionTable } from '../../config/option-table.ts';
+import { idWords, isPlatformId } from '../../domain/order.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
-import { idKinds } from '../../service/rest/request-fields.ts';
 import { shapedNumber } from '../io/flag-text.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
@@ -48,11 +48,20 @@ export function restClient(io: CliIo, flags: RestFlags): RestClient {
   return new RestClient(io, { url, ...(token !== undefined && { token }) });
 }
 
-/** Part of a path: typed text is never taken for several parts. No id is longer than an order's. */
+/**
+ * Part of a path: typed text is never taken for several parts. No id is longer than an order's. A
+ * dot segment would be taken out of the address before it is sent.
+ */
 export function segment(text: string): string {
-  if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
+  const quoted = JSON.stringify(clip(printable(text), 140));
+  if (text === '.' || text === '..')
+    throw usage(
+      `no address can have the part ${quoted}`,
+      `Find an order by its id: \`tidemark orders ls --find ${text}\`.`,
+    );
+  if (isPlatformId(text)) return encodeURIComponent(text);
   throw usage(
-    `${JSON.stringify(clip(printable(text), 140))} is not an id: it has 1 to 128 visible characters, without blanks`,
+    `${quoted} is not an id: it has ${idWords}`,
     'Take the id as a list shows it: `tidemark orders ls`, or `tidemark command ls`.',
   );
 }

@@ -6,7 +6,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The grammar for each variable part of an address; a part that does not fit names nothing. */
 const parts: Readonly<Record<string, RegExp>> = {
   stream: /^(?:account|prediction)$/,
-  orderId: /^[^/]{1,512}$/,
+  orderId: /^.{1,512}$/s,
   commandId: uuid,
   rowId: /^[1-9]\d{0,17}$/,
   runbook: /^[A-Za-z-]{1,64}$/,
@@ -81,6 +81,8 @@ export function blotterAddress(view: BlotterView = defaultView): string {
 }
 
 export function orderAddress({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+  // A browser takes a part that is a dot or two out of the address.
+  if (orderId === '.' || orderId === '..') return blotterAddress({ ...defaultView, openOnly: false, text: orderId });
   return addressOf('order', { stream, orderId });
 }
 

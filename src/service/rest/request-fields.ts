@@ -1,14 +1,16 @@
 import { z } from 'zod';
+import { platformIdText } from '../../contract/body-fields.ts';
 import { stream } from '../../contract/words.ts';
 import { parseInstant } from '../../domain/instant.ts';
+import { platformId } from '../../domain/order.ts';
 import { longestCursor } from './cursor.ts';
 
 /** Grammars for the ids in paths. A text outside them can name nothing, so it is "not found". */
 export const idKinds = {
   stream: /^(?:account|prediction)$/,
   /** Ids the platform may use (its order decoder refuses others). */
-  orderId: /^[\x21-\x7e]{1,128}$/,
-  accountId: /^[!-~]{1,50}$/,
+  orderId: platformId,
+  accountId: platformId,
   commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   jobId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
@@ -53,7 +55,7 @@ export function limitOr(usual: number) {
 
 export const cursorField = z.string().min(1).max(longestCursor).exactOptional().describe('`next` of the page before');
 
-export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
+export const accountField = platformIdText;
 export const streamField = stream;
 
 /** An id or a reference to search for. */

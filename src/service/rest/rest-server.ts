@@ -210,7 +210,7 @@ export class RestServer implements Service {
         keepAlive: true,
         keepAliveInitialDelay,
       },
-      // Ids are bounded by their grammar; percent-encoded they take three times as much.
+      // Ids are bounded by their grammar: decoded they have at most 256 UTF-16 units.
       routerOptions: { maxParamLength: 400 },
       rewriteUrl: ({ url = '/' }) => pathOf(url),
     });
