@@ -134,7 +134,8 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     market.release(order);
     entry.venue.forget(order);
   };
-  const exchange = new Exchange({ clock, onChange, onForgotten }, options.market);
+  const idOf = (given: string) => wire.idOf(given);
+  const exchange = new Exchange({ clock, onChange, onForgotten, idOf }, options.market);
   const cast = castOf(options);
   const auth = await openAuth({ clock, random, directory: registerCast(exchange, cast) }, options.tokens);
   // Seeds of their own: faults and people's actions leave the market's draws as they are.

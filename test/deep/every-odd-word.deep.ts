@@ -26,7 +26,7 @@ const fewestCommands = 20;
 
 const words = {
   ...{ nulls: 0.4, extras: 0.3, numbers: 0.5, padded: 0.5 },
-  ...{ contracts: true, longAverages: true, coarse: true, fillWords: true },
+  ...{ contracts: true, longAverages: true, coarse: true, fillWords: true, ids: true },
 };
 /** The root of five letters and its digit make option symbols of 21 characters. */
 const renamed = { AAPL: 'AAPLE1', MSFT: 'MSFTX1', KO: 'KOLA', BRKB: 'BRKB1', 'BRK.B': 'BRK/B' };
@@ -58,7 +58,10 @@ class Surprises {
     expect(made.status, made.text).toBe(200);
     const orderId: string = made.json.orderId ?? made.json.ordId;
     const move = async (action: string) =>
-      expect((await control(this.description, `/orders/${orderId}`, { action })).status, action).toBe(200);
+      expect(
+        (await control(this.description, `/orders/${encodeURIComponent(orderId)}`, { action })).status,
+        action,
+      ).toBe(200);
     await move(this.random.next() < 0.5 ? 'expire' : 'cancel');
     // Half of them only after an audit saw the end.
     if (this.random.next() < 0.5) await systemClock.sleep(2_500);

@@ -42,7 +42,7 @@ interface ControlAppDeps {
  * (docs/platform-assumptions.md, "The sandbox's first line").
  */
 export function createControlApp(deps: ControlAppDeps): FastifyInstance {
-  const app = Fastify({ logger: false, forceCloseConnections: true });
+  const app = Fastify({ logger: false, forceCloseConnections: true, routerOptions: { maxParamLength: 2_000 } });
   app.removeContentTypeParser('text/plain');
   const onLoopback = isLoopbackHost(deps.host);
   // A developer's open page reaches this port, and a verb without a body needs no JSON.
@@ -165,7 +165,7 @@ function stateLine(order: ExchangeOrder, wire: Wire | undefined): string {
   const { stream, account, orderId } = order.terms;
   const version = stream === 'prediction' ? `,"version":"${order.version}"` : '';
   const row = encodeRow(order);
-  return `{"stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"closed":${isClosed(order.state)},"order":${wire?.worded(row) ?? row}}\n`;
+  return `{"stream":"${stream}","accountId":${jsonText(account.id)},"orderId":${jsonText(orderId)}${version},"closed":${isClosed(order.state)},"order":${wire?.worded(row) ?? row}}\n`;
 }
 
 /** The control port's `GET /`. */
@@ -178,7 +178,7 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                    "writes":{"outcome_unknown":0.1,"status_504":0,"at_capacity":0,"unavailable":0,"status_429":0,"status_503":0,"status_500":0,"html":0,"redirect":0,
                              "status_401":0,"torn":0,"hang":0,"reset":0,"wrong_order":0},
                    "orders":{"hidden":0,"unreferenced":0},
-                   "wire":{"nulls":0.5,"extras":0.5,"numbers":0.5,"contracts":true,"padded":0.5,"longAverages":true,"coarse":true,"fillWords":true,"renamed":{"AAPL":"AAPLX"}},
+                   "wire":{"nulls":0.5,"extras":0.5,"numbers":0.5,"contracts":true,"padded":0.5,"longAverages":true,"coarse":true,"fillWords":true,"ids":true,"renamed":{"AAPL":"AAPLX"}},
                    "lagMs":2000,"lateMs":1000,"concealMs":[500,5000],
                    "rules":[{"on":"event","fault":"silent_loss","orderId":"...","skip":0,"times":1},
                             {"on":"request","fault":"status_500","method":"GET","path":"/v1/orders","times":3},
@@ -196,7 +196,8 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                   answer) or late; a rate draws it.
                   An order that a caller placed may be hidden (from lists, GETs and streams) or unreferenced (in lists and GETs) for a while.
                   wire is how the platform words what it says (also GET /state): fields that may be left out come as null or empty, there are unknown ones, decimals
-                  are numbers or have 40 digits, orders of one option have its contract's symbol, padded, updatedAt ends at the second, symbols have another name.
+                  are numbers or have 40 digits, orders of one option have its contract's symbol, padded, updatedAt ends at the second, symbols have another name;
+                  ids: new orders have an id with characters like / % ? # and blanks.
                   lateMs, concealMs, delayMs and forMs are milliseconds, or [from,to] to draw between.
                   Actions may name "stream" (account, prediction) and "accountId".
 GET  /faults      what is on now
@@ -206,7 +207,7 @@ POST /burst       {"count":50000} changes on top, at once
 POST /venue       {"answerMs":20} or "manual"; refuseShare, depth (units a print offers), capacity (beyond it 429), session "up" or "down" (503), orderLimit
 POST /prices      {"symbol":"AAPL","price":"221.50"} trades there now
 POST /day         {} ends the trading day: day orders that people placed expire
-POST /orders      {"stream":"prediction","accountId":"..."} an order placed elsewhere; optional: symbol, side, orderType, timeInForce, quantity, price,
+POST /orders      {"stream":"prediction","accountId":"..."} an order placed elsewhere; optional: orderId, symbol, side, orderType, timeInForce, quantity, price,
                   stopPrice, outcome, clOrdId, clientOrderRef, version (at most 2^63 - 1 - 1000000: it rises with each change), "accepted":false (waits for the venue), "live":true (the market moves it)
 POST /orders/{id} {"action":"accept"|"refuse"|"fill"|"cancel"|"expire"|"ask_replace"|"ask_cancel"|"suspend"|"done_for_day"|"resume"|"correct"|"take_back"};
                   refuse: reason, text; fill: quantity, price; ask_replace: quantity, price; correct: cumQty; take_back: the end of an order that is not filled

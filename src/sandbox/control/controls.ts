@@ -115,6 +115,8 @@ export class Controls {
     if (account === undefined) return { refused: 'unknown_account', message: 'there is no such account' };
     if (made.stream === 'prediction' && !account.predictions)
       return { refused: 'not_possible', message: 'the account is not enrolled for prediction orders' };
+    if (made.orderId !== undefined && exchange.orders.has(made.orderId))
+      return { refused: 'not_possible', message: 'there is an order of this id' };
     return openByHand({ exchange, market: this.deps.market, random: this.deps.random }, account, made);
   }
 

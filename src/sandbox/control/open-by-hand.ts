@@ -30,6 +30,8 @@ const both = {
   quantity: decimal.default('100'),
   price: decimal.optional(),
   stopPrice: decimal.optional(),
+  /** Left out: a UUID. */
+  orderId: z.string().min(1).optional(),
   clOrdId: z.string().min(1).max(50).optional(),
   /** Works at once, instead of waiting for the venue's answer. */
   accepted: z.boolean().default(true),
@@ -85,7 +87,7 @@ export function openByHand(
 function termsOf(random: Random, account: ExchangeAccount, made: HandMadeOrder): OrderTerms {
   const limited = made.orderType.toUpperCase().endsWith('LIMIT');
   const stopped = made.orderType.toUpperCase().startsWith('STOP');
-  const orderId = random.uuid();
+  const orderId = made.orderId ?? random.uuid();
   const fallback = made.stream === 'account' ? '10' : '0.5';
   return {
     stream: made.stream,

@@ -36,7 +36,7 @@ export function accountStatus(order: ExchangeOrder): string {
  */
 export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): string {
   const terms = order.terms;
-  let text = `{"ordId":"${terms.orderId}","clOrdId":${jsonText(terms.clOrdId)},"symbol":${jsonText(terms.symbol)},"side":"${terms.side}","type":"${terms.orderType}","timeInForce":"${terms.timeInForce}","qty":"${formatFixed(order.workingQuantity)}"`;
+  let text = `{"ordId":${jsonText(terms.orderId)},"clOrdId":${jsonText(terms.clOrdId)},"symbol":${jsonText(terms.symbol)},"side":"${terms.side}","type":"${terms.orderType}","timeInForce":"${terms.timeInForce}","qty":"${formatFixed(order.workingQuantity)}"`;
   if (terms.stopPrice !== undefined) text += `,"stopPrice":"${formatFixed(terms.stopPrice)}"`;
   if (order.workingPrice !== undefined) text += `,"price":"${formatFixed(order.workingPrice)}"`;
   const average = formatFixed(averagePrice(order.notional, order.cumQty));
@@ -56,7 +56,7 @@ export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): 
  */
 export function encodePredictionOrder(order: ExchangeOrder): string {
   const terms = order.terms;
-  let text = `{"orderId":"${terms.orderId}","accountId":${jsonText(terms.account.id)},"symbol":${jsonText(terms.symbol)},"outcome":"${terms.outcome ?? 'YES'}","side":"${terms.side}","orderType":"${terms.orderType}","timeInForce":"${terms.timeInForce}","quantity":"${formatFixed(terms.quantity)}","workingQuantity":"${formatFixed(order.workingQuantity)}","state":"${order.state}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPx":"${formatFixed(averagePrice(order.notional, order.cumQty))}","createdAt":"${instantText(order.createdAt)}","updatedAt":"${instantText(order.updatedAt)}","certainty":"${order.certainty}"`;
+  let text = `{"orderId":${jsonText(terms.orderId)},"accountId":${jsonText(terms.account.id)},"symbol":${jsonText(terms.symbol)},"outcome":"${terms.outcome ?? 'YES'}","side":"${terms.side}","orderType":"${terms.orderType}","timeInForce":"${terms.timeInForce}","quantity":"${formatFixed(terms.quantity)}","workingQuantity":"${formatFixed(order.workingQuantity)}","state":"${order.state}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPx":"${formatFixed(averagePrice(order.notional, order.cumQty))}","createdAt":"${instantText(order.createdAt)}","updatedAt":"${instantText(order.updatedAt)}","certainty":"${order.certainty}"`;
   if (order.certaintyReason !== undefined) text += `,"certaintyReason":${jsonText(order.certaintyReason)}`;
   text += `,"clOrdId":${jsonText(terms.clOrdId)}`;
   if (terms.clientOrderRef !== undefined) text += `,"clientOrderRef":${jsonText(terms.clientOrderRef)}`;

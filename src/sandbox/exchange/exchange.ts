@@ -44,15 +44,25 @@ export class Exchange {
   private readonly options: ExchangeOptions;
   private readonly listener: ChangeListener;
   private readonly onForgotten: ((order: ExchangeOrder) => void) | undefined;
+  private readonly idOf: (given: string) => string;
 
-  /** `onForgotten`: for each open order that is forgotten. Its movers let go of it then. */
+  /**
+   * `onForgotten`: for each open order that is forgotten. Its movers let go of it then. `idOf`: how
+   * the platform writes a new order's id; left out: as it is given.
+   */
   constructor(
-    deps: { clock: Clock; onChange: ChangeListener; onForgotten?: (order: ExchangeOrder) => void },
+    deps: {
+      clock: Clock;
+      onChange: ChangeListener;
+      onForgotten?: (order: ExchangeOrder) => void;
+      idOf?: (given: string) => string;
+    },
     options: ExchangeOptions,
   ) {
     this.clock = deps.clock;
     this.listener = deps.onChange;
     this.onForgotten = deps.onForgotten;
+    this.idOf = deps.idOf ?? ((given) => given);
     this.options = options;
   }
 
@@ -94,8 +104,9 @@ export class Exchange {
    * A new order; `setUp` may change it before it can be seen. With `createdAt` it is from before
    * the start: in lists, but never on a stream.
    */
-  open(terms: OrderTerms, step: string, setUp?: (order: ExchangeOrder) => void, createdAt?: Micros): ExchangeOrder {
+  open(given: OrderTerms, step: string, setUp?: (order: ExchangeOrder) => void, createdAt?: Micros): ExchangeOrder {
     const at = this.tick(createdAt);
+    const terms = { ...given, orderId: this.idOf(given.orderId) };
     const order: ExchangeOrder = {
       terms,
       createdAt: at,

@@ -44,7 +44,7 @@ export class Concealments {
     if (met === undefined) return;
     const { fault, forMs } = met;
     this.concealed.set(order, { fault, timer: this.deps.clock.after(forMs, () => this.lift(order)) });
-    const about = `"stream":"${stream}","orderId":"${orderId}"${reference === undefined ? '' : `,"reference":${jsonText(reference)}`}`;
+    const about = `"stream":"${stream}","orderId":${jsonText(orderId)}${reference === undefined ? '' : `,"reference":${jsonText(reference)}`}`;
     this.deps.ledger.enter('fault', `,"what":"concealed","fault":"${fault}","forMs":${forMs},${about}`);
   }
 

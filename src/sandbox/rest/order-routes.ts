@@ -152,7 +152,7 @@ function rowOf(entry: ChangeEntry, concealments: Shelf['concealments']): string 
 /** An account order always has a `clOrdId`: one made up by the platform. */
 function withoutReference(row: string, { terms }: ExchangeOrder): string {
   if (terms.stream === 'account')
-    return row.replace(`"clOrdId":${jsonText(terms.clOrdId)}`, `"clOrdId":"${terms.orderId}"`);
+    return row.replace(`"clOrdId":${jsonText(terms.clOrdId)}`, `"clOrdId":${jsonText(terms.orderId)}`);
   return row.replace(`,"clientOrderRef":${jsonText(terms.clientOrderRef ?? '')}`, '');
 }
 

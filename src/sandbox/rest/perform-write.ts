@@ -61,7 +61,7 @@ function attempt(parts: SandboxParts, request: FastifyRequest, write: Write, mor
   const result = parts.entry.during(() => write.attempt());
   if (!isRefusal(result)) {
     const rejected = result.state === 'rejected' ? ',"rejected":true' : '';
-    decide(parts, request, write, 'accepted', `,"orderId":"${result.terms.orderId}"${rejected}${more}`);
+    decide(parts, request, write, 'accepted', `,"orderId":${jsonText(result.terms.orderId)}${rejected}${more}`);
     return result;
   }
   const late = more.includes('"late"');

@@ -2,6 +2,7 @@ import type { Random } from '../../runtime/random.ts';
 import { type ChangeList, present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { Concealments } from '../faults/concealments.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { cutWays, type GarbageKind, garbageKinds, type StreamFault } from '../faults/fault-shapes.ts';
@@ -127,7 +128,10 @@ export class EventFaults {
     const order = this.foreignOrder();
     if (order === undefined) return false;
     session.sendEvent(encodeEvent(order, encodeEventData(order)));
-    this.ledger.enter('event', `,"session":${session.number},"outcome":"foreign","orderId":"${order.terms.orderId}"`);
+    this.ledger.enter(
+      'event',
+      `,"session":${session.number},"outcome":"foreign","orderId":${jsonText(order.terms.orderId)}`,
+    );
     return true;
   }
 
@@ -136,7 +140,10 @@ export class EventFaults {
     const order = this.anyOrder(stream, accountId);
     if (order === undefined) return;
     session.sendEvent(encodeEvent(order, encodeEventData(order)));
-    this.ledger.enter('event', `,"session":${session.number},"outcome":"early","orderId":"${order.terms.orderId}"`);
+    this.ledger.enter(
+      'event',
+      `,"session":${session.number},"outcome":"early","orderId":${jsonText(order.terms.orderId)}`,
+    );
   }
 
   /** The account's order that has been unchanged for longest. */

@@ -64,7 +64,7 @@ export class EventFeed {
     const whole = this.brief ? '' : `,"order":${data}`;
     const change = this.ledger.enter(
       'change',
-      `,"cause":"${this.cause}","step":"${step}","stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"updatedAt":"${instantText(order.updatedAt)}","closed":${isClosed(order.state)}${whole}`,
+      `,"cause":"${this.cause}","step":"${step}","stream":"${stream}","accountId":${jsonText(account.id)},"orderId":${jsonText(orderId)}${version},"updatedAt":"${instantText(order.updatedAt)}","closed":${isClosed(order.state)}${whole}`,
     );
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
@@ -78,7 +78,7 @@ export class EventFeed {
    */
   show(order: ExchangeOrder): void {
     const { stream, account, orderId } = order.terms;
-    const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":"${orderId}"`);
+    const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":${jsonText(orderId)}`);
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
     const text = this.wire.worded(encodeEvent(order, encodeEventData(order)));

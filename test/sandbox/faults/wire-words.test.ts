@@ -123,3 +123,22 @@ it('restricts an account, and leaves one out of its list without taking its orde
   expect(await ours()).toEqual([]);
   expect((await listed(at)).json.orders).toHaveLength(1);
 });
+
+it('gives new orders of both streams an id that an address has to encode, and knows them by it', async () => {
+  const { description: at } = await runningSandbox({ market });
+  await say(at, { ids: true });
+  const headers = await signedIn(at);
+  const made = new Set<string>();
+  for (let count = 0; count < 40; count += 1) {
+    const stream = count % 2 === 0 ? 'account' : 'prediction';
+    const { json } = await control(at, '/orders', { stream, accountId });
+    const id: string = json.ordId ?? json.orderId;
+    made.add(id.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, 'ID'));
+    const path = `/v1/${stream === 'account' ? '' : 'predictions/'}orders/${encodeURIComponent(id)}?accountId=${accountId}`;
+    expect((await ask(`${stream === 'account' ? at.platform : at.staging}${path}`, { headers })).json).toMatchObject(
+      stream === 'account' ? { ordId: id } : { data: { orderId: id } },
+    );
+  }
+  expect(made.size).toBeGreaterThan(5);
+  expect(made).not.toContain('ID');
+});

@@ -179,14 +179,18 @@ export class CommandLoad {
  * Prices spread around the market: some rest, some are filled at once, and some are filled in parts
  * while they are replaced.
  */
-function restAsk({ kind, stream, accountId, orderId, quantity, callerRef }: AskedCommand, index: number): RestAsk {
+function restAsk({ kind, stream, accountId, orderId = '', quantity, callerRef }: AskedCommand, index: number): RestAsk {
   const account = encodeURIComponent(accountId);
   if (kind === 'cancel') {
     const path = stream === 'account' ? '/v1/orders' : '/v1/predictions/orders';
-    return { method: 'DELETE', path: `${path}/${orderId}?accountId=${account}` };
+    return { method: 'DELETE', path: `${path}/${encodeURIComponent(orderId)}?accountId=${account}` };
   }
   if (kind === 'replace')
-    return { method: 'PATCH', path: `/v1/predictions/orders/${orderId}`, body: { accountId, quantity } };
+    return {
+      method: 'PATCH',
+      path: `/v1/predictions/orders/${encodeURIComponent(orderId)}`,
+      body: { accountId, quantity },
+    };
   if (stream === 'account') {
     const price = index % 5 === 0 ? '230' : `${100 + (index % 50)}`;
     const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', timeInForce: 'GTC', price };
