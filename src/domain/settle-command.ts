@@ -24,8 +24,8 @@ import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict
  *
  * While the command is open its write may not have left: a pending or refused action, or a change
  * to other terms, may belong to another request. Then only its own terms at work, or the order's
- * end, are a verdict. The same holds once another replace supersedes it: that is the one that the
- * order shows.
+ * end, are a verdict. The same holds if it supersedes another replace, or is superseded, until its
+ * own answer names the version at which it is pending: the order shows one of them, and not which.
  */
 function settleReplace({ command, updates, successor, rivals }: Settling): Finding {
   const { request, baseline, state } = command;
@@ -194,7 +194,8 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
    * between.
    */
   let isNewEnd = !isTerminal(baseline.status);
-  for (const [at, update] of heard.entries()) {
+  const hiding = mayHidePending(baseline, heard, rivals);
+  for (const update of heard) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
     if (!isConfirmed(order)) continue;
@@ -219,7 +220,7 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
     // While it is open its write may not have left: the refused cancel was another one. After
     // another action was seen pending, the answer may have been to that alone.
     const isAnswer = state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending);
-    if (isAnswer && !isTakenBack(update) && !mayHidePending(update, baseline, heard.slice(0, at)))
+    if (isAnswer && !isTakenBack(update) && !hiding.has(update))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
   // Only once it is answered: before that, the pending action may belong to another request.
@@ -235,20 +236,33 @@ function isTakenBack({ cause }: SettlingUpdate): boolean {
 }
 
 /**
- * An account order has one word for its status and for what is pending: a fill, or that the venue
- * took the order, may be shown while the cancel is open. A later view without such news, or
- * with a reason that is new, is the venue's answer. `earlier`: the updates heard before it.
+ * The views that may hide a pending cancel. An account order has one word for its status and for
+ * what is pending, so a view with a fill, or with the news that the venue took the order, may be
+ * shown while the cancel is open. It hides nothing if it has a new reason, or if this platform has
+ * shown the order's fills with the pending word. With `rivals`, that word may come from a second
+ * cancel, sent after a fill that was not heard.
  */
-function mayHidePending({ order }: SettlingUpdate, baseline: Baseline, earlier: readonly SettlingUpdate[]): boolean {
-  const orders = earlier.map((update) => update.order);
-  if (order.stream !== 'account' || showsNewReason(order, [baseline, ...orders])) return false;
-  const isTaken = ({ status, pendingAction }: Order) => pendingAction === 'none' && status !== 'pending_new';
-  const wasTaken = baseline.status !== 'pending_new' || orders.some(isTaken);
-  const hasFills = ({ cumQty }: { readonly cumQty: string }) => compareDecimals(cumQty, order.cumQty) >= 0;
-  const hadFills =
-    hasFills(baseline) ||
-    orders.some((before) => hasFills(before) && compareInstants(before.updatedAt, order.updatedAt) < 0);
-  return !wasTaken || !hadFills;
+function mayHidePending(baseline: Baseline, heard: readonly SettlingUpdate[], rivals = false): Set<SettlingUpdate> {
+  const hiding = new Set<SettlingUpdate>();
+  let before: Baseline | Order = baseline;
+  let wasTaken = baseline.status !== 'pending_new';
+  /** When the present fills were first shown. Undefined: at the baseline. */
+  let filledAt: string | undefined;
+  let areFillsShown = false;
+  for (const update of heard) {
+    const { order } = update;
+    if (order.stream !== 'account') break;
+    const isPending = order.pendingAction !== 'none';
+    if (compareDecimals(order.cumQty, before.cumQty) > 0) {
+      filledAt = order.updatedAt;
+      areFillsShown ||= isPending && before.pendingAction !== 'none' && !rivals;
+    }
+    const isFill = filledAt !== undefined && compareInstants(order.updatedAt, filledAt) <= 0;
+    if (!showsNewReason(order, [before]) && (!wasTaken || (isFill && !areFillsShown))) hiding.add(update);
+    wasTaken ||= !isPending && order.status !== 'pending_new';
+    before = order;
+  }
+  return hiding;
 }
 
 /** The order had ended before the cancel was asked for, and a read that began later says so too. */
