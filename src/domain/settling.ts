@@ -44,7 +44,7 @@ export interface Settling {
   readonly successor?: { readonly orderId?: string };
   /**
    * Cancel: another cancel for the order may have been out at the same time. Replace: another one
-   * supersedes it.
+   * supersedes it, or is superseded by it.
    */
   readonly rivals?: boolean;
   /**

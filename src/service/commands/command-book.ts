@@ -143,12 +143,11 @@ export class CommandBook {
 
   /**
    * Whether what the order shows of `of` may be the rival's: another cancel, perhaps in flight at
-   * the same time, or a replace that was sent in its place, also by way of others.
+   * the same time, or a replace that one of the two was sent in place of, also by way of others.
    */
-  private isRival({ command: rival }: Watched, { command: of, rivals }: Watched): boolean {
-    if (of.request.kind === 'cancel') return rival.request.kind === 'cancel';
-    const { supersedes } = rival;
-    return supersedes !== undefined && (supersedes === of.commandId || rivals.has(supersedes));
+  private isRival(rival: Watched, of: Watched): boolean {
+    if (of.command.request.kind === 'cancel') return rival.command.request.kind === 'cancel';
+    return isSentFor(rival, of) || isSentFor(of, rival);
   }
 
   /** The platform refused it, or we did not send it: it was never pending. */
@@ -290,6 +289,10 @@ function sendings({ attempts }: Command): number {
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);
+}
+
+function isSentFor({ command: { supersedes } }: Watched, { command, rivals }: Watched): boolean {
+  return supersedes !== undefined && (supersedes === command.commandId || rivals.has(supersedes));
 }
 
 function orderKeyOf({ request, orderId }: Command): string | undefined {

@@ -38,7 +38,8 @@ export interface Watched {
   stillEnded: boolean;
   /**
    * Its rivals, by command id, so "seen pending" may have been one of them. Cancel: other cancels
-   * for the order, perhaps in flight at the same time. Replace: those that supersede it.
+   * for the order, perhaps in flight at the same time. Replace: those that supersede it, or
+   * that it supersedes.
    */
   readonly rivals: Set<string>;
   /**

@@ -202,8 +202,8 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
   /**
    * Of cancels: the other cancels for the same order, perhaps in flight at the same time as these.
    * They were not settled more than a day before these were opened: two holders' clocks may differ
-   * by hours. Of replaces: those that supersede them, one behind the other. None is refused or
-   * unsent. By id.
+   * by hours. Of replaces: those that supersede them or that they supersede, one behind the other.
+   * None is refused or unsent. By id.
    */
   rivals(commandIds: readonly string[]): Promise<Rival[]>;
   /**

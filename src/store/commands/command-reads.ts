@@ -177,11 +177,11 @@ export async function readRivals(pool: Pool, commandIds: readonly string[]): Pro
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
   const { rows } = await pool.query<{ command_id: string; rival_id: string }>(
-    `with recursive later(command_id, rival_id, state) as (
-       select s.supersedes, s.command_id, s.state from public.commands s
-       where s.supersedes = any ($1::uuid[]) and s.kind = 'replace'
+    `with recursive chain(command_id, rival_id, state, supersedes) as (
+       select command_id, command_id, state, supersedes from public.commands where command_id = any ($1::uuid[]) and kind = 'replace'
        union
-       select l.command_id, s.command_id, s.state from later l join public.commands s on s.supersedes = l.rival_id
+       select l.command_id, s.command_id, s.state, s.supersedes
+       from chain l join public.commands s on s.supersedes = l.rival_id or s.command_id = l.supersedes
      )
      select c.command_id, r.command_id as rival_id
      from unnest($1::uuid[]) as k(command_id) join public.commands c using (command_id)
@@ -189,7 +189,7 @@ export async function readRivals(pool: Pool, commandIds: readonly string[]): Pro
      where c.kind = 'cancel' and r.kind = 'cancel' and r.command_id <> c.command_id and r.state not in ('refused', 'not_sent')
        and (r.settled_at is null or r.settled_at > c.created_at - interval '1 day')
      union all
-     select command_id, rival_id from later where state not in ('refused', 'not_sent')
+     select command_id, rival_id from chain where rival_id <> command_id and state not in ('refused', 'not_sent')
      order by command_id, rival_id`,
     [askable],
   );

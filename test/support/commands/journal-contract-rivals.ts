@@ -38,7 +38,7 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       ]);
     });
 
-    it('are the replaces that supersede a replace, but for those of which nothing can have come', async () => {
+    it('are the replaces that one of them was sent in place of, but for those of which nothing can have come', async () => {
       await using rig = await make();
       const replace = await unknown(rig.journal, newReplace('o-1'), { presumedAbsent: true });
       const superseding = (step: Parameters<typeof unknown>[2]) =>
@@ -47,9 +47,16 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       await superseding({ to: 'not_sent' });
       const over = await superseding({ to: 'rejected' });
       await unknown(rig.journal, newReplace('o-1'));
-      expect(await rig.journal.rivals([replace.commandId, refused.commandId, over.commandId])).toEqual([
+      expect(await rig.journal.rivals([replace.commandId])).toEqual([
         { commandId: replace.commandId, rivalId: over.commandId },
       ]);
+      expect(await rig.journal.rivals([over.commandId])).toEqual([
+        { commandId: over.commandId, rivalId: replace.commandId },
+      ]);
+      const ofRefused = [replace.commandId, over.commandId].sort();
+      expect(await rig.journal.rivals([refused.commandId])).toEqual(
+        ofRefused.map((rivalId) => ({ commandId: refused.commandId, rivalId })),
+      );
     });
 
     it('are also those that supersede one which superseded it, whatever became of that one', async () => {
@@ -60,9 +67,9 @@ export function rivalContract(make: () => Promise<JournalUnderTest>): void {
       const third = await unknown(rig.journal, newReplace('o-1', { supersedes: second.commandId }));
       const notSent = { commandId: second.commandId, version: second.version, to: 'not_sent' } as const;
       await rig.journal.step({ ...notSent, evidence: [], atMs: atMs + 5 }, fence);
-      const asked = [first.commandId, second.commandId].sort();
+      const asked = [first.commandId, third.commandId].sort();
       expect(await rig.journal.rivals(asked)).toEqual(
-        asked.map((commandId) => ({ commandId, rivalId: third.commandId })),
+        asked.map((commandId, at) => ({ commandId, rivalId: asked[1 - at] })),
       );
     });
 

@@ -592,13 +592,13 @@ export class MemoryJournal implements CommandJournal {
     const command = this.commands.get(commandId);
     if (command === undefined || command.request.kind === 'place') return [];
     const { request, orderId, createdAtMs } = command;
-    const supersedesIt = ({ supersedes }: Command): boolean => {
-      const named = supersedes === undefined ? undefined : this.commands.get(supersedes);
-      return named !== undefined && (named === command || supersedesIt(named));
+    const firstOf = (each: Command): Command => {
+      const named = each.supersedes === undefined ? undefined : this.commands.get(each.supersedes);
+      return named === undefined ? each : firstOf(named);
     };
     const isRival = (other: Command) =>
       request.kind === 'replace'
-        ? supersedesIt(other)
+        ? other !== command && firstOf(other) === firstOf(command)
         : other !== command &&
           other.request.kind === 'cancel' &&
           other.request.stream === request.stream &&
