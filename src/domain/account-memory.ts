@@ -46,6 +46,8 @@ export interface AccountMemory {
    * Instrument and side before their last change, as JSON: a change back is not looked at again.
    */
   readonly formerly?: string;
+  /** The last side that a view showed, if the order's own view leaves it out. */
+  readonly side?: string;
 }
 
 type Hidden = Pick<OrderView, 'status' | 'statusRaw' | 'pendingAction' | 'leavesQty' | 'avgPrice'>;
@@ -73,7 +75,7 @@ export function memoryOf(
   join: AccountJoin,
   order: Order,
   correction: Correction | undefined,
-  formerly?: string | undefined,
+  { formerly, side }: Partial<Record<'formerly' | 'side', string | undefined>> = {},
 ): Head['join'] {
   const { winner, terminals, terminalCumQty, priced, instrument, leastWorking } = join;
   const carried = notShown(join.registers, order);
@@ -89,6 +91,7 @@ export function memoryOf(
     carried,
     correction,
     formerly,
+    side,
   };
   return memory;
 }

@@ -40,7 +40,7 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
     };
   }
   const held = recallJoin(head);
-  const { correction, formerly } = head.join as AccountMemory;
+  const { correction, formerly, side } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
   const fromStream = observation.cause === 'stream';
   // The correcting read has decided about its instant, until REST itself shows another content
@@ -56,11 +56,15 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
 
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
-    const join = memoryOf(joined, head.order, correction, formerly);
+    const join = memoryOf(joined, head.order, correction, { formerly, side });
     return { outcome: 'duplicate', head: { ...head, join }, ...doubt(dispute) };
   }
-  const renamed = isRenamed(head.order, order);
-  const join = memoryOf(joined, order, correction, renamed ? nameOf(head.order) : formerly);
+  const before = named(head);
+  const renamed = isRenamed(before, order);
+  const join = memoryOf(joined, order, correction, {
+    formerly: renamed ? nameOf(before) : formerly,
+    side: lastSide(before, order),
+  });
   const next: Head = { order, revision: head.revision + 1, join };
   const other =
     order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
@@ -125,12 +129,25 @@ function doubt(kind: Doubt | undefined): { readonly doubt?: Doubt } {
 
 const noDoubt = Object.freeze({});
 
-function isRenamed(before: Order, after: Order): boolean {
+type Named = Pick<Order, 'instrument' | 'side'>;
+
+/** By the last side that was shown: a view that leaves it out does not deny it. */
+function named({ order, join }: Head): Named {
+  const { side } = join as AccountMemory;
+  return side === undefined ? order : { instrument: order.instrument, side };
+}
+
+/** To be remembered, where the order does not show it. */
+function lastSide(before: Named, { side }: Order): string | undefined {
+  return !isTold(side) && isTold(before.side) ? before.side : undefined;
+}
+
+function isRenamed(before: Named, after: Order): boolean {
   const bothTell = isTold(before.side) && isTold(after.side);
   return (bothTell && before.side !== after.side) || contradictsInstrument(before.instrument, after.instrument);
 }
 
-function nameOf({ instrument, side }: Order): string {
+function nameOf({ instrument, side }: Named): string {
   return JSON.stringify([side, instrument]);
 }
 
@@ -155,7 +172,8 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
     readAt: view.updatedAt,
     ...(compareInstants(undone, view.updatedAt) > 0 && { undone }),
   };
-  const next: Head = { order, revision: head.revision + 1, join: memoryOf(joined, order, correction) };
+  const join = memoryOf(joined, order, correction, { side: lastSide(named(head), order) });
+  const next: Head = { order, revision: head.revision + 1, join };
   return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
 }
 

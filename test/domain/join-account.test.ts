@@ -177,6 +177,18 @@ describe('an account order', () => {
       expect(head.order.instrument.symbol).toBe('BRK.B');
     });
 
+    it('is seen behind views that leave its side out, and once', () => {
+      const leg = { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1' };
+      const instrument: OrderView['instrument'] = { kind: 'option', symbol: 'AAPL', legs: [leg, leg] };
+      const sided = (second: number, side: string) => at(second, { instrument, side });
+      const { reductions } = all(
+        ...[sided(0, 'buy'), sided(1, 'unknown'), sided(2, 'buy'), sided(3, 'unknown'), sided(4, 'unknown')],
+        ...[sided(5, 'sell'), sided(6, 'unknown'), sided(7, 'buy'), sided(8, 'unknown')],
+      );
+      const doubts = reductions.map((r) => ('doubt' in r ? r.doubt : undefined));
+      expect(doubts).toEqual(doubts.map((_, at) => (at === 5 ? 'renamed' : undefined)));
+    });
+
     it('never becomes an equity by a row that names no option', () => {
       const { head } = all(at(0, { instrument: { kind: 'option', symbol: 'AAPL' } }), partial(5, '5'));
       expect(head.order).toMatchObject({ cumQty: '5', instrument: { kind: 'option', symbol: 'AAPL' } });

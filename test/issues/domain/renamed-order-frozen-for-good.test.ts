@@ -55,6 +55,16 @@ describe('an order is its id and its account', () => {
     expect(platform.gets).toEqual(['ord-1']);
   });
 
+  it('it is looked at once where its side has turned behind an event that left it out', async () => {
+    const { bring, order, platform } = await live({ ...option, side: 'BUY' });
+    await bring({});
+    await bring({ side: null });
+    expect(order()).toMatchObject({ side: 'unknown' });
+    await bring({ side: 'SELL', ...done });
+    expect(order()).toMatchObject({ side: 'sell' });
+    expect(platform.gets).toEqual(['ord-1']);
+  });
+
   it('it is followed where its OCC symbols are padded, under the compact ones and without a look', async () => {
     const { bring, order, store, platform } = await live(option);
     await bring({});
