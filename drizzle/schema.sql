@@ -1261,8 +1261,7 @@ BEGIN
       WHEN s."leavesQty" = 0 THEN 0
       -- As `measureCommand` values them: a buy of a prediction at its price, anything else at the most a contract can be worth.
       WHEN o.stream = 'prediction' THEN s."leavesQty" * CASE WHEN lower(s.side) = 'buy' THEN coalesce((s.working ->> 'price')::numeric, s.price, 1) ELSE 1 END
-      -- The net price of several legs bounds a purchase alone, and only above zero (as `isCapped` of domain/measure-command.ts says).
-      WHEN u.legs > 1 AND c.exposure IS NULL AND (lower(s.side) LIKE 'buy%' AND coalesce((s.working ->> 'price')::numeric, s.price) > 0) IS NOT TRUE THEN NULL
+      WHEN c.exposure IS NULL AND u.bounded IS NOT TRUE THEN NULL
       -- A price of its own, or what it was valued at when it was placed here.
       ELSE s."leavesQty" * greatest(
         abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
@@ -1271,10 +1270,16 @@ BEGIN
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
-    CROSS JOIN LATERAL (SELECT json_array_length(coalesce(s.instrument -> 'legs', '[]')), CASE
-      WHEN s.instrument ->> 'kind' <> 'option' THEN 1
-      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric)
-      ELSE 100 END) AS u(legs, shares)
+    CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
+    CROSS JOIN LATERAL (SELECT
+      CASE WHEN NOT i.is_option THEN 1 WHEN i.legs = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric) ELSE 100 END,
+      CASE WHEN NOT i.is_option OR i.legs = 1 THEN true
+        -- Without legs it may be a package of any number of contracts, unless its symbol names one.
+        WHEN i.legs = 0 THEN public.underlying_symbol(public.symbol_letters(o.symbol)) <> public.symbol_letters(o.symbol)
+        -- The net price of several legs bounds a purchase alone, and only above zero (as `isCapped` of domain/measure-command.ts says).
+        ELSE lower(s.side) LIKE 'buy%' AND coalesce((s.working ->> 'price')::numeric, s.price) > 0 AND 0 <= (
+          SELECT sum((l ->> 'ratioQty')::numeric * CASE WHEN lower(l ->> 'side') LIKE 'buy%' THEN 1 ELSE -1 END) FROM json_array_elements(s.instrument -> 'legs') AS l)
+      END) AS u(shares, bounded)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
     -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.

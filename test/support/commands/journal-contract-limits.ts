@@ -532,6 +532,29 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(await breachOf(rig.journal, place())).toMatchObject({ why: 'the value of order o-8 is not known' });
     });
 
+    it.each<[string, Order['instrument']]>([
+      ['a package whose legs are not shown', { kind: 'option', symbol: 'AAPL' }],
+      [
+        'a package that sells more contracts than it buys',
+        { kind: 'option', symbol: 'AAPL', legs: [leg(call200.symbol, 'buy'), leg(call220.symbol, 'sell', '2')] },
+      ],
+      [
+        'a package of a leg without its side',
+        { kind: 'option', symbol: 'AAPL', legs: [leg(call200.symbol, 'buy'), leg(call220.symbol, 'unknown', '2')] },
+      ],
+    ])('know no value of %s, whatever its net price is, unless it was placed here', async (_what, instrument) => {
+      await using rig = await make();
+      await limit(rig.journal, { maxAccountExposure: '100000' });
+      const package_ = { ...equityView, instrument, price: '1', working: { quantity: '10', price: '1' } };
+      const ours = ofTwo({ price: '2' });
+      await rig.journal.open(ours, fence);
+      await rig.show({ ...package_, orderId: 'o-1' } as Order, ours);
+      expect(await breachOf(rig.journal, place())).toBe('passes');
+      await rig.show({ ...package_, orderId: 'o-2' } as Order);
+      const why = 'the value of order o-2 is not known';
+      expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxAccountExposure', why });
+    });
+
     it('refuse under a limit of exposure while an open order has no value, and know ours by what it was placed at', async () => {
       await using rig = await make();
       const { price: _none, ...terms } = { ...equityView, orderType: 'market', working: { quantity: '10' } };

@@ -313,6 +313,18 @@ function symbolOf({ request }: Command, { openOrders }: JournaledAccount): strin
   );
 }
 
+/** Whether a price of its own bounds what it can cost. */
+function isBounded({ side, working, price, instrument: { kind, symbol, legs = [] } }: Order): boolean {
+  if (kind !== 'option' || legs.length === 1) return true;
+  if (legs.length === 0) return optionRoot(symbolLetters(symbol)) !== undefined;
+  const ratiosOf = (isBought: boolean) =>
+    legs
+      .filter((leg) => leg.side.startsWith('buy') === isBought)
+      .reduce((sum, leg) => addDecimals(sum, leg.ratioQty), '0');
+  const isPaid = side.startsWith('buy') && compareDecimals(working.price ?? price ?? '0', '0') > 0;
+  return isPaid && compareDecimals(ratiosOf(false), ratiosOf(true)) <= 0;
+}
+
 function orderValue(order: Order, account: JournaledAccount): Decimal | null {
   const { leavesQty, side, working, price = null, stopPrice = null, instrument } = order;
   if (leavesQty === '0') return '0';
@@ -330,9 +342,7 @@ function orderValue(order: Order, account: JournaledAccount): Decimal | null {
   );
   const placed = account.placedBy(order);
   const journaled = placed && account.exposureOf(placed.commandId);
-  const net = working.price ?? price ?? '0';
-  const isCapped = side.startsWith('buy') && compareDecimals(net, '0') > 0;
-  if (legs.length > 1 && journaled == null && !isCapped) return null;
+  if (journaled == null && !isBounded(order)) return null;
   const asked =
     placed?.request.kind === 'place' && placed.request.stream === 'account' ? placed.request.terms.qty : undefined;
   if (journaled != null && asked !== undefined) prices.push(divideDecimals(journaled, asked) ?? '0');
