@@ -185,6 +185,8 @@ export interface ContinuityMark {
   readonly ordersRepaired?: number;
   /** Those orders, the first 100 of them */
   readonly repairedOrderIds?: readonly string[];
+  /** Of a `heartbeat`: orders that it does not speak for, since the platform shows them in no readable row */
+  readonly unreadOrderIds?: readonly string[];
   readonly proof?: BatchProof;
 }
 

@@ -97,7 +97,7 @@ or (sum by (job) (${signInNeeded}) > 0)`,
     for: '5m',
     summary: 'Something of the {{ $labels.source }} stream could not be taken, nor read since',
     description:
-      'Orders and gaps that nothing has recovered for five minutes: {{ $value }}. "Complete up to" waits for them.',
+      'Orders and gaps that nothing has recovered for five minutes: {{ $value }}. "Complete up to" waits for them, or names them.',
   },
   {
     name: 'OrdersAbsent',

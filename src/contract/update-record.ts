@@ -87,6 +87,13 @@ export const continuityRecord = z
       .optional()
       .describe('Of `resynchronised`: how many orders were changed by reading'),
     repairedOrderIds: z.array(z.string()).max(100).optional().describe('Those orders, the first 100 of them'),
+    unreadOrderIds: z
+      .array(z.string())
+      .max(100)
+      .optional()
+      .describe(
+        'Of a `heartbeat`: orders that it does not speak for, since the platform shows them in no readable row',
+      ),
     proof: proof.optional(),
   })
   .meta({ id: 'ContinuityMark', description: 'A statement about a source' });

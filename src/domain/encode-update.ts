@@ -112,6 +112,7 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
     ordersRead,
     ordersRepaired,
     repairedOrderIds,
+    unreadOrderIds,
   } = mark;
   return JSON.stringify({
     eventId: markId,
@@ -127,6 +128,7 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
     ordersRead,
     ordersRepaired,
     repairedOrderIds,
+    unreadOrderIds,
     ...(proof && { proof: { ...proof, after: proof.after.toString(), upTo: proof.upTo.toString() } }),
   });
 }

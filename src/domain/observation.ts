@@ -45,10 +45,13 @@ export interface Observation {
    */
   readonly onOutcome?: (outcome: Outcome, learnt?: boolean) => void;
   /**
-   * Called after the commit, when the order ought to be read from REST. `revision`: ours, which the
-   * view was held against. One function for all rows in an account: it costs the stream nothing.
+   * Called after the commit, when the order ought to be read from REST; `quarantined`: the row is
+   * not in the log. `revision`: ours, which the view was held against. One function for all rows in
+   * an account: it costs the stream nothing.
    */
-  readonly onDoubt?: ((observation: Observation, doubt: Doubt, revision: number) => void) | undefined;
+  readonly onDoubt?: ((observation: Observation, doubt: Doubt | 'quarantined', revision: number) => void) | undefined;
+  /** Of the stream: all that its connection had sent before then was read. By both clocks. */
+  readonly upTo?: { readonly wallMs: number; readonly monotonicMs: number } | undefined;
 }
 
 /**
@@ -108,6 +111,8 @@ export interface ContinuityMark {
   readonly ordersRead?: number;
   readonly ordersRepaired?: number;
   readonly repairedOrderIds?: readonly string[];
+  /** For a heartbeat, of one account then: orders that it is not complete for. */
+  readonly unreadOrderIds?: readonly string[];
 }
 
 export type IngestItem = Observation | Unreadable | ContinuityMark;

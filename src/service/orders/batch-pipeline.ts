@@ -343,6 +343,7 @@ export class BatchPipeline {
 
   private quarantineFirst(entry: Entry, refusal: Refusal): void {
     const kept = storedInstead(entry, refusal, this.deps.log);
+    if (entry.kind === 'order') entry.onDoubt?.(entry, 'quarantined', 0);
     if (kept !== undefined) {
       this.again[0] = kept;
       return;

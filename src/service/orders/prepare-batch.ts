@@ -36,7 +36,7 @@ const maxOrderBytes = 256 * 1024;
 interface RaisedDoubt {
   readonly observation: Observation;
   /** And our revision, which the observation was held against. */
-  readonly raised: readonly [Doubt, revision: number];
+  readonly raised: readonly [Doubt | 'quarantined', revision: number];
 }
 
 /**
@@ -156,7 +156,10 @@ class BatchBuilder {
       if (reduction.head !== undefined) this.remember(key, reduction.head);
       this.outcomes.push(reduction.outcome);
     }
-    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined && observation.onDoubt !== undefined)
+    if (observation.onDoubt === undefined) return;
+    if (reduction.outcome === 'conflict' || this.outcomes.at(-1) === 'quarantined')
+      this.doubts.push({ observation, raised: ['quarantined', head?.revision ?? 0] });
+    else if (reduction.doubt !== undefined)
       this.doubts.push({ observation, raised: [reduction.doubt, (reduction.head ?? head)?.revision ?? 0] });
   }
 

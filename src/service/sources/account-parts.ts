@@ -95,8 +95,9 @@ export class AccountParts {
       {
         ...deps,
         guard: (observation) => this.withholds(observation),
-        onDoubt: (...raised) => this.doubts.raise(...raised),
         onOddId: ({ orderId, status }) => outOfReach.note(orderId, status),
+        onDoubt: (observation, doubt, revision) =>
+          doubt === 'quarantined' ? this.quarantined(observation) : this.doubts.raise(observation, doubt, revision),
         onOrder: (orderId) => this.absent.seen(orderId),
       },
       { ...about, sourceEpoch },
@@ -126,7 +127,7 @@ export class AccountParts {
   /** `upTo`: what its connection had sent before then was read. */
   takeRow(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
     this.lastEventMs = this.deps.clock.nowMs();
-    const item = this.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
+    const item = this.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text, upTo });
     if (item.kind === 'order') {
       this.newestAt = item.view.updatedAt;
       this.newestMs = receivedMs;
@@ -139,6 +140,12 @@ export class AccountParts {
     } else if (item.kind === 'unreadable') {
       this.unrecovered.loseAnything(upTo);
     }
+  }
+
+  /** It was read, and lies in quarantine all the same: the log lacks it. */
+  private quarantined({ view: { orderId }, upTo }: Observation): void {
+    if (upTo === undefined) this.unrecovered.unread(orderId);
+    else this.unrecovered.loseOrder(orderId, upTo);
   }
 
   /** No gap was reported, or a complete read has closed it since. */

@@ -177,7 +177,7 @@ export class AccountReader {
     await this.remember({ ...progress, highest });
     doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
-      unrecovered.readComplete(lossMark, progress.unread);
+      unrecovered.readComplete(lossMark, !progress.unread.has(undefined));
       this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     }
     const { rows, startedMs, certain, shown, working } = progress;
@@ -190,7 +190,7 @@ export class AccountReader {
     return {
       kind,
       // Only a read for every order closes an open loss.
-      asksSilent: !isSlow || silencePace.isDue || unrecovered.count > 0,
+      asksSilent: !isSlow || silencePace.isDue || unrecovered.holdsBack,
       onOutcome: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
       cause: showsAbsence ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
@@ -270,7 +270,9 @@ export class AccountReader {
 
   private taken(item: TakenRow, progress: ReadProgress): void {
     if (item.kind !== 'order') {
-      progress.unread.add(item.kind === 'unreadable' ? item.orderId : undefined);
+      const orderId = item.kind === 'unreadable' ? item.orderId : undefined;
+      progress.unread.add(orderId);
+      if (orderId !== undefined) this.deps.unrecovered.unread(orderId);
       return;
     }
     if (item.view.certainty !== 'certain') progress.certain = false;

@@ -220,6 +220,10 @@ export class AccountSession {
     return name === 'live' && cover !== undefined ? this.provenUpTo(cover) : undefined;
   }
 
+  get unreadOrderIds(): readonly string[] {
+    return this.parts.unrecovered.unreadOrderIds;
+  }
+
   stop(): void {
     this.go('stopped', { gap: 'stopped' });
     this.life.abort();

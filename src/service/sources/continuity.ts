@@ -79,7 +79,8 @@ export class Continuity {
 const accountsPerMark = 500;
 
 /**
- * "Complete up to" for a stream's accounts: one mark for all that are complete up to the same time.
+ * "Complete up to" for a stream's accounts: one mark for all that are complete up to the same time,
+ * and one of its own for an account with orders that could not be read (`unread`).
  * A mark for each account was 91 % of what a system at rest wrote
  * (docs/decisions/034-one-heartbeat-for-many-accounts.md).
  */
@@ -87,10 +88,17 @@ export function heartbeats(
   stream: Stream,
   completeUpToMs: ReadonlyMap<string, number>,
   random: Random,
+  unread: ReadonlyMap<string, readonly string[]> = new Map(),
 ): ContinuityMark[] {
   const marks: ContinuityMark[] = [];
   const filling = new Map<number, [string, ...string[]]>();
   for (const [accountId, atMs] of completeUpToMs) {
+    const unreadOrderIds = unread.get(accountId);
+    if (unreadOrderIds !== undefined) {
+      const about = { stream, accountIds: [accountId], event: 'heartbeat', atMs, unreadOrderIds } as const;
+      marks.push({ kind: 'continuity', markId: random.uuid(), ...about });
+      continue;
+    }
     const accountIds = filling.get(atMs);
     if (accountIds !== undefined && accountIds.length < accountsPerMark) {
       accountIds.push(accountId);

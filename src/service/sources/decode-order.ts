@@ -269,6 +269,7 @@ export interface RowOrigin {
   readonly onDoubt?: Observation['onDoubt'] | undefined;
   /** Called with an order whose id needs a further look. */
   readonly onOddId?: ((view: OrderView) => void) | undefined;
+  readonly upTo?: Observation['upTo'];
 }
 
 /** The row is another account's than its stream or list: dropped and alarmed, never stored. */
@@ -312,6 +313,7 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     overrules: origin.overrules,
     urgent: origin.urgent,
     onDoubt: origin.onDoubt,
+    upTo: origin.upTo,
     observedAtMs: origin.observedAtMs,
     receivedMs: origin.receivedMs,
     bytes: origin.bytes,

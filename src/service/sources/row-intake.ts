@@ -28,6 +28,7 @@ interface RowSource {
    */
   readonly urgent?: true;
   readonly onOutcome?: OnRowOutcome | undefined;
+  readonly upTo?: Observation['upTo'];
 }
 
 /**
@@ -177,7 +178,7 @@ export class RowIntake {
     return { ...item, view: { ...view, [field]: reference } };
   }
 
-  private originOf({ cause, receivedMs, bytes, correction, overrules, urgent }: RowSource): RowOrigin {
+  private originOf({ cause, receivedMs, bytes, correction, overrules, urgent, upTo }: RowSource): RowOrigin {
     return {
       stream: this.stream,
       accountId: this.accountId,
@@ -191,6 +192,7 @@ export class RowIntake {
       ...(urgent && { urgent }),
       onDoubt: this.deps.onDoubt,
       onOddId: this.deps.onOddId,
+      upTo,
     };
   }
 

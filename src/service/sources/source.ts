@@ -350,9 +350,20 @@ export class Source {
    */
   private async beat(): Promise<void> {
     const { sink, random } = this.deps;
-    const marks = heartbeats(this.stream, this.roster.completeUpToMs(), random);
-    for (const mark of marks) sink.offer(mark);
-    if (marks.length > 0) await sink.committed().catch(() => undefined);
+    const before = this.roster.completeUpToMs();
+    if (before.size === 0) return;
+    try {
+      // Only then is it known which of the rows before went to quarantine.
+      await sink.committed();
+      const now = this.roster.completeUpToMs();
+      const upToMs = new Map<string, number>();
+      for (const [accountId, atMs] of before) upToMs.set(accountId, Math.min(atMs, now.get(accountId) ?? 0));
+      for (const accountId of before.keys()) if (!now.has(accountId)) upToMs.delete(accountId);
+      for (const mark of heartbeats(this.stream, upToMs, random, this.roster.unreadOrderIds())) sink.offer(mark);
+      await sink.committed();
+    } catch {
+      // The lane is lost: its next holder writes marks of its own.
+    }
   }
 
   /**

@@ -4,26 +4,43 @@ import { restAfter } from './questions.ts';
 
 /** With more orders than this, the whole account counts as unknown until a complete read. */
 const maxOrders = 1_000;
+/** A heartbeat names so many orders. */
+const maxNamed = 100;
+/** An order that the platform shows in no readable row holds "complete up to" back for so long. */
+const namedAfterMs = 600_000;
 
-interface Hole {
+interface Loss {
   /** Up to here none of its events is missing. */
   readonly upTo: Moment;
   /** The newest loss in it, by number: only a read that was asked for later can close it. */
   newest: number;
 }
 
+interface Hole {
+  /** Of the stream. Undefined: only a list or a look has shown a row that can't be taken. */
+  loss: Loss | undefined;
+  readonly sinceMs: number;
+  /** The newest row from REST that could not be taken, by number; 0: none. */
+  unread: number;
+  /** The platform has answered the last look, and not with a row that could be taken. */
+  answered: boolean;
+}
+
 /**
- * One account's stream losses: unreadable frames, and gaps the platform reports. As long as one is
- * open, nothing after it is complete.
+ * What is missing in one account's log, though the platform has sent or shown it: unreadable
+ * frames, gaps the platform reports, and rows that went to quarantine. As long as a loss of the
+ * stream is open, nothing after it is complete.
  *
  * A hole's states: open → closed, by a look at its order or by a complete read, if it began after
- * the newest lost frame and could read the order. Until then the order is looked at again, at
- * growing intervals.
+ * the newest lost frame and could take the order. Until then the order is looked at again, at
+ * growing intervals. One that the platform itself shows in no readable row is named in the marks
+ * instead of holding them back: at once if the stream has lost nothing of it, else after ten
+ * minutes.
  */
 export class Unrecovered {
   private readonly orders = new Map<string, Hole>();
-  /** A hole of no order we know. */
-  private account: Hole | undefined;
+  /** A loss of no order we know. */
+  private account: Loss | undefined;
   private lost = 0;
   private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks };
   private readonly signal: AbortSignal;
@@ -42,18 +59,33 @@ export class Unrecovered {
     return this.lost;
   }
 
+  /** Whether "complete up to" waits for anything. */
+  get holdsBack(): boolean {
+    return this.account !== undefined || [...this.orders.values()].some((hole) => this.holding(hole) !== undefined);
+  }
+
+  /** The orders that a mark does not speak for, the first of them. */
+  get unreadOrderIds(): readonly string[] {
+    const named = [...this.orders].filter(([, hole]) => this.holding(hole) === undefined);
+    return named.slice(0, maxNamed).map(([orderId]) => orderId);
+  }
+
   /** The moment, or an earlier one up to which nothing is missing. */
   before(moment: Moment): Moment {
     let upTo = earlierOf(moment, this.account?.upTo ?? moment);
-    for (const hole of this.orders.values()) upTo = earlierOf(upTo, hole.upTo);
+    for (const hole of this.orders.values()) upTo = earlierOf(upTo, this.holding(hole)?.upTo ?? upTo);
     return upTo;
   }
 
   /** Whether any loss after `mark` is still open. */
   since(mark: number): boolean {
     if (this.account !== undefined && this.account.newest > mark) return true;
-    for (const { newest } of this.orders.values()) if (newest > mark) return true;
+    for (const hole of this.orders.values()) if ((this.holding(hole)?.newest ?? 0) > mark) return true;
     return false;
+  }
+
+  private holding({ loss, answered, sinceMs }: Hole): Loss | undefined {
+    return answered && this.deps.clock.monotonicMs() - sinceMs >= namedAfterMs ? undefined : loss;
   }
 
   /**
@@ -61,9 +93,17 @@ export class Unrecovered {
    * frame may be as old as that, whenever it was read.
    */
   loseOrder(orderId: string, upTo: Moment): void {
+    const newest = this.nextNumber();
     const hole = this.orders.get(orderId);
-    if (hole === undefined) this.open(orderId, { upTo, newest: this.nextNumber() });
-    else hole.newest = this.nextNumber();
+    if (hole?.loss !== undefined) hole.loss.newest = newest;
+    else this.open(orderId, { upTo, newest }, hole?.unread);
+  }
+
+  /** A list or a look has shown the order, in a row that could not be taken. */
+  unread(orderId: string): void {
+    const hole = this.orders.get(orderId);
+    if (hole !== undefined) hole.unread = this.nextNumber();
+    else if (this.orders.size < maxNamed) this.open(orderId, undefined, this.nextNumber());
   }
 
   /** A frame of an order we do not know was lost, or anything in a gap. */
@@ -73,19 +113,19 @@ export class Unrecovered {
   }
 
   /**
-   * A complete read, begun at `mark`, has ended. `unread`: the orders whose rows it could not read;
-   * undefined stands for a row without a name.
+   * A complete read, begun at `mark`, has ended. `isWhole`: each of its rows named its order, so
+   * those that it could not take are known (`unread`).
    */
-  readComplete(mark: number, unread: ReadonlySet<string | undefined>): void {
-    if (unread.has(undefined)) return;
-    for (const [orderId, { newest }] of this.orders)
-      if (newest <= mark && !unread.has(orderId)) this.orders.delete(orderId);
+  readComplete(mark: number, isWhole: boolean): void {
+    if (!isWhole) return;
+    for (const [orderId, { loss, unread }] of this.orders)
+      if (loss !== undefined && loss.newest <= mark && unread <= mark) this.orders.delete(orderId);
     const { account } = this;
     if (account === undefined || account.newest > mark) return;
     this.account = undefined;
     // The lost frame may have been theirs.
-    for (const orderId of unread)
-      if (orderId !== undefined && !this.orders.has(orderId)) this.open(orderId, { ...account });
+    for (const [orderId, { loss, unread }] of [...this.orders])
+      if (loss === undefined && unread > mark) this.open(orderId, { ...account }, unread);
   }
 
   private nextNumber(): number {
@@ -93,12 +133,13 @@ export class Unrecovered {
     return this.lost;
   }
 
-  private open(orderId: string, hole: Hole): void {
-    if (this.orders.size >= maxOrders) {
-      const account = this.account ?? hole;
-      this.account = { upTo: earlierOf(hole.upTo, account.upTo), newest: Math.max(account.newest, hole.newest) };
+  private open(orderId: string, loss: Loss | undefined, unread = 0): void {
+    if (loss !== undefined && this.orders.size >= maxOrders) {
+      const account = this.account ?? loss;
+      this.account = { upTo: earlierOf(loss.upTo, account.upTo), newest: Math.max(account.newest, loss.newest) };
       return;
     }
+    const hole: Hole = { loss, sinceMs: this.deps.clock.monotonicMs(), unread, answered: false };
     this.orders.set(orderId, hole);
     void this.recover(orderId, hole);
   }
@@ -108,9 +149,11 @@ export class Unrecovered {
     const { signal } = this;
     const isOpen = () => !signal.aborted && this.orders.get(orderId) === hole;
     for (let tries = 0; ; tries += 1) {
-      const { newest } = hole;
+      const [newest, unread] = [hole.loss?.newest, hole.unread];
       const look = await looks.lookAt(orderId, { question: 'frame', signal });
-      if (isOpen() && look.kind === 'found' && hole.newest === newest) this.orders.delete(orderId);
+      if (!isOpen()) return;
+      hole.answered = look.kind !== 'failed';
+      if (look.kind === 'found' && hole.loss?.newest === newest && hole.unread === unread) this.orders.delete(orderId);
       if (!isOpen()) return;
       await clock.sleep(restAfter('frame', tries), signal);
       if (!isOpen()) return;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Observation } from '../../../src/domain/observation.ts';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
@@ -137,6 +138,22 @@ describe('ingest', () => {
     await rig.clock.advance(1000);
     expect(rig.outcomes).toEqual(['quarantined']);
     expect(rig.database.quarantine[0]?.reason).toBe('too_large');
+  });
+
+  it('says of each row in quarantine that the log lacks it', async () => {
+    const rig = await ingestRig(6);
+    rig.ingest.begin(rig.hold);
+    const raised: unknown[] = [];
+    const onDoubt = ({ view }: Observation, ...how: unknown[]) => raised.push([view.orderId, ...how]);
+    for (const [order, over] of [{}, { rejectText: 'POISON' }, { extra: { text: 'é'.repeat(140_000) } }].entries())
+      rig.offer({ ...observe(orderAt(order, 0, over)), onDoubt });
+    rig.offer({ ...observe(orderAt(0, 1, { accountId: 'another' })), onDoubt });
+    await rig.clock.advance(20_000);
+    expect(raised.toSorted()).toEqual([
+      ['ord-0', 'quarantined', 1],
+      ['ord-1', 'quarantined', 0],
+      ['ord-2', 'quarantined', 0],
+    ]);
   });
 
   it('hands nothing over after a commit whose answer was lost, and says that the log has more', async () => {

@@ -37,8 +37,8 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
     if (reduction.outcome === 'applied') this.touchedMs.set(key, this.clock.nowMs());
     item.onOutcome?.(reduction.outcome, reduction.outcome === 'applied' && reduction.learnt);
-    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined)
-      item.onDoubt?.(item, reduction.doubt, this.heads.get(key)?.revision ?? 0);
+    if (reduction.outcome === 'conflict') item.onDoubt?.(item, 'quarantined', 0);
+    else if (reduction.doubt !== undefined) item.onDoubt?.(item, reduction.doubt, this.heads.get(key)?.revision ?? 0);
   }
 
   onRoom(): () => void {

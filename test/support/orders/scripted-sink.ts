@@ -11,7 +11,7 @@ export class ScriptedSink implements ObservationSink {
   full = false;
   outcome: (observation: Observation) => Outcome = () => 'applied';
   /** The doubt that each observation raises. */
-  doubt: (observation: Observation) => Doubt | undefined = () => undefined;
+  doubt: (observation: Observation) => Doubt | 'quarantined' | undefined = () => undefined;
   settle: () => Promise<void> = async () => undefined;
   private readonly listeners = new Set<() => void>();
 

@@ -114,9 +114,9 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
     return { complete: true, rows: rows.length };
   }
 
-  async getOrder(stream: Stream, accountId: string, orderId: string): Promise<GetResult> {
+  async getOrder(stream: Stream, accountId: string, orderId: string, signal?: AbortSignal): Promise<GetResult> {
     this.gets.push(orderId);
-    await this.clock.sleep(1);
+    await this.clock.sleep(1, signal);
     const row = this.rows.get(`${stream}:${accountId}`)?.find((each) => (each['ordId'] ?? each['orderId']) === orderId);
     await this.beforeGet?.(orderId);
     const error = this.getError?.(orderId);
