@@ -34,8 +34,10 @@ interface Message {
   readonly key: string;
   readonly value: string;
   readonly timestamp: string;
-  readonly headers?: { readonly traceparent: string };
+  headers?: { readonly traceparent: string };
   readonly partition?: number;
+  /** See `leanProduce`. */
+  acknowledged: boolean;
 }
 
 /** In this partition, whatever its key. */
@@ -62,6 +64,10 @@ interface Connected {
  * retired one is never used again: its remaining records can't reach a broker, so no older copy of
  * a row can arrive after the row was sent again.
  *
+ * Where one partition refuses, the others have their records: of a call that failed, the next one
+ * sends only the rows that were not acknowledged. A key's rows are in one partition, so nothing is
+ * sent before the row of its key that was refused.
+ *
  * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Readers drop
  * repeats. The caller waits between two tries: a second backoff here would only be added to it.
  */
@@ -69,6 +75,8 @@ export class LogPublisher implements Publisher {
   private connected: Connected | undefined;
   private attempts = 0;
   private closed = false;
+  /** The payloads that Kafka has of the call that failed last. A payload names its record. */
+  private acknowledged: ReadonlySet<string> = new Set();
   private readonly deps: LogPublisherDeps;
   private readonly options: LogPublisherOptions;
 
@@ -78,22 +86,29 @@ export class LogPublisher implements Publisher {
   }
 
   async publish(rows: readonly PublishRow[], mayAct: () => boolean = () => true, along?: SentAlong): Promise<void> {
-    for (const [index, piece] of splitSends(rows).entries()) {
+    const had = this.acknowledged;
+    const left = had.size === 0 ? rows : rows.filter(({ payload }) => !had.has(payload));
+    if (left.length === 0) await along?.before();
+    const sent: Message[] = [];
+    for (const [index, piece] of splitSends(left).entries()) {
       const carried = along && this.carried(piece, along);
       if (along !== undefined && carried === undefined) await along.before();
       if ((index > 0 || along !== undefined) && !mayAct())
         throw new PublishError('lease', 'the lease grew too old before a piece of a send');
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
       try {
-        const sent = this.send(piece, carried, along?.row.topic);
-        await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', sent);
+        const answer = this.send(piece, sent, carried, along?.row.topic);
+        await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', answer);
         if (carried !== undefined) along?.carried();
       } catch (err) {
         const failure = toPublishError(err);
+        const has = sent.flatMap(({ value, acknowledged }) => (acknowledged ? [value] : []));
+        this.acknowledged = new Set([...rows.map(({ payload }) => payload).filter((each) => had.has(each)), ...has]);
         this.retire(failure.code);
         throw failure;
       }
     }
+    if (had.size > 0) this.acknowledged = new Set();
   }
 
   async close(): Promise<void> {
@@ -127,6 +142,7 @@ export class LogPublisher implements Publisher {
 
   private async send(
     rows: readonly PublishRow[],
+    sent: Message[],
     carried: readonly Carried[] = [],
     along?: PublishRow['topic'],
   ): Promise<void> {
@@ -151,10 +167,13 @@ export class LogPublisher implements Publisher {
       if (messages === undefined) byTopic.set(name, [message]);
       else messages.push(message);
     };
-    for (const { topic, key, payload, partition } of carried) add(topic, { key, value: payload, timestamp, partition });
+    for (const { topic, key, payload, partition } of carried)
+      add(topic, { key, value: payload, timestamp, partition, acknowledged: false });
     for (const { topic, key, payload, traceparent } of rows) {
-      const plain = { key, value: payload, timestamp };
-      add(topic, traceparent === undefined ? plain : { ...plain, headers: { traceparent } });
+      const message: Message = { key, value: payload, timestamp, acknowledged: false };
+      sent.push(message);
+      add(topic, message);
+      if (traceparent !== undefined) message.headers = { traceparent };
     }
     connected.used = true;
     const answer = await producer.sendBatch({

@@ -114,7 +114,7 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
     return { complete: true, rows: rows.length };
   }
 
-  async getOrder(stream: Stream, accountId: string, orderId: string, signal?: AbortSignal): Promise<GetResult> {
+  async getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal): Promise<GetResult> {
     this.gets.push(orderId);
     await this.clock.sleep(1, signal);
     const row = this.rows.get(`${stream}:${accountId}`)?.find((each) => (each['ordId'] ?? each['orderId']) === orderId);

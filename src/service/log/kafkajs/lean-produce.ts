@@ -28,6 +28,19 @@ interface KafkaMessage {
   readonly value?: unknown;
   readonly timestamp?: unknown;
   readonly headers?: unknown;
+  /**
+   * Set by an answer that has it. kafkajs gives one error for the whole send, also where a single
+   * partition refused.
+   */
+  acknowledged?: boolean;
+}
+
+/** A produce answer, as kafkajs decodes it. */
+interface ProduceAnswer {
+  readonly topics: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly { readonly partition: number; readonly errorCode: number }[];
+  }[];
 }
 
 export interface ProduceProtocol {
@@ -57,7 +70,7 @@ export function leanProduce(): void {
     return (args) => {
       const made = make(args);
       const body = version < firstVersion ? undefined : plainBody(args);
-      return body === undefined ? made : inKeptMemory(made, body);
+      return body === undefined ? made : inKeptMemory(made, body, args);
     };
   });
 }
@@ -66,7 +79,7 @@ const memory = new RequestMemory();
 type Made = ReturnType<ReturnType<ProduceProtocol['protocol']>>;
 
 /** kafkajs asks for the bytes once, and decodes the answer, if one comes, once. */
-function inKeptMemory(made: Made, body: ProduceBody): Made {
+function inKeptMemory(made: Made, body: ProduceBody, args: ProduceArguments): Made {
   let taken: Buffer | undefined;
   made.request.encode = async () => {
     const bytes = encodeProduce(body, headroom, (size) => {
@@ -80,9 +93,20 @@ function inKeptMemory(made: Made, body: ProduceBody): Made {
     // The broker has read the whole request.
     if (taken !== undefined) memory.give(taken);
     taken = undefined;
-    return decode(answer);
+    const decoded = await decode(answer);
+    noteAcknowledged(args, decoded as ProduceAnswer);
+    return decoded;
   };
   return { ...made, response: { ...made.response, decode: answered } };
+}
+
+function noteAcknowledged({ topicData }: ProduceArguments, { topics }: ProduceAnswer): void {
+  for (const { topic, partitions } of topicData) {
+    const answered = topics.find(({ topicName }) => topicName === topic)?.partitions ?? [];
+    for (const { partition, messages } of partitions)
+      if (answered.some((one) => one.partition === Number(partition) && one.errorCode === 0))
+        for (const message of messages) message.acknowledged = true;
+  }
 }
 
 function isText(headers: unknown): boolean {
