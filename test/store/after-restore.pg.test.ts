@@ -49,7 +49,7 @@ describe('after a restore', () => {
     const result = await rig.store.applyBatch(batch(epoch, 2, [['a', 2]]));
     expect(result.kind === 'committed' && result.lastSeq).toBeGreaterThan(1_000_000_000n);
     const position = await log.loadPosition(0, 'state');
-    expect((await log.readNewestAfter(0, position, 10)).rows.map(({ payload }) => payload)).toEqual([
+    expect((await log.readNewestAfter(0, position, 10, 1e6)).rows.map(({ payload }) => payload)).toEqual([
       '{"order":"a/2"}',
     ]);
     expect(await log.loadPosition(0, 'log'), 'what was never acknowledged is published still').toBe(0n);

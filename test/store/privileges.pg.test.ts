@@ -93,7 +93,7 @@ describe('the service as a mere member of tidemark_app', () => {
     const log = new PostgresUpdateLog(deps);
     const rows = await log.readAfter(0, 0n, 10);
     expect(rows).toHaveLength(1);
-    expect((await log.readNewestAfter(0, 0n, 10)).rows).toEqual(rows);
+    expect((await log.readNewestAfter(0, 0n, 10, 1e6)).rows).toEqual(rows);
     expect((await log.pendingAfter(0, 0n)).rows).toBe(1);
     expect(await log.savePosition(0, 2n, 'log', 1n)).toBe(true);
     expect(await log.savePosition(0, 2n, 'log', 1n)).toBe(true);

@@ -40,7 +40,6 @@ export class NewestByOrder {
   private newestBatch: bigint;
   /** The last seq of all batches up to `newestBatch`; undefined: not known. */
   private newestSeq: bigint | undefined;
-  private seqAtRead: bigint | undefined;
   /** Everything up to here came from the log. */
   private shownUpTo = 0n;
   private readonly limits: NewestLimits;
@@ -74,17 +73,12 @@ export class NewestByOrder {
   /** Called before each read of the log. */
   beginRead(): void {
     this.clear();
-    this.seqAtRead = this.newestSeq;
     this.bridging = true;
   }
 
-  /** Whether a read up to `upTo` shows all batches handed over before it began. */
-  covered(upTo: bigint): boolean {
-    return this.seqAtRead !== undefined && upTo >= this.seqAtRead;
-  }
-
   /**
-   * Called after everything up to `upTo` was flushed and the last read has caught up with memory.
+   * Called after everything up to `upTo` was flushed, which was all that the log had at the last
+   * read.
    */
   endRead(upTo: bigint): void {
     if (!this.bridging) return;

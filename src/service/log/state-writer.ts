@@ -25,8 +25,9 @@ interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
 
 export interface StateWriterOptions extends NewestLimits {
   readonly flushEveryMs: number;
-  /** Log rows looked at in one read. */
+  /** Log rows looked at in one read, and payload bytes that it gives: as much as one flush writes. */
   readonly maxLookedAt: number;
+  readonly maxReadBytes: number;
   readonly backoff: BackoffOptions;
 }
 
@@ -39,6 +40,7 @@ export const stateWriterDefaults: StateWriterOptions = {
   maxOrders: 20_000,
   maxBytes: 32_000_000,
   maxLookedAt: 5000,
+  maxReadBytes: 16_000_000,
   backoff: { firstMs: 200, maxMs: 5000 },
 };
 
@@ -50,7 +52,7 @@ interface Term {
   readonly over: AbortController;
   /** Older writers are fenced, and no later writer has fenced us. */
   owner: boolean;
-  /** The highest seq that any flush in this term may have written to the topic. */
+  /** No flush in this term has written a row above this seq to the topic. */
   attempted: bigint;
 }
 
@@ -73,7 +75,7 @@ export class StateWriter implements Service {
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
   private readonly backoff: Backoff;
   private readonly trouble: TroubleReport;
-  /** Scales one flush from the log: less after each flush too slow. */
+  /** Scales one read of the log, and so its flush: less after each flush too slow. */
   private share = 1;
   private readonly deps: StateWriterDeps;
   private readonly options: StateWriterOptions;
@@ -169,7 +171,7 @@ export class StateWriter implements Service {
     if (!term.owner && !(await this.takeOver(term))) return false;
     if (term.newest.whole) {
       const harvest = term.newest.harvest();
-      if (harvest !== undefined) await this.flush(term, harvest.rows, harvest.upTo);
+      if (harvest !== undefined) await this.flush(term, harvest.rows, harvest.upTo, harvest.upTo);
       // The last flush's save may have failed, and a lane that moves to another process waits for
       // it.
       else await term.position.save();
@@ -179,46 +181,29 @@ export class StateWriter implements Service {
   }
 
   /**
-   * Reads on from the position and flushes once. An earlier flush with an unknown outcome may have
-   * left newer updates in the topic than a single read shows. So reads are merged until they have
-   * caught up, or the bounds are reached: only with a larger backlog can readers see an order step
-   * back, and only for a time.
+   * Reads on from the position and flushes once. The log gives the newest rows that there are of the
+   * orders, also from behind what one read looks at. So no flush is older than an earlier one, of
+   * this term or another, however little is read and written at once.
    */
   private async catchUp(term: Term): Promise<boolean> {
     const { newest, position } = term;
-    const merged = new Map<string, LogRow>();
-    let upTo = position.reached;
-    let bytes = 0;
-    let caughtUp = false;
-    while (
-      !caughtUp &&
-      merged.size < this.options.maxOrders * this.share &&
-      bytes < this.options.maxBytes * this.share &&
-      !term.over.signal.aborted
-    ) {
-      newest.beginRead();
-      const { rows, lastSeq } = await this.deps.log.readNewestAfter(
-        this.deps.lease.lane,
-        upTo,
-        Math.ceil(this.options.maxLookedAt * this.share),
-      );
-      for (const row of rows) {
-        if (row.topic !== 'updates') continue;
-        this.deps.lease.witness.sawBatch(row.batch);
-        bytes += row.payload.length - (merged.get(row.key)?.payload.length ?? 0);
-        merged.set(row.key, row);
-      }
-      caughtUp = lastSeq === upTo || (newest.covered(lastSeq) && lastSeq >= term.attempted);
-      upTo = lastSeq;
-    }
+    newest.beginRead();
+    const { rows, lastSeq, endSeq } = await this.deps.log.readNewestAfter(
+      this.deps.lease.lane,
+      position.reached,
+      Math.ceil(this.options.maxLookedAt * this.share),
+      Math.ceil(this.options.maxReadBytes * this.share),
+    );
+    for (const { batch } of rows) this.deps.lease.witness.sawBatch(batch);
     // The database came back without them: its log's newest states may be older than those on the
     // topic. The term ends as soon as its lease is renewed.
-    if (caughtUp && upTo < term.attempted)
+    if (endSeq < term.attempted)
       throw new Error(
         'the database lacks updates that were written to the state topic: nothing is written from its log',
       );
-    const flushed = await this.flush(term, [...merged.values()], upTo);
-    if (flushed && caughtUp) newest.endRead(upTo);
+    // The rows may be above what was looked at.
+    const flushed = await this.flush(term, rows, lastSeq, endSeq);
+    if (flushed && lastSeq >= endSeq) newest.endRead(lastSeq);
     await this.showPending(term);
     return flushed && !newest.whole;
   }
@@ -233,9 +218,9 @@ export class StateWriter implements Service {
 
   /**
    * False: the lease grew too old, or the term is over; nothing was sent, and the rows are in the
-   * log.
+   * log. The position goes on to `upTo`; no row is above `endSeq`.
    */
-  private async flush(term: Term, rows: readonly LogRow[], upTo: bigint): Promise<boolean> {
+  private async flush(term: Term, rows: readonly LogRow[], upTo: bigint, endSeq: bigint): Promise<boolean> {
     if (rows.length > 0) await this.deps.witness?.cover();
     if (!this.deps.lease.mayAct() || term.over.signal.aborted) {
       term.newest.fail();
@@ -244,7 +229,7 @@ export class StateWriter implements Service {
     if (rows.length > 0) {
       const { clock, metrics, publisher } = this.deps;
       const startedMs = clock.monotonicMs();
-      if (upTo > term.attempted) term.attempted = upTo;
+      if (endSeq > term.attempted) term.attempted = endSeq;
       try {
         await publisher.flush(rows);
         this.share = Math.min(1, this.share * 2);

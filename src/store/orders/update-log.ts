@@ -10,6 +10,13 @@ export interface StoredLogRow extends LogRow {
 
 export type RelayCursor = 'log' | 'state';
 
+/** `lastSeq`: the last seq looked at. `endSeq`: the lane's last one then; 0n: it has none. */
+export interface NewestRead {
+  readonly rows: readonly StoredLogRow[];
+  readonly lastSeq: bigint;
+  readonly endSeq: bigint;
+}
+
 /**
  * The log of committed updates, which recovery reads, and the relay's own positions in it. Every
  * call has a deadline; rejects when the database can't be reached.
@@ -21,14 +28,17 @@ export interface UpdateLog {
    */
   readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
   /**
-   * The newest row for each order above `afterSeq`, from at most `limit` log rows (fewer if they
-   * are large); `lastSeq` is the last seq looked at.
+   * Looks at the lane's rows above `afterSeq`, at most `limit`, and gives the newest row that there
+   * is now of each of their orders, which may be above those. Left out: orders whose newest row is
+   * in another lane. Looks at fewer if the rows to give would have more than `maxBytes`, at least at
+   * one order.
    */
   readNewestAfter(
     lane: number,
     afterSeq: bigint,
     limit: number,
-  ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }>;
+    maxBytes: number,
+  ): Promise<NewestRead>;
   /** The last row known to be acknowledged; 0n at first. */
   loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
   /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
@@ -61,12 +71,6 @@ interface Row {
 const countedRows = 1_000;
 
 /**
- * One `readNewestAfter` looks at this many bytes in payloads at most. Its rows usually have 6 MB,
- * and might have a gigabyte.
- */
-const maxLookedAtBytes = 16_000_000;
-
-/**
  * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound on seq and follows
  * its order. So the primary key gives it only the lane's rows, from the partition with that bound
  * on. Within a lane seq order is commit order (see `enter_lane`): no predecessor of a row shown may
@@ -92,23 +96,36 @@ export class PostgresUpdateLog implements UpdateLog {
     lane: number,
     afterSeq: bigint,
     limit: number,
-  ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
+    maxBytes: number,
+  ): Promise<NewestRead> {
     // Keys first, payloads after: from 10,000 updates on 1,000 orders, only 1,000 payloads are
-    // read.
-    const rows = await this.query<Row & { last_seq: string }>(
-      `with rows as materialized (
-         select seq, stream, order_id, octet_length(payload) as bytes
-         from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
-       ), looked as (
-         select seq, stream, order_id from (select *, sum(bytes) over (order by seq) - bytes as before from rows) as sized where before < $4
-       ), newest as (
-         select max(seq) as seq, max(max(seq)) over () as last_seq from looked group by stream, order_id
+    // read. The head says which row is the newest; one that a build without `seq` wrote does not.
+    const rows = await this.query<Row & { last_seq: string | null; end_seq: string | null }>(
+      `with looked as materialized (
+         select seq, stream, order_id from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
+       ), changed as (
+         select stream, order_id, min(seq) as first, max(seq) as last from looked where stream <> 'continuity' group by stream, order_id
+       ), newest as materialized (
+         select c.first, u.seq, sum(u.bytes) over (order by c.first) - u.bytes < $4 as fits
+         from changed c
+         left join lateral (select lane, seq from public.orders where stream = c.stream and order_id = c.order_id limit 1) o on true
+         cross join lateral (
+           select seq, octet_length(payload) as bytes from public.order_updates
+           where lane = $1 and seq = case when o.lane = $1 or o.seq is null then greatest(o.seq, c.last) end limit 1) u
+       ), ends as (
+         select coalesce((select min(first) - 1 from newest where not fits), (select max(seq) from looked)) as last_seq,
+           (select seq from public.order_updates where lane = $1 order by seq desc limit 1) as end_seq
        )
-       select u.seq, u.batch, u.stream, u.order_id, u.account_id, u.payload, n.last_seq
-       from newest n cross join lateral (select * from public.order_updates where lane = $1 and seq = n.seq limit 1) as u`,
-      [lane, afterSeq.toString(), limit, maxLookedAtBytes],
+       select u.seq, u.batch, u.stream, u.order_id, u.account_id, u.payload, ends.last_seq, ends.end_seq
+       from ends left join newest n on n.fits
+       left join lateral (select * from public.order_updates where lane = $1 and seq = n.seq limit 1) u on true`,
+      [lane, afterSeq.toString(), limit, maxBytes],
     );
-    return { rows: rows.map(toLogRow), lastSeq: BigInt(rows[0]?.last_seq ?? afterSeq) };
+    return {
+      rows: rows.filter(({ seq }) => seq !== null).map(toLogRow),
+      lastSeq: BigInt(rows[0]?.last_seq ?? afterSeq),
+      endSeq: BigInt(rows[0]?.end_seq ?? 0),
+    };
   }
 
   async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {

@@ -10,7 +10,10 @@ import { LaneLog } from '../../support/orders/lane-log.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-it('flushes less at once after a flush took too long, until one comes through', async () => {
+it.each([
+  ['rows', (rows: readonly PublishRow[]) => rows.length > 400],
+  ['bytes', (rows: readonly PublishRow[]) => rows.reduce((sum, { payload }) => sum + payload.length, 0) > 100],
+])('flushes fewer %s at once after a flush took too long, until one comes through', async (_, tooSlow) => {
   const clock = new VirtualClock();
   const log = new LaneLog(clock);
   const lease = new Lease(clock, 3_600_000);
@@ -19,13 +22,13 @@ it('flushes less at once after a flush took too long, until one comes through', 
     log.commit(Array.from({ length: 10 }, (_, n) => ({ topic: 'updates', key: `prediction:${i}-${n}` })));
   const written = new Set<string>();
   const flush = async (rows: readonly PublishRow[]) => {
-    if (rows.length > 400) throw new PublishError('timeout', 'flushing took more than 20000 ms');
+    if (tooSlow(rows)) throw new PublishError('timeout', 'flushing took more than 20000 ms');
     for (const { key } of rows) written.add(key);
   };
   const publisher = { takeOver: async () => undefined, flush, close: async () => undefined };
   const writer = new StateWriter(
     { log, lease, clock, random: seededRandom(3), logger: silentLog, publisher, metrics: createMetrics().relay },
-    stateWriterDefaults,
+    { ...stateWriterDefaults, maxReadBytes: 5000 },
   );
   await writer.start();
   onTestFinished(() => writer.drain(AbortSignal.abort()));

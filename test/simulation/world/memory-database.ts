@@ -14,7 +14,7 @@ import type {
   QuarantineRow,
   Unproven,
 } from '../../../src/store/orders/order-store.ts';
-import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../../src/store/orders/update-log.ts';
+import type { NewestRead, RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../../src/store/orders/update-log.ts';
 import { placesOf } from '../../support/orders/batch-places.ts';
 import {
   type DatabaseCopy,
@@ -63,6 +63,8 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
    * How long an answer about the log is on its way back: it says what was there when it was read.
    */
   answerMs = 0;
+  /** So few that states are often written of which the log has newer ones behind. */
+  protected mostLookedAt = 20;
   /** From one row of the log to the next. Batches that are rolled back leave such holes. */
   protected seqStep = 1n;
   /** Told in the same instant as each commit, with the rows of the log that it made. */
@@ -245,17 +247,30 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
     await this.call();
-    return this.answered(this.log.filter((row) => row.lane === lane && row.seq > afterSeq).slice(0, limit));
+    return this.answered(this.rowsAfter(lane, afterSeq, limit));
   }
 
   async readNewestAfter(
     lane: number,
     afterSeq: bigint,
     limit: number,
-  ): Promise<{ rows: StoredLogRow[]; lastSeq: bigint }> {
-    const looked = await this.readAfter(lane, afterSeq, limit);
-    const newest = new Map(looked.filter((row) => row.topic === 'updates').map((row) => [row.key, row]));
-    return { rows: [...newest.values()], lastSeq: looked.at(-1)?.seq ?? afterSeq };
+    maxBytes: number,
+  ): Promise<NewestRead> {
+    await this.call();
+    const newestOf = new Map(this.log.map((row) => [row.key, row]));
+    const rows = new Map<string, StoredLogRow>();
+    let bytes = 0;
+    let lastSeq = afterSeq;
+    for (const { topic, key, seq } of this.rowsAfter(lane, afterSeq, Math.min(limit, this.mostLookedAt))) {
+      const newest = newestOf.get(key);
+      if (topic === 'updates' && newest?.lane === lane && !rows.has(key)) {
+        if (bytes >= maxBytes) break;
+        bytes += newest.payload.length;
+        rows.set(key, newest);
+      }
+      lastSeq = seq;
+    }
+    return this.answered({ rows: [...rows.values()], lastSeq, endSeq: this.endOf(lane) });
   }
 
   /** As it stands, for whoever looks from outside. */
@@ -272,14 +287,14 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     await this.call();
     if (this.laneRow(lane).epoch !== epoch) return this.answered(false);
     if (seq <= this.positionOf(lane, cursor)) return this.answered(true);
-    if (seq > (this.log.findLast((row) => row.lane === lane)?.seq ?? 0n)) return this.answered(false);
+    if (seq > this.endOf(lane)) return this.answered(false);
     this.positions.set(`${lane} ${cursor}`, seq);
     return this.answered(true);
   }
 
   async pendingAfter(lane: number, afterSeq: bigint): Promise<{ rows: number; oldestMs: number | undefined }> {
     await this.call();
-    const rows = this.log.filter((row) => row.lane === lane && row.seq > afterSeq);
+    const rows = this.rowsAfter(lane, afterSeq);
     return this.answered({ rows: rows.length, oldestMs: rows[0]?.recordedMs });
   }
 
@@ -290,7 +305,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
 
   /** As it stands, for whoever looks from outside. */
   backlogOf(lane: number): RelayBacklog[] {
-    const last = this.log.findLast((row) => row.lane === lane)?.seq ?? 0n;
+    const last = this.endOf(lane);
     return (['log', 'state'] as const).map((cursor) => {
       const passed = this.positionOf(lane, cursor);
       return { lane, cursor, passed, newest: last > passed ? last : undefined };
@@ -319,6 +334,14 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     const rows = [...this.heads.values()].filter((row) => row.stream === stream && row.accountId === accountId);
     const held = rows.map((row) => ({ ...decodeHead(row), touchedMs: row.touchedMs }));
     return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
+  }
+
+  private endOf(lane: number): bigint {
+    return this.log.findLast((row) => row.lane === lane)?.seq ?? 0n;
+  }
+
+  private rowsAfter(lane: number, afterSeq: bigint, limit?: number): LogEntry[] {
+    return this.log.filter((row) => row.lane === lane && row.seq > afterSeq).slice(0, limit);
   }
 
   private answered<T>(found: T): T | Promise<T> {

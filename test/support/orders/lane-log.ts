@@ -23,6 +23,7 @@ export class LaneLog extends MemoryDatabase {
     super(clock, seededRandom(1));
     this.callMs = () => 0;
     this.seqStep = 2n;
+    this.mostLookedAt = Number.POSITIVE_INFINITY;
     this.epoch = 1n;
   }
 
@@ -50,6 +51,11 @@ export class LaneLog extends MemoryDatabase {
   override readAfter(...asked: Parameters<MemoryDatabase['readAfter']>): Promise<StoredLogRow[]> {
     this.reads += 1;
     return super.readAfter(...asked);
+  }
+
+  override readNewestAfter(...asked: Parameters<MemoryDatabase['readNewestAfter']>) {
+    this.reads += 1;
+    return super.readNewestAfter(...asked);
   }
 
   /**
