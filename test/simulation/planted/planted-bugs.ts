@@ -204,6 +204,24 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     plant: replaced(NewestByOrder, 'fail', () => undefined),
   },
   {
+    name: 'the state writer writes the newest of the rows that it looked at, and not of the order',
+    seed: 35,
+    shows: /on the state topic behind/,
+    plant: replaced(
+      MemoryDatabase,
+      'readNewestAfter',
+      async function (this: MemoryDatabase, ...[lane, afterSeq, limit]: Parameters<MemoryDatabase['readNewestAfter']>) {
+        const looked = await this.readAfter(lane, afterSeq, Math.min(limit, 20));
+        const updates = looked.filter(({ topic }) => topic === 'updates');
+        return {
+          rows: [...new Map(updates.map((row) => [row.key, row])).values()],
+          lastSeq: looked.at(-1)?.seq ?? afterSeq,
+          endSeq: this.backlogOf(lane)[1]?.newest ?? afterSeq,
+        };
+      },
+    ),
+  },
+  {
     name: 'the relay begins behind what is committed, not behind what is acknowledged',
     shows: /updates topic/,
     plant: replaced(Position, 'load', async function (this: Position) {
