@@ -16,6 +16,8 @@ interface MaintainedLog {
   /** Names of the partitions made and dropped. */
   readonly made: readonly string[];
   readonly dropped: readonly string[];
+  /** Who keeps the oldest partition, which is due, by a snapshot from before its states moved. */
+  readonly keptBy: readonly string[];
   /** Quarantine rows deleted: dealt with, and older than the retention. */
   readonly forgotten: number;
 }
@@ -29,7 +31,7 @@ const rowsInStep = 1_000;
 /**
  * Makes the log's partitions two ahead. Drops a partition if its newest row is older than the
  * retention and every lane's cursors have passed it, once the newest states in it were moved into
- * `orders`. To be called by a timer, from any process: the
+ * `orders`, and no snapshot is from before that. To be called by a timer, from any process: the
  * database lets one at a time work. A partition in use stays until the next call. Rejects when the
  * database can't be reached.
  */
@@ -49,11 +51,18 @@ export async function maintainLog(
     if (name === null) break;
     dropped.push(name);
   }
+  const keptBy = await unlessLocked(async () => {
+    const { rows: kept } = await pool.query<{ by: string[] }>(
+      `select public.log_kept_by($1 * interval '1 millisecond') as by`,
+      [retentionMs],
+    );
+    return kept[0]?.by;
+  });
   const { rowCount } = await pool.query(
     `delete from public.quarantine where dealt_at < now() - $1 * interval '1 millisecond' and recorded_at < now() - $1 * interval '1 millisecond'`,
     [retentionMs],
   );
-  return { made: rows[0]?.made ?? [], dropped, forgotten: rowCount ?? 0 };
+  return { made: rows[0]?.made ?? [], dropped, keptBy: keptBy ?? [], forgotten: rowCount ?? 0 };
 }
 
 /** False: `pause` ended it, and some states may still be in the oldest partition alone. */

@@ -46,6 +46,8 @@ export class Housekeeping implements Service {
   private readonly over = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
   private counted: readonly QuarantineCount[] | undefined;
+  /** An old snapshot kept a partition in the last round. */
+  private logKept = false;
   private readonly deps: HousekeepingDeps;
   private readonly options: HousekeepingOptions;
 
@@ -99,8 +101,12 @@ export class Housekeeping implements Service {
       await clock.sleep(betweenStepsMs, this.over.signal);
       return !this.over.signal.aborted && clock.monotonicMs() < untilMs;
     };
-    const { made, dropped } = await maintainLog(pool, { ...this.options, pause });
+    const { made, dropped, keptBy } = await maintainLog(pool, { ...this.options, pause });
     if (made.length + dropped.length > 0) this.deps.log.info({ made, dropped }, 'partitions of the log');
+    const kept = keptBy.length > 0;
+    if (kept && !this.logKept)
+      this.deps.log.warn({ keptBy }, 'an old snapshot keeps the oldest partition of the log, for a day at most');
+    this.logKept = kept;
   }
 
   private async maintainCommands(): Promise<void> {

@@ -1,4 +1,5 @@
 import { pg, sql } from '../drizzle.ts';
+import { xid8 } from './commands.ts';
 
 /**
  * Every order, and where its newest state is. Only the SQL function `apply_batch` writes it, and
@@ -73,7 +74,8 @@ export const orders = pg.pgTable(
 );
 
 /**
- * How far states were moved from a partition of the log, which begins at `from_seq`, into `orders`.
+ * How far states were moved from a partition of the log, which begins at `from_seq`, into `orders`;
+ * and when: a snapshot from before that may need the partition.
  */
 export const movedStates = pg.pgTable(
   'moved_states',
@@ -81,6 +83,8 @@ export const movedStates = pg.pgTable(
     fromSeq: pg.bigint('from_seq', { mode: 'bigint' }).notNull(),
     lane: pg.integer().notNull(),
     seq: pg.bigint({ mode: 'bigint' }).notNull(),
+    movedBy: xid8('moved_by').notNull().default(sql`pg_current_xact_id()`),
+    movedAt: pg.timestamp('moved_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.fromSeq, t.lane] })],
 );

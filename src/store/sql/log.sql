@@ -47,13 +47,28 @@ CREATE TABLE public.order_updates (
   CONSTRAINT order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
 ) PARTITION BY RANGE (seq);
 
+-- For an order whose state is neither in `orders` nor in the log: null, or 40001 where the snapshot still shows a partition that is gone. Such a snapshot is from before its states
+-- were moved, and would read every one of them as nothing: on a standby without feedback, or after `older_log_snapshots` has waited long enough. Its arguments keep it from being run
+-- when a query is planned.
+CREATE FUNCTION public.no_state(p_stream text, p_order_id text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = 'public.order_updates'::regclass AND pg_table_is_visible(i.inhrelid) IS NULL) THEN
+    RAISE EXCEPTION 'the state of %:% has moved since this snapshot was taken', p_stream, p_order_id
+      USING ERRCODE = '40001', HINT = 'Begin the transaction again.';
+  END IF;
+  RETURN NULL;
+END
+$$;
+
 -- Every order in its newest state, for all who read it: `state`, with the very bytes that the payload has under `order`. Where whole states go on as they are, `kept_state` and
 -- `payload` are cheaper (one of them is null): to cut the order out of the text costs Postgres 10 to 20 µs, and a reader 1. Subqueries and no join: they are run for the rows shown
 -- alone, by the log's key, and never as a scan of the log.
 CREATE VIEW public.current_orders WITH (security_invoker = true) AS
 SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open, o.revision, o.reduced_from, o.source_version,
-  coalesce(o.state, (SELECT u.payload::json -> 'order' FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq)) AS state,
-  o.state AS kept_state, CASE WHEN o.state IS NULL THEN (SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq) END AS payload,
+  coalesce(o.state, (SELECT u.payload::json -> 'order' FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)::json) AS state,
+  o.state AS kept_state,
+  CASE WHEN o.state IS NULL THEN coalesce((SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)) END AS payload,
   o.join_state, o.updated_at, o.closed_changed_at, o.seq
 FROM public.orders o;
 
@@ -76,6 +91,9 @@ CREATE TABLE public.moved_states (
   from_seq bigint NOT NULL,
   lane integer NOT NULL,
   seq bigint NOT NULL,
+  -- The transaction that moved the last ones, and when. A snapshot from before it may need the partition (see older_log_snapshots).
+  moved_by xid8 DEFAULT pg_current_xact_id() NOT NULL,
+  moved_at timestamptz DEFAULT now() NOT NULL,
   CONSTRAINT moved_states_from_seq_lane_pk PRIMARY KEY (from_seq, lane)
 );
 
@@ -397,15 +415,15 @@ BEGIN
 END
 $$;
 
--- The first lane that has rows in the partition above those whose states were moved, and how far they were; null: there is none. Within a lane the order of seq is the order of commit,
+-- The first lane above p_after that has rows in the partition above those whose states were moved, and how far they were; null: there is none. Within a lane the order of seq is the order of commit,
 -- so a row that was committed late is above what was moved.
-CREATE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, OUT lane integer, OUT moved bigint)
+CREATE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, p_after integer, OUT lane integer, OUT moved bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   v_newest bigint;
 BEGIN
   LOOP
-    EXECUTE format('SELECT p.lane FROM public.%I p WHERE p.lane > $1 ORDER BY p.lane LIMIT 1', p_name) INTO lane USING coalesce(lane, -1);
+    EXECUTE format('SELECT p.lane FROM public.%I p WHERE p.lane > $1 ORDER BY p.lane LIMIT 1', p_name) INTO lane USING coalesce(lane, p_after);
     EXIT WHEN lane IS NULL;
     EXECUTE format('SELECT p.seq FROM public.%I p WHERE p.lane = $1 ORDER BY p.seq DESC LIMIT 1', p_name) INTO v_newest USING lane;
     moved := coalesce((SELECT m.seq FROM public.moved_states m WHERE m.from_seq = p_from_seq AND m.lane = lane_to_move.lane), 0);
@@ -415,9 +433,11 @@ END
 $$;
 
 -- Moves states out of the oldest partition, if it may be dropped but for them: those of the orders whose newest update is among the next p_rows rows of a lane. Returns how many rows it
--- looked at; 0: none is left, or another session does it. To be called until then, each call in a transaction of its own, which is short and may end anywhere.
+-- looked at; 0: none is left, another session does it, or other transactions hold what is left. To be called until then, each call in a transaction of its own, which is short and may
+-- end anywhere.
 -- The position is compared on the order's newest version, so a newer update is never overwritten; it sets the state to null itself. An order that another transaction holds is not waited
--- for (the other might wait for one held here): what was moved then ends before it, and the next call begins there.
+-- for (the other might wait for one held here): what was moved then ends before it, and the next call begins there. A lane that gets no further for this reason leaves the call to the next
+-- lane.
 -- There is no index on the position in orders: it changes with each update, and none of them would stay within its page. So each row of the log is looked at once, before its drop.
 CREATE FUNCTION public.move_order_states(p_retention interval, p_rows integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -425,12 +445,12 @@ SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' SET enable_seqs
 DECLARE
   v_name text;
   v_from bigint;
-  v_lane integer;
+  v_lane integer := -1;
   v_moved bigint;
+  v_until bigint;
   v_seqs bigint[];
   v_streams text[];
   v_ids text[];
-  v_held bigint;
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('tidemark'), hashtext('moved_states')) THEN
     RETURN 0;
@@ -439,34 +459,63 @@ BEGIN
   IF v_name IS NULL THEN
     RETURN 0;
   END IF;
-  SELECT l.lane, l.moved INTO v_lane, v_moved FROM public.lane_to_move(v_name, v_from) l;
-  IF v_lane IS NULL THEN
-    RETURN 0;
-  END IF;
-  EXECUTE format('SELECT array_agg(u.seq), array_agg(u.stream), array_agg(u.order_id) FROM (
-    SELECT p.seq, p.stream, p.order_id FROM public.%I p WHERE p.lane = $1 AND p.seq > $2 ORDER BY p.seq LIMIT $3) AS u', v_name)
-    INTO v_seqs, v_streams, v_ids USING v_lane, v_moved, p_rows;
-  WITH held AS MATERIALIZED (
-    SELECT o.stream, o.order_id FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
+  LOOP
+    SELECT l.lane, l.moved INTO v_lane, v_moved FROM public.lane_to_move(v_name, v_from, v_lane) l;
+    IF v_lane IS NULL THEN
+      RETURN 0;
+    END IF;
+    EXECUTE format('SELECT array_agg(u.seq), array_agg(u.stream), array_agg(u.order_id) FROM (
+      SELECT p.seq, p.stream, p.order_id FROM public.%I p WHERE p.lane = $1 AND p.seq > $2 ORDER BY p.seq LIMIT $3) AS u', v_name)
+      INTO v_seqs, v_streams, v_ids USING v_lane, v_moved, p_rows;
+    WITH held AS MATERIALIZED (
+      SELECT o.stream, o.order_id FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
+      JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
+      WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
+      FOR NO KEY UPDATE OF o SKIP LOCKED
+    )
+    UPDATE public.orders o SET state = c.state FROM held h
+    JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
+    WHERE o.stream = h.stream AND o.order_id = h.order_id;
+    SELECT coalesce(min(u.seq) - 1, v_seqs[cardinality(v_seqs)]) INTO v_until FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
     JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
-    WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
-    FOR NO KEY UPDATE OF o SKIP LOCKED
-  )
-  UPDATE public.orders o SET state = c.state FROM held h
-  JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
-  WHERE o.stream = h.stream AND o.order_id = h.order_id;
-  SELECT min(u.seq) INTO v_held FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
-  JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
-  WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL;
-  INSERT INTO public.moved_states AS m (from_seq, lane, seq) VALUES (v_from, v_lane, coalesce(v_held - 1, v_seqs[cardinality(v_seqs)]))
-  ON CONFLICT (from_seq, lane) DO UPDATE SET seq = excluded.seq;
-  RETURN cardinality(v_seqs);
+    WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL;
+    CONTINUE WHEN v_until < v_seqs[1];
+    INSERT INTO public.moved_states AS m (from_seq, lane, seq) VALUES (v_from, v_lane, v_until)
+    ON CONFLICT (from_seq, lane) DO UPDATE SET seq = excluded.seq, moved_by = excluded.moved_by, moved_at = excluded.moved_at;
+    RETURN cardinality(v_seqs);
+  END LOOP;
 END
 $$;
 
--- Drops the oldest partition when it may be dropped (see passed_log_partition), and every state in it was moved. Returns its name, or null.
+-- Who may have a snapshot from before the last move out of the partition, by name: it shows states where they were. Such a snapshot has an xmin up to that transaction, and who wrote an
+-- order's newer row, which the mover passed over, is before it too. xmin is shown to every role. A standby shows its oldest snapshot here if it gives feedback. A number from another
+-- cluster, which a copy of the tables brings along, is not reached yet and says nothing.
+CREATE FUNCTION public.older_log_snapshots(p_from_seq bigint) RETURNS text[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  -- First: age() counts from here.
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_moved_by bigint := (SELECT max(m.moved_by::text::bigint) FROM public.moved_states m WHERE m.from_seq = p_from_seq);
+BEGIN
+  RETURN (SELECT coalesce(array_agg(h.name ORDER BY h.name), '{}') FROM (
+    SELECT format('session %s (%s)', a.pid, coalesce(nullif(a.application_name, ''), a.usename, 'of the server')) AS name, age(a.backend_xmin) AS age
+    FROM pg_stat_activity a WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND (a.datname = current_database() OR a.datname IS NULL)
+    UNION ALL
+    SELECT format('replication slot %s', s.slot_name), age(s.xmin) FROM pg_replication_slots s WHERE s.xmin IS NOT NULL) AS h
+    WHERE v_moved_by < v_xid AND v_xid - h.age <= v_moved_by);
+END
+$$;
+
+-- By whom the oldest partition is kept though it may be dropped: see older_log_snapshots.
+CREATE FUNCTION public.log_kept_by(p_retention interval) RETURNS text[]
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce((SELECT public.older_log_snapshots(p.from_seq) FROM public.passed_log_partition(p_retention) p), '{}')
+$$;
+
+-- Drops the oldest partition when it may be dropped (see passed_log_partition), every state in it was moved, and no snapshot is from before that. Returns its name, or null.
 -- One partition for each call. DROP locks the whole log, and every later statement waits behind it: so it waits for a short time only, and not at all beside a long
 -- transaction (a backup holds all tables until its end). Otherwise each call would stall every batch.
+-- A snapshot that has not touched the log keeps it for a day at most. After that its reader gets an error in place of what it lacks: see no_state.
 CREATE FUNCTION public.drop_log_partition(p_retention interval) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -486,7 +535,10 @@ BEGIN
   END IF;
   -- From here on no row can be added to it.
   EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
-  IF (SELECT l.lane FROM public.lane_to_move(v_name, v_from) l) IS NOT NULL THEN
+  IF (SELECT l.lane FROM public.lane_to_move(v_name, v_from, -1) l) IS NOT NULL THEN
+    RETURN NULL;
+  END IF;
+  IF public.older_log_snapshots(v_from) <> '{}' AND (SELECT max(m.moved_at) FROM public.moved_states m WHERE m.from_seq = v_from) > clock_timestamp() - interval '1 day' THEN
     RETURN NULL;
   END IF;
   EXECUTE format('DROP TABLE public.%I', v_name);
