@@ -12,6 +12,7 @@ import { maintainLog } from '../../../src/store/maintenance.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { stateRig } from '../../support/orders/state-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
 import { packagedTools } from '../../support/runs/postgres-with-tools.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { firstBuildDatabase } from '../../support/schema/first-build.ts';
@@ -102,6 +103,20 @@ const moments: readonly (readonly [string, (rig: Rig, folder: string) => Promise
       // Before the first of these steps, or between two of them: the backup is of one moment.
       const dumped = dump(rig, folder);
       while ((await rig.move(1)) > 0) await systemClock.sleep(20);
+      return dumped;
+    },
+  ],
+  [
+    'by a program that has its snapshot, and waits for the first of its locks until all states have moved',
+    async (rig, folder) => {
+      await rig.move(4);
+      const person = await rig.rival();
+      await person.query('begin; lock table public.credentials');
+      const dumped = dump(rig, folder);
+      await eventually(async () => expect(await rig.rows('select from pg_locks where not granted')).toHaveLength(1));
+      while ((await rig.move(100)) > 0);
+      expect(await rig.drop()).toBeNull();
+      await person.query('rollback');
       return dumped;
     },
   ],
