@@ -337,6 +337,8 @@ table moved_states
   from_seq bigint not null
   lane integer not null
   seq bigint not null
+  moved_by xid8 not null default pg_current_xact_id()
+  moved_at timestamp with time zone not null default now()
   constraint moved_states_from_seq_lane_pk PRIMARY KEY (from_seq, lane)
 grant select to tidemark_reader
 
@@ -1098,7 +1100,10 @@ BEGIN
   END IF;
   -- From here on no row can be added to it.
   EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
-  IF (SELECT l.lane FROM public.lane_to_move(v_name, v_from) l) IS NOT NULL THEN
+  IF (SELECT l.lane FROM public.lane_to_move(v_name, v_from, -1) l) IS NOT NULL THEN
+    RETURN NULL;
+  END IF;
+  IF public.older_log_snapshots(v_from) <> '{}' AND (SELECT max(m.moved_at) FROM public.moved_states m WHERE m.from_seq = v_from) > clock_timestamp() - interval '1 day' THEN
     RETURN NULL;
   END IF;
   EXECUTE format('DROP TABLE public.%I', v_name);
@@ -1436,7 +1441,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, OUT lane integer, OUT moved bigint)
+CREATE OR REPLACE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, p_after integer, OUT lane integer, OUT moved bigint)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1446,7 +1451,7 @@ DECLARE
   v_newest bigint;
 BEGIN
   LOOP
-    EXECUTE format('SELECT p.lane FROM public.%I p WHERE p.lane > $1 ORDER BY p.lane LIMIT 1', p_name) INTO lane USING coalesce(lane, -1);
+    EXECUTE format('SELECT p.lane FROM public.%I p WHERE p.lane > $1 ORDER BY p.lane LIMIT 1', p_name) INTO lane USING coalesce(lane, p_after);
     EXIT WHEN lane IS NULL;
     EXECUTE format('SELECT p.seq FROM public.%I p WHERE p.lane = $1 ORDER BY p.seq DESC LIMIT 1', p_name) INTO v_newest USING lane;
     moved := coalesce((SELECT m.seq FROM public.moved_states m WHERE m.from_seq = p_from_seq AND m.lane = lane_to_move.lane), 0);
@@ -1475,6 +1480,16 @@ AS $function$
   WHERE l.relation IN ('public.order_updates'::regclass, to_regclass(format('public.%I', p_partition))) AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $function$
+
+CREATE OR REPLACE FUNCTION public.log_kept_by(p_retention interval)
+ RETURNS text[]
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT coalesce((SELECT public.older_log_snapshots(p.from_seq) FROM public.passed_log_partition(p_retention) p), '{}')
+$function$
+grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.log_partitions()
  RETURNS TABLE(name text, from_seq bigint, until_seq bigint)
@@ -1553,12 +1568,12 @@ AS $function$
 DECLARE
   v_name text;
   v_from bigint;
-  v_lane integer;
+  v_lane integer := -1;
   v_moved bigint;
+  v_until bigint;
   v_seqs bigint[];
   v_streams text[];
   v_ids text[];
-  v_held bigint;
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('tidemark'), hashtext('moved_states')) THEN
     RETURN 0;
@@ -1567,28 +1582,31 @@ BEGIN
   IF v_name IS NULL THEN
     RETURN 0;
   END IF;
-  SELECT l.lane, l.moved INTO v_lane, v_moved FROM public.lane_to_move(v_name, v_from) l;
-  IF v_lane IS NULL THEN
-    RETURN 0;
-  END IF;
-  EXECUTE format('SELECT array_agg(u.seq), array_agg(u.stream), array_agg(u.order_id) FROM (
-    SELECT p.seq, p.stream, p.order_id FROM public.%I p WHERE p.lane = $1 AND p.seq > $2 ORDER BY p.seq LIMIT $3) AS u', v_name)
-    INTO v_seqs, v_streams, v_ids USING v_lane, v_moved, p_rows;
-  WITH held AS MATERIALIZED (
-    SELECT o.stream, o.order_id FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
+  LOOP
+    SELECT l.lane, l.moved INTO v_lane, v_moved FROM public.lane_to_move(v_name, v_from, v_lane) l;
+    IF v_lane IS NULL THEN
+      RETURN 0;
+    END IF;
+    EXECUTE format('SELECT array_agg(u.seq), array_agg(u.stream), array_agg(u.order_id) FROM (
+      SELECT p.seq, p.stream, p.order_id FROM public.%I p WHERE p.lane = $1 AND p.seq > $2 ORDER BY p.seq LIMIT $3) AS u', v_name)
+      INTO v_seqs, v_streams, v_ids USING v_lane, v_moved, p_rows;
+    WITH held AS MATERIALIZED (
+      SELECT o.stream, o.order_id FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
+      JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
+      WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
+      FOR NO KEY UPDATE OF o SKIP LOCKED
+    )
+    UPDATE public.orders o SET state = c.state FROM held h
+    JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
+    WHERE o.stream = h.stream AND o.order_id = h.order_id;
+    SELECT coalesce(min(u.seq) - 1, v_seqs[cardinality(v_seqs)]) INTO v_until FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
     JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
-    WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
-    FOR NO KEY UPDATE OF o SKIP LOCKED
-  )
-  UPDATE public.orders o SET state = c.state FROM held h
-  JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
-  WHERE o.stream = h.stream AND o.order_id = h.order_id;
-  SELECT min(u.seq) INTO v_held FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
-  JOIN public.orders o ON o.stream = u.stream AND o.order_id = u.order_id
-  WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL;
-  INSERT INTO public.moved_states AS m (from_seq, lane, seq) VALUES (v_from, v_lane, coalesce(v_held - 1, v_seqs[cardinality(v_seqs)]))
-  ON CONFLICT (from_seq, lane) DO UPDATE SET seq = excluded.seq;
-  RETURN cardinality(v_seqs);
+    WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL;
+    CONTINUE WHEN v_until < v_seqs[1];
+    INSERT INTO public.moved_states AS m (from_seq, lane, seq) VALUES (v_from, v_lane, v_until)
+    ON CONFLICT (from_seq, lane) DO UPDATE SET seq = excluded.seq, moved_by = excluded.moved_by, moved_at = excluded.moved_at;
+    RETURN cardinality(v_seqs);
+  END LOOP;
 END
 $function$
 grant execute to tidemark_app
@@ -1598,6 +1616,22 @@ CREATE OR REPLACE FUNCTION public.ms_to_time(p_ms double precision)
  LANGUAGE sql
  IMMUTABLE
 AS $function$ SELECT to_timestamp(p_ms / 1000) $function$
+grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.no_state(p_stream text, p_order_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = 'public.order_updates'::regclass AND pg_table_is_visible(i.inhrelid) IS NULL) THEN
+    RAISE EXCEPTION 'the state of %:% has moved since this snapshot was taken', p_stream, p_order_id
+      USING ERRCODE = '40001', HINT = 'Begin the transaction again.';
+  END IF;
+  RETURN NULL;
+END
+$function$
 grant execute to tidemark_app, tidemark_reader
 
 CREATE OR REPLACE FUNCTION public.note_misses(p_shard integer, p_epoch bigint, p json)
@@ -1677,6 +1711,25 @@ BEGIN
 END
 $function$
 grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.older_log_snapshots(p_from_seq bigint)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  -- First: age() counts from here.
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_moved_by bigint := (SELECT max(m.moved_by::text::bigint) FROM public.moved_states m WHERE m.from_seq = p_from_seq);
+BEGIN
+  RETURN (SELECT coalesce(array_agg(h.name ORDER BY h.name), '{}') FROM (
+    SELECT format('session %s (%s)', a.pid, coalesce(nullif(a.application_name, ''), a.usename, 'of the server')) AS name, age(a.backend_xmin) AS age
+    FROM pg_stat_activity a WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND (a.datname = current_database() OR a.datname IS NULL)
+    UNION ALL
+    SELECT format('replication slot %s', s.slot_name), age(s.xmin) FROM pg_replication_slots s WHERE s.xmin IS NOT NULL) AS h
+    WHERE v_moved_by < v_xid AND v_xid - h.age <= v_moved_by);
+END
+$function$
 
 CREATE OR REPLACE FUNCTION public.open_cancel_all(p_shard integer, p_epoch bigint, p json)
  RETURNS json

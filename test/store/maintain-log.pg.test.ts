@@ -46,12 +46,7 @@ describe("the log's partitions", () => {
     expect(await maintainLog(rig.pool, options)).toMatchObject({
       made: ['order_updates_1', 'order_updates_11', 'order_updates_21'],
     });
-    expect(await maintainLog(rig.pool, options)).toEqual({
-      made: [],
-      dropped: [],
-      keptBy: [],
-      forgotten: 0,
-    });
+    expect(await maintainLog(rig.pool, options)).toEqual({ made: [], dropped: [], forgotten: 0 });
     await rig.fill(6);
     expect(await rig.partitions()).toEqual(
       [1, 11, 21, 31, 41].map((from) => ({ name: `order_updates_${from}`, from, until: from + 10 })),

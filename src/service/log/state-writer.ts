@@ -63,8 +63,9 @@ interface Term {
  * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see
  * `NewestByOrder`) → not owner after any failure → …
  *
- * Invariant: an older state never follows a newer one on the topic. Each flush is one transaction
- * by the only writer, and begins only after the lease was seen young enough *after* `takeOver`. If
+ * Invariant: an older state never follows a newer one on the topic. What the log or memory gives is
+ * each order's newest row, of all that was committed by then. Each flush is one transaction by the
+ * only writer, and begins only after the lease was seen young enough *after* `takeOver`. If
  * a process froze in between, it finds the lease too old; if it froze later, the lane's new holder
  * has fenced it. A writer that is fenced, or failed, checks in the lane's row that the lane is
  * still its own before it calls `takeOver` again: otherwise a stale process's late `takeOver` would

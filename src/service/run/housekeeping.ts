@@ -103,10 +103,9 @@ export class Housekeeping implements Service {
     };
     const { made, dropped, keptBy } = await maintainLog(pool, { ...this.options, pause });
     if (made.length + dropped.length > 0) this.deps.log.info({ made, dropped }, 'partitions of the log');
-    const kept = keptBy.length > 0;
-    if (kept && !this.logKept)
+    if (keptBy !== undefined && !this.logKept)
       this.deps.log.warn({ keptBy }, 'an old snapshot keeps the oldest partition of the log, for a day at most');
-    this.logKept = kept;
+    this.logKept = keptBy !== undefined;
   }
 
   private async maintainCommands(): Promise<void> {
