@@ -18,7 +18,7 @@ interface MaintainedLog {
   readonly dropped: readonly string[];
   /**
    * Who keeps the oldest partition, which is due, by a snapshot from before its states moved.
-   * Undefined: nobody does.
+   * Undefined: there is none.
    */
   readonly keptBy: readonly string[] | undefined;
   /** Quarantine rows deleted: dealt with, and older than the retention. */
@@ -65,7 +65,12 @@ export async function maintainLog(
     `delete from public.quarantine where dealt_at < now() - $1 * interval '1 millisecond' and recorded_at < now() - $1 * interval '1 millisecond'`,
     [retentionMs],
   );
-  return { made: rows[0]?.made ?? [], dropped, keptBy: keptBy?.length === 0 ? undefined : keptBy, forgotten: rowCount ?? 0 };
+  return {
+    made: rows[0]?.made ?? [],
+    dropped,
+    keptBy: keptBy?.length === 0 ? undefined : keptBy,
+    forgotten: rowCount ?? 0,
+  };
 }
 
 /** False: `pause` ended it, and some states may still be in the oldest partition alone. */

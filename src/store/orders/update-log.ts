@@ -33,12 +33,7 @@ export interface UpdateLog {
    * in another lane. Looks at fewer if the rows to give would have more than `maxBytes`, at least at
    * one order.
    */
-  readNewestAfter(
-    lane: number,
-    afterSeq: bigint,
-    limit: number,
-    maxBytes: number,
-  ): Promise<NewestRead>;
+  readNewestAfter(lane: number, afterSeq: bigint, limit: number, maxBytes: number): Promise<NewestRead>;
   /** The last row known to be acknowledged; 0n at first. */
   loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
   /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
@@ -92,12 +87,7 @@ export class PostgresUpdateLog implements UpdateLog {
     return rows.map(toLogRow);
   }
 
-  async readNewestAfter(
-    lane: number,
-    afterSeq: bigint,
-    limit: number,
-    maxBytes: number,
-  ): Promise<NewestRead> {
+  async readNewestAfter(lane: number, afterSeq: bigint, limit: number, maxBytes: number): Promise<NewestRead> {
     // Keys first, payloads after: from 10,000 updates on 1,000 orders, only 1,000 payloads are
     // read. The head says which row is the newest; one that a build without `seq` wrote does not.
     const rows = await this.query<Row & { last_seq: string | null; end_seq: string | null }>(

@@ -14,7 +14,13 @@ import type {
   QuarantineRow,
   Unproven,
 } from '../../../src/store/orders/order-store.ts';
-import type { NewestRead, RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../../src/store/orders/update-log.ts';
+import type {
+  NewestRead,
+  RelayBacklog,
+  RelayCursor,
+  StoredLogRow,
+  UpdateLog,
+} from '../../../src/store/orders/update-log.ts';
 import { placesOf } from '../../support/orders/batch-places.ts';
 import {
   type DatabaseCopy,
@@ -250,12 +256,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     return this.answered(this.rowsAfter(lane, afterSeq, limit));
   }
 
-  async readNewestAfter(
-    lane: number,
-    afterSeq: bigint,
-    limit: number,
-    maxBytes: number,
-  ): Promise<NewestRead> {
+  async readNewestAfter(lane: number, afterSeq: bigint, limit: number, maxBytes: number): Promise<NewestRead> {
     await this.call();
     const newestOf = new Map(this.log.map((row) => [row.key, row]));
     const rows = new Map<string, StoredLogRow>();
