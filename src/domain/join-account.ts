@@ -95,6 +95,8 @@ function isUndone({ view, cause }: Observation, correction: Correction | undefin
  */
 function isOverruled(joined: AccountJoin, shown: Order, view: OrderView): boolean {
   if (view.status === 'unknown') return false;
+  // A status that was left out denies no other, and so it is no contradiction of content.
+  if (shown.status === 'unknown') return true;
   const { terminals, endedAt } = joined;
   const isLater = (end: TerminalStatus) => compareInstants(endedAt[end] ?? view.updatedAt, view.updatedAt) > 0;
   if (terminalPrecedence.some((end) => end !== view.status && terminals[end] !== undefined && isLater(end)))
