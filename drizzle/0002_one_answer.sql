@@ -1,8 +1,5 @@
 -- Each fact stands once. What changes for tables and rows is written by hand; the functions below the line are copied from src/store/sql.
 
--- Events of a later generation have numbers from its first on: see `begin_generation`. Readers of the stream get a reset once.
-SELECT setval('public.command_events_id_seq', greatest(last_value, (SELECT max(generation)::bigint FROM public.lanes WHERE generation > 1) << 40)) FROM public.command_events_id_seq;
-
 -- A partition is dropped once no snapshot is from before its last move.
 ALTER TABLE public.moved_states ADD COLUMN moved_by xid8 DEFAULT pg_current_xact_id() NOT NULL, ADD COLUMN moved_at timestamptz DEFAULT now() NOT NULL;
 DROP FUNCTION public.lane_to_move(text, bigint);
@@ -204,7 +201,7 @@ BEGIN
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
   -- Events of before have lower numbers than the generation's first: see `readEvents`.
-  PERFORM setval('public.command_events_id_seq', greatest(last_value + 1000000000, begin_generation.generation::bigint << 40)) FROM public.command_events_id_seq;
+  PERFORM setval('public.command_events_id_seq', greatest((last_value >> 40) + 1, begin_generation.generation) << 40) FROM public.command_events_id_seq;
   PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
@@ -252,6 +249,8 @@ GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.
 GRANT SELECT, DELETE ON public.halt_events TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE ON public.event_floor TO tidemark_app;
+
+GRANT SELECT ON SEQUENCE public.command_events_id_seq TO tidemark_app;
 
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
 

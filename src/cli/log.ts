@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { readAuditEnd, readAuditTrail } from '../store/commands/read-audit-trail.ts';
+import { readTrailEnd, readAuditTrail } from '../store/commands/read-audit-trail.ts';
 import { shaped } from './io/flag-text.ts';
 import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
@@ -49,7 +49,7 @@ async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
   const options = { applicationName: 'tidemark-log', maxConnections: 1, server: 'primary' } as const;
   await withDatabase(io, config, options, async (pool) => {
     let { after } = flags;
-    const { upTo, heldBy } = await readAuditEnd({ pool, clock: io.clock }, after);
+    const { upTo, heldBy } = await readTrailEnd({ pool, clock: io.clock }, after);
     for (;;) {
       const lines = await readAuditTrail(pool, { ...flags, after, upTo, limit: pageSize });
       await writeAtPaceOfReader(io.stdout, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));

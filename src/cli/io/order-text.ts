@@ -24,7 +24,7 @@ export function orderTable(
   return tableText(orders, columns, none, paint);
 }
 
-/** The platform lists an option of one leg under its underlying: there the leg is the instrument. */
+/** The platform lists an option of one leg under its underlying: there the leg names it. */
 export function instrumentText({ instrument: { symbol, outcome, legs = [] } }: ListedOrder['order']): string {
   const name = legs.length === 1 ? (legs[0]?.symbol ?? symbol) : symbol;
   return outcome === undefined ? name : `${name}/${outcome}`;

@@ -3,8 +3,8 @@ import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { thousandthsOf } from '../state/text/decimal-text.ts';
 
 /**
- * The filled part of an order, as a bar with its amount. It is a part of the quantity that the venue
- * works on: an order that was replaced has another one than the submitted.
+ * The filled part of an order, as a bar with its amount. It is a part of the working quantity: an
+ * order that was replaced has another one than the submitted.
  */
 export function fillBar({ cumQty: filled, working: { quantity } }: Pick<NormalisedOrder, 'cumQty' | 'working'>): VNode {
   const share = thousandthsOf(filled, quantity);

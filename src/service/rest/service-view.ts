@@ -14,7 +14,7 @@ export type ConsumersAnswer =
 export interface ServiceView {
   /** Whether commands may be given (`TIDEMARK_COMMANDS`). */
   readonly commands: 'on' | 'off';
-  /** This process's status alone, as a caller with this scope may see it; from memory, half a second old. */
+  /** This process's status, as a caller with this scope may see it; up to half a second old. */
   status(scope: AccountScope): Promise<StatusDocument>;
   /**
    * The samples after `sinceMs` (wall time), or all kept ones; from memory. They name no account.

@@ -27,7 +27,7 @@ interface AuditQuery {
   readonly limit: number;
 }
 
-/** Lines by id, up to `upTo` of `readAuditEnd`. */
+/** Lines by id, up to `upTo` of `readTrailEnd`. */
 export async function readAuditTrail(
   pool: Pool,
   { after, upTo, since, until, action, limit }: AuditQuery,
@@ -45,7 +45,7 @@ export async function readAuditTrail(
   return rows.map(({ line }) => line);
 }
 
-interface AuditEnd {
+interface TrailEnd {
   /** No line at or below it can be committed any more. */
   readonly upTo: string;
   /** The process with a transaction that holds later lines back, and since when. */
@@ -62,10 +62,10 @@ const [endsEveryMs, endsWithinMs] = [50, 10_000];
  * transaction may stay open. For such a one, the lines end before the first id that is missing,
  * since none is ever deleted. Only the primary shows locks.
  */
-export async function readAuditEnd(
+export async function readTrailEnd(
   { pool, clock }: { readonly pool: Pool; readonly clock: Clock },
   after: string,
-): Promise<AuditEnd> {
+): Promise<TrailEnd> {
   const newest = await pool.query<{ id: string | null }>('select max(id)::text as id from public.audit_log');
   const upTo = newest.rows[0]?.id ?? after;
   const seen = await readWriters(pool);

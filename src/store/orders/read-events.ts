@@ -23,12 +23,11 @@ type EventRow = { readonly tx_id: string; readonly id: string; readonly generati
 
 /**
  * A database that lost commits, or was restored on another server, counts its transactions anew
- * from a lower or a higher number. So a position has the generation before the number: all
- * positions of a generation are above those of the one before, and a reader with an older one
- * gets a reset. An event's own number shows its generation too (`begin_generation`
- * raises the sequence), since its transaction may be one of the server before.
+ * from a lower or a higher number. So a position has an era above the 40 bits of that number, and a
+ * reader with one of an earlier era gets a reset. The era stands in the numbers of events
+ * (`begin_generation` raises their sequence): events that were restored are of an earlier one.
  */
-const base = `(select case when max(generation) > 1 then max(generation)::bigint << 40 else 0 end from public.lanes)`;
+const base = `(select last_value >> 40 << 40 from public.command_events_id_seq)`;
 
 /**
  * The oldest transaction in this database that has not ended, or the end of all there were. A

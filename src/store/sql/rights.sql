@@ -23,6 +23,7 @@ GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at, changes) ON public.c
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
 GRANT SELECT, DELETE ON public.halt_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.event_floor TO tidemark_app;
+GRANT SELECT ON SEQUENCE public.command_events_id_seq TO tidemark_app;
 -- Tokens are made and ended by people, as the owner: a service that was broken into cannot give access to others.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;

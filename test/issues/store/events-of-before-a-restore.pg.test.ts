@@ -1,4 +1,4 @@
-// What a user saw: After a restore on another server the stream sent old outcomes as new, and left new ones out.
+// What a user saw: After a restore on another server the stream sent old outcomes as new, and left some out.
 
 import { expect, it } from 'vitest';
 import type { EventPosition } from '../../../src/store/orders/order-reads.ts';
