@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { readTrailEnd, readAuditTrail } from '../store/commands/read-audit-trail.ts';
+import { readAuditTrail, readTrailEnd } from '../store/commands/read-audit-trail.ts';
 import { shaped } from './io/flag-text.ts';
 import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
