@@ -77,8 +77,7 @@ export class NewestByOrder {
   }
 
   /**
-   * Called after everything up to `upTo` was flushed, which was all that the log had at the last
-   * read.
+   * Called after everything up to `upTo` was flushed, and the log had no more at the last read.
    */
   endRead(upTo: bigint): void {
     if (!this.bridging) return;

@@ -25,7 +25,7 @@ interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
 
 export interface StateWriterOptions extends NewestLimits {
   readonly flushEveryMs: number;
-  /** Log rows looked at in one read, and payload bytes that it gives: as much as one flush writes. */
+  /** Log rows for one read to look at, and payload bytes in its result: one flush. */
   readonly maxLookedAt: number;
   readonly maxReadBytes: number;
   readonly backoff: BackoffOptions;
@@ -63,13 +63,12 @@ interface Term {
  * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see
  * `NewestByOrder`) → not owner after any failure → …
  *
- * Invariant: an older state never follows a newer one on the topic. What the log or memory gives is
- * each order's newest row, of all that was committed by then. Each flush is one transaction by the
- * only writer, and begins only after the lease was seen young enough *after* `takeOver`. If
- * a process froze in between, it finds the lease too old; if it froze later, the lane's new holder
- * has fenced it. A writer that is fenced, or failed, checks in the lane's row that the lane is
- * still its own before it calls `takeOver` again: otherwise a stale process's late `takeOver` would
- * silence the real holder for the rest of its term.
+ * Invariant: an older state never follows a newer one on the topic. Log and memory give each
+ * order's newest committed row. Each flush is one transaction by the only writer, and begins only
+ * after the lease was seen young enough *after* `takeOver`. If a process froze in between, it finds
+ * the lease too old; if it froze later, the lane's new holder has fenced it. A fenced or failed
+ * writer checks in the lane's row that the lane is still its own before it calls `takeOver` again:
+ * otherwise a stale process's late `takeOver` would silence the real holder until its term ends.
  */
 export class StateWriter implements Service {
   readonly name = 'state-writer';
@@ -182,9 +181,9 @@ export class StateWriter implements Service {
   }
 
   /**
-   * Reads on from the position and flushes once. The log gives the newest rows that there are of the
-   * orders, also from behind what one read looks at. So no flush is older than an earlier one, of
-   * this term or another, however little is read and written at once.
+   * Reads on from the position and flushes once. The log gives each order's newest row, also from
+   * behind this read. So no flush is older than an earlier one, in this term or another, however
+   * little is read and written at once.
    */
   private async catchUp(term: Term): Promise<boolean> {
     const { newest, position } = term;

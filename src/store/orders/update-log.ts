@@ -30,8 +30,8 @@ export interface UpdateLog {
   /**
    * Looks at the lane's rows above `afterSeq`, at most `limit`, and gives the newest row that there
    * is now of each of their orders, which may be above those. Left out: orders whose newest row is
-   * in another lane. Looks at fewer if the rows to give would have more than `maxBytes`, at least at
-   * one order.
+   * in another lane. Looks at fewer if the result would have more than `maxBytes`, at least at one
+   * order.
    */
   readNewestAfter(lane: number, afterSeq: bigint, limit: number, maxBytes: number): Promise<NewestRead>;
   /** The last row known to be acknowledged; 0n at first. */

@@ -10,7 +10,10 @@ import { withStandby } from '../../support/servers/with-standby.ts';
 
 const statesSeen = 'select order_id as id, state::text as state from public.current_orders order by 1';
 
-/** Two servers, orders in a partition that is due, and a snapshot on the standby from before their states move. */
+/**
+ * Two servers, orders in a partition that is due, and a snapshot on the standby from before their
+ * states move.
+ */
 async function readerOnStandby(feedback: 'on' | 'off') {
   const stack = new AsyncDisposableStack();
   const servers = stack.use(await withStandby());

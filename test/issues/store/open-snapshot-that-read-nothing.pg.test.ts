@@ -7,7 +7,7 @@ import { eventually } from '../../support/runs/poll.ts';
 
 type Rig = Awaited<ReturnType<typeof stateRig>>;
 
-/** Two orders with their newest update in the first partition, which may go, and one with newer ones. */
+/** Two orders have their newest update in the first partition, which may go. */
 async function dueRig(): Promise<Rig> {
   const rig = await stateRig();
   await rig.write(0, ['a', 'b', 'c'], 2);
