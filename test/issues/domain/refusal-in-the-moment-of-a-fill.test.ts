@@ -44,7 +44,11 @@ it('judges an order of many fills by looking at each once', () => {
   const counted = Array.from({ length: 2_000 }, (_, n) => {
     const update = works(n + 7, String(n + 1));
     const order = { ...update.order };
-    Object.defineProperty(order, 'cumQty', { get: () => ((looks += 1), String(n + 1)) });
+    const get = () => {
+      looks += 1;
+      return String(n + 1);
+    };
+    Object.defineProperty(order, 'cumQty', { get });
     return { ...update, order };
   });
   expect(judge(pending(6), ...counted)).toMatchObject({ kind: 'reached' });
