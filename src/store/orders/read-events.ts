@@ -75,7 +75,7 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
       from era cross join (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
     values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
   });
-  const events = rows.filter((row): row is { floor: string | null } & EventRow => row.id !== null).map(toEvent);
+  const events = rows.filter((row): row is { base: string; floor: string | null } & EventRow => row.id !== null).map(toEvent);
   const last = events.at(-1);
   const [first] = rows;
   const from = BigInt(first?.base ?? 0);
