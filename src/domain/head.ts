@@ -1,4 +1,5 @@
-import type { Order } from './order.ts';
+import { faultIn } from './head-shape.ts';
+import { type Order, orderKey } from './order.ts';
 
 /**
  * The reducer's whole memory about one order between two observations, and all it needs after a
@@ -15,6 +16,24 @@ export interface Head {
    */
   readonly sourceVersion?: bigint;
   readonly join: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * An order with an unreadable state: it is nowhere, is not JSON, or has another shape. Only the
+ * columns beside it are known.
+ */
+export interface UnreadableHead {
+  /** Why, for people. */
+  readonly fault: string;
+  readonly accountId: string;
+  readonly revision: number;
+  readonly sourceVersion?: bigint;
+  /** Our own attempt: it placed the order. */
+  readonly attemptId?: string;
+}
+
+export function isUnreadable(head: Head | UnreadableHead): head is UnreadableHead {
+  return 'fault' in head;
 }
 
 /**
@@ -39,8 +58,9 @@ export interface Fill {
  *   otherwise. The stream is about to bring its version, or has lost it.
  * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has
  *   changed.
+ * - `unreadable`: the stored state can't be read, and nothing else has it.
  */
-export type Doubt = 'taken_back' | 'same_instant' | 'older' | 'unversioned' | 'conflict' | 'renamed';
+export type Doubt = 'taken_back' | 'same_instant' | 'older' | 'unversioned' | 'conflict' | 'renamed' | 'unreadable';
 
 export type Reduction =
   /**
@@ -77,12 +97,15 @@ interface StoredHead {
 }
 
 /**
- * Back from the form in Postgres. We wrote the stored text, so it is trusted. Throws only on text
- * that isn't JSON, or a version that isn't digits.
+ * Back from the form in Postgres. Throws on text that isn't JSON, and on an order or a memory no
+ * build of ours wrote: nothing may be reduced upon these. `key`: it has to be this order's.
  */
-export function decodeHead(row: StoredHead): Head {
+export function decodeHead(row: StoredHead, key?: string): Head {
   const order = JSON.parse(row.state) as Order;
   const join = JSON.parse(row.join) as Head['join'];
+  const fault = faultIn({ order, join });
+  if (fault !== undefined) throw new TypeError(`${fault} is not what it has to be`);
+  if (key !== undefined && orderKey(order.stream, order.orderId) !== key) throw new TypeError('it is of another order');
   if (row.sourceVersion === null) return { order, revision: row.revision, join };
   return { order, revision: row.revision, sourceVersion: BigInt(row.sourceVersion), join };
 }

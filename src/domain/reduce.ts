@@ -1,5 +1,5 @@
 import { composeOrder, firstSeen, type OwnFields, ownFields } from './compose-order.ts';
-import type { Head, Reduction } from './head.ts';
+import type { Head, Reduction, UnreadableHead } from './head.ts';
 import { compareInstants } from './instant.ts';
 import { joinAccount } from './join-account.ts';
 import type { Observation } from './observation.ts';
@@ -189,4 +189,37 @@ export function reduceOwned(head: Head, observation: Observation, own: OwnFields
 function withReference(order: Order, { clientOrderRef }: OrderView): Order {
   if (order.stream === 'account' || order.clientOrderRef !== undefined || clientOrderRef === undefined) return order;
   return { ...order, clientOrderRef };
+}
+
+/**
+ * Like `reduce`, upon an unreadable head. A read from REST shows the whole order and begins its
+ * state again: above the stored revision, never below the stored version. It is a correction
+ * without a fill, since the fills published before are not known. Fields only a stream or an
+ * earlier view had shown are gone. Any other observation is kept for a person, and REST is asked.
+ */
+export function reduceUnreadable(
+  stored: UnreadableHead,
+  observation: Observation,
+  own: OwnFields = firstSeen,
+): Extract<Reduction, { outcome: 'applied' | 'conflict' }> {
+  const { view, cause, sourceVersion, sourceEpoch } = observation;
+  if (view.accountId !== stored.accountId)
+    return { outcome: 'conflict', reason: 'identity_changed', detail: 'accountId differs from the one first seen' };
+  // Only the state knew the stored version's epoch.
+  const isBelow = sourceEpoch === 0 && sourceVersion !== undefined && sourceVersion < (stored.sourceVersion ?? 0n);
+  const fresh = cause === 'stream' || isBelow ? undefined : reduce(undefined, observation, own);
+  if (fresh?.outcome !== 'applied')
+    return {
+      outcome: 'conflict',
+      reason: 'state_unreadable',
+      detail: `the stored state can't be read: ${stored.fault}`,
+    };
+  const { fill: _unknown, ...rest } = fresh;
+  const version = sourceVersion ?? stored.sourceVersion;
+  const head = {
+    ...fresh.head,
+    revision: stored.revision + 1,
+    ...(version !== undefined && { sourceVersion: version }),
+  };
+  return { ...rest, head, correction: true, doubt: 'unreadable' };
 }

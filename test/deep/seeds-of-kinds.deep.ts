@@ -11,6 +11,7 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['owners cancel what we cancel', { contesting: true }, 30],
   ['the platform does what no document says', { odd: true }, 80],
   ["the platform's clock is set back", { setback: true }, 80],
+  ['the stored states of some orders are lost', { damaging: true }, 80],
   ['the database loses its last commits', { losing: true }, 120],
   ['shards change hands all the time', { moving: true }, 26],
 ];

@@ -60,6 +60,7 @@ const quietMs = 3_000;
  * since, and by nothing where a second loss takes that away too.
  */
 const mostLostMs = 1_000;
+const damagesInRun = 6;
 
 /**
  * One run from its seed: faults, healing, checks, a clean end. Never rejects for what the service
@@ -160,6 +161,9 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
     for (const share of [0.2, 0.5].slice(0, stops)) clock.after(atMs * share, () => world.stopSomething());
     for (let i = 1; i <= stops; i += 1) clock.after(atMs + (mostLostMs * i) / 10, () => world.stopSomething());
   }
+  const damage = world.source(24);
+  for (let i = 0; wishes?.damaging === true && i < damagesInRun; i += 1)
+    clock.after(plan.faultyMs * damage.next(), () => world.damageSomething(damage));
   await clock.advance(plan.faultyMs);
   faulty = false;
   trace.add('world', 'heals');

@@ -22,6 +22,7 @@ const { values } = parseArgs({
     leaking: { type: 'boolean' },
     odd: { type: 'boolean' },
     setback: { type: 'boolean' },
+    damaging: { type: 'boolean' },
     contesting: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
@@ -58,6 +59,7 @@ function wishes(): CommandWishes {
     ...(values.leaking === true && { leaking: true }),
     ...(values.odd === true && { odd: true }),
     ...(values.setback === true && { setback: true }),
+    ...(values.damaging === true && { damaging: true }),
     ...(values.contesting === true && { contesting: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };

@@ -1,4 +1,5 @@
 import type { Command } from '../../src/domain/command.ts';
+import { isTerminal, type OrderStatus } from '../../src/domain/order.ts';
 import { shardOf } from '../../src/domain/partition.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { CommitWitness } from '../../src/runtime/lease.ts';
@@ -135,7 +136,7 @@ export class SimulatedWorld {
       this.plan.platform,
     );
     this.platform.http.pageSize = this.plan.pageSize;
-    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), this.platform);
+    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), this.platform, database);
     this.journal = new MemoryJournal(new DatabaseOrders(database));
     this.commandWatch = new CommandWatch(
       {
@@ -246,6 +247,23 @@ export class SimulatedWorld {
     const running = this.services.filter(({ host, exitCode }) => !host.crashed && exitCode === undefined);
     if (running.length === 0) return;
     this.stops.stop(oneOf(this.stopping, running), oneOf(this.stopping, this.platform.accounts).id);
+  }
+
+  /**
+   * The stored state of an open order is lost, and the process that has it in memory ends in the
+   * same instant.
+   */
+  damageSomething(random: Random): void {
+    const { database, trace, clock } = this;
+    const open = [...database.heads].filter(([, { status }]) => !isTerminal(status as OrderStatus));
+    if (open.length === 0) return;
+    const [key, { accountId }] = oneOf(random, open);
+    trace.add('database', 'damages', key);
+    database.damaged.add(key);
+    const holder = this.slots.findIndex((service) => service?.held.follows(accountId));
+    if (holder < 0) return;
+    this.crash(holder);
+    clock.after(random.next() * 3_000, () => this.startIn(holder));
   }
 
   /** Halts that were answered and do not hold any more. */

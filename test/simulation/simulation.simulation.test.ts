@@ -55,6 +55,14 @@ describe('the service, whatever goes wrong around it,', () => {
   );
 
   it(
+    'gives every order a state again whose stored one is lost, and goes on with all others',
+    async () => {
+      expect(await failuresOf(range(1, 8), { damaging: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
     'does the same again from the same seed, down to the last byte',
     async () => {
       const first = await runSeeds(range(1, 3));

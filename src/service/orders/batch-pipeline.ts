@@ -1,14 +1,14 @@
 import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
-import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
+import { type ApplyResult, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
 import { type Entry, endEntries, keysOf } from './entry.ts';
 import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
-import { loadKnown } from './load-known.ts';
+import { type Known, loadKnown } from './load-known.ts';
 import { noneUnproven, prepareBatch } from './prepare-batch.ts';
 
 const maxFlights = 2;
@@ -23,7 +23,7 @@ interface PipelineDeps extends IngestDeps {
 }
 
 /** What a batch has to know first. Undefined: the database could not be reached. */
-type Loaded = ReadonlyMap<string, Binding> | RefusedReadError | undefined;
+type Loaded = Known | RefusedReadError | undefined;
 
 /**
  * One term of the lane: takes queued entries, reduces them, and keeps up to two batches in flight.
@@ -144,25 +144,25 @@ export class BatchPipeline {
   private async send(entries: Entry[]): Promise<void> {
     this.loading = entries;
     const keys = keysOf(entries);
-    const bindings = await this.load(entries, keys);
+    const known = await this.load(entries, keys);
     this.loading = [];
-    if (bindings instanceof RefusedReadError) {
+    if (known instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
       // The flights come first: a single entry can be isolated only when its batch is the
       // first in line.
-      if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
+      if (this.flights.length === 0) await this.isolateFailure(entries, known);
       else await this.pause();
       return;
     }
     const failed = this.flights.some((flight) => flight.result !== undefined && flight.result.kind !== 'committed');
-    if (bindings === undefined || failed || this.stopped) {
+    if (known === undefined || failed || this.stopped) {
       this.again = entries.concat(this.again);
       return;
     }
     const unprovenBefore = this.unproven;
     const { lane, epoch } = this.deps.lease;
     const { generation, nextNumber } = this;
-    const term = { keys, lane, generation, number: nextNumber, unproven: unprovenBefore, bindings };
+    const term = { keys, lane, generation, number: nextNumber, unproven: unprovenBefore, ...known };
     const prepared = prepareBatch(entries, this.cache, term);
     this.unproven = prepared.unproven;
     this.cache.trim();
@@ -370,7 +370,7 @@ export class BatchPipeline {
 
   private async load(entries: readonly Entry[], keys: readonly string[]): Promise<Loaded> {
     try {
-      return await loadKnown(this.deps.store, this.cache, entries, keys);
+      return await loadKnown(this.deps, this.cache, entries, keys);
     } catch (error) {
       this.report({ kind: 'unknown', code: String(error) });
       if (error instanceof RefusedReadError) return error;

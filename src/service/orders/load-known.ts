@@ -1,11 +1,12 @@
 import { attemptPrefix } from '../../domain/command.ts';
 import { firstSeen, type OwnFields } from '../../domain/compose-order.ts';
-import type { Head } from '../../domain/head.ts';
+import { type Head, isUnreadable, type UnreadableHead } from '../../domain/head.ts';
 import { type OrderView, orderWord } from '../../domain/order.ts';
 import { directionOf } from '../../domain/view-content.ts';
-import type { Binding, BindingRow, OrderStore } from '../../store/orders/order-store.ts';
+import type { Binding, BindingRow } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
+import type { IngestDeps } from './ingest-deps.ts';
 
 /** An id of ours, which a platform, or a venue behind it, may show in capitals. */
 const inCapitals = new RegExp(`^${attemptPrefix}[0-9a-f-]{36}$`, 'i');
@@ -60,21 +61,31 @@ export function bindOrder(
   return { row, own: { origin: 'tidemark', commandId, ...(callerRef !== undefined && { callerRef }) } };
 }
 
+/** A batch has to know these beside the cache. */
+export interface Known {
+  /** The attempts behind the entries' orders, by their ids. */
+  readonly bindings: ReadonlyMap<string, Binding>;
+  /** By key. */
+  readonly unreadable: ReadonlyMap<string, UnreadableHead>;
+}
+
 const noBindings: ReadonlyMap<string, Binding> = new Map();
 const noHeads: ReadonlyMap<string, Head> = new Map();
+const nothing: Known = { bindings: noBindings, unreadable: new Map() };
 
 /**
  * Reads the missing heads of the entries into the cache, and returns the attempts that those orders
  * refer to. Both are asked for at once. Few such orders will turn out to be new, but with a second
- * round trip each would slow down its batch. Rejects when the database can't be reached.
+ * round trip each would slow down its batch. An unreadable head is its order's fault alone; only
+ * then its owner is asked for. Rejects when the database can't be reached.
  */
 export async function loadKnown(
-  store: OrderStore,
+  { store, log }: Pick<IngestDeps, 'store' | 'log'>,
   cache: HeadCache,
   entries: readonly Entry[],
   /** By `keysOf`. */
   keys: readonly string[],
-): Promise<ReadonlyMap<string, Binding>> {
+): Promise<Known> {
   const unknown = new Set<string>();
   const references = new Set<string>();
   for (let i = 0; i < entries.length; i += 1) {
@@ -87,11 +98,24 @@ export async function loadKnown(
     const reference = cached === undefined ? referenceOf(entry.view) : referenceToBind(cached, entry.view);
     if (reference !== undefined) references.add(reference);
   }
-  if (unknown.size === 0 && references.size === 0) return noBindings;
+  if (unknown.size === 0 && references.size === 0) return nothing;
   const [heads, bindings] = await Promise.all([
     unknown.size === 0 ? noHeads : store.readHeads([...unknown]),
     references.size === 0 ? noBindings : store.readBindings([...references]),
   ]);
-  for (const [key, head] of heads) cache.set(key, head);
-  return bindings;
+  const unreadable = new Map<string, UnreadableHead>();
+  for (const [key, head] of heads) {
+    if (!isUnreadable(head)) {
+      cache.set(key, head);
+      continue;
+    }
+    unreadable.set(key, head);
+    log.error(
+      { key, fault: head.fault },
+      'the stored state of an order is unreadable; a read from REST begins it again',
+    );
+  }
+  const own = [...unreadable.values()].flatMap(({ attemptId }) => attemptId ?? []);
+  if (own.length === 0) return { bindings, unreadable };
+  return { bindings: new Map([...bindings, ...(await store.readBindings(own))]), unreadable };
 }

@@ -8,11 +8,11 @@ import {
   encodeOrder,
   encodeUpdate,
 } from '../../domain/encode-update.ts';
-import type { Doubt, Head, Reduction } from '../../domain/head.ts';
+import type { Doubt, Head, Reduction, UnreadableHead } from '../../domain/head.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
 import type { OrderView } from '../../domain/order.ts';
-import { reduce, reduceOwned } from '../../domain/reduce.ts';
+import { reduce, reduceOwned, reduceUnreadable } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/settling.ts';
 import type {
   Binding,
@@ -80,6 +80,8 @@ interface PrepareOptions {
   readonly unproven: Unproven;
   /** Our attempts by their ids, for the entries about unknown orders. */
   readonly bindings: ReadonlyMap<string, Binding>;
+  /** Orders with an unreadable state, by key. */
+  readonly unreadable: ReadonlyMap<string, UnreadableHead>;
 }
 
 /**
@@ -139,11 +141,14 @@ class BatchBuilder {
   addObservation(observation: Observation, key: string): void {
     const { view } = observation;
     const head = this.cache.get(key);
-    const bound = this.bind(head, view);
+    const stored = head === undefined ? this.options.unreadable.get(key) : undefined;
+    const bound = this.bind(head, view, stored);
     const reduction =
-      head === undefined || bound === undefined
-        ? reduce(head, observation, bound?.own)
-        : reduceOwned(head, observation, bound.own);
+      stored !== undefined
+        ? reduceUnreadable(stored, observation, bound?.own)
+        : head === undefined || bound === undefined
+          ? reduce(head, observation, bound?.own)
+          : reduceOwned(head, observation, bound.own);
     if (reduction.outcome === 'applied') {
       const outcome = this.apply(key, observation, reduction, bound?.row);
       if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
@@ -152,15 +157,19 @@ class BatchBuilder {
     } else if (reduction.outcome === 'conflict') {
       this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
       this.outcomes.push('conflict');
+      if (stored !== undefined) this.doubt(observation, 'unreadable', stored.revision);
     } else {
       if (reduction.head !== undefined) this.remember(key, reduction.head);
       this.outcomes.push(reduction.outcome);
     }
-    if (observation.onDoubt === undefined) return;
     if (reduction.outcome === 'conflict' || this.outcomes.at(-1) === 'quarantined')
-      this.doubts.push({ observation, raised: ['quarantined', head?.revision ?? 0] });
+      this.doubt(observation, 'quarantined', (head ?? stored)?.revision ?? 0);
     else if (reduction.doubt !== undefined)
-      this.doubts.push({ observation, raised: [reduction.doubt, (reduction.head ?? head)?.revision ?? 0] });
+      this.doubt(observation, reduction.doubt, (reduction.head ?? head)?.revision ?? 0);
+  }
+
+  private doubt(observation: Observation, ...raised: RaisedDoubt['raised']): void {
+    if (observation.onDoubt !== undefined) this.doubts.push({ observation, raised });
   }
 
   addUnreadable(item: Unreadable): void {
@@ -237,8 +246,12 @@ class BatchBuilder {
     return { after: unproven.after, count: unproven.count + count, sum: addSums(unproven.sum, sum) };
   }
 
-  private bind(head: Head | undefined, view: OrderView): ReturnType<typeof bindOrder> {
-    const reference = referenceToBind(head, view);
+  private bind(
+    head: Head | undefined,
+    view: OrderView,
+    stored: UnreadableHead | undefined,
+  ): ReturnType<typeof bindOrder> {
+    const reference = stored?.attemptId ?? referenceToBind(head, view);
     return reference === undefined ? undefined : bindOrder(view, reference, this.options.bindings.get(reference));
   }
 
@@ -287,7 +300,8 @@ class BatchBuilder {
 
   private remember(key: string, head: Head): Newest {
     const known = this.newest.get(key);
-    const reducedFrom = known === undefined ? (this.cache.get(key)?.revision ?? 0) : known.reducedFrom;
+    const stored = this.cache.get(key) ?? this.options.unreadable.get(key);
+    const reducedFrom = known === undefined ? (stored?.revision ?? 0) : known.reducedFrom;
     this.cache.set(key, head);
     if (known !== undefined) {
       known.head = head;

@@ -63,7 +63,8 @@ interface OlderView {
 }
 
 /**
- * Orders in doubt (`Reduction`): each is read once from REST. If the read disputes our
+ * Orders in doubt (`Reduction`), or whose stored state can't be read: each is read once from REST,
+ * and what a read shows begins such a state again. If the read disputes our
  * state (fills or an end taken back, another content at the same instant), a second one 2 s later
  * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
  * an ended order (docs/merging.md).
@@ -150,13 +151,15 @@ export class Doubts {
       else if (this.isMetAgain(view, revision)) this.enter(view, { doubt, revision: undefined });
       return;
     }
+    // A read that was under way may be older than what could not be read: one more has to follow.
+    const isLost = doubt === 'unreadable';
     if (known !== undefined) {
-      if (disputes && fromRest) known.disputed = true;
+      if ((disputes && fromRest) || (isLost && !fromRest)) known.disputed = true;
       if (disputes && !fromRest) known.stirred = true;
       return;
     }
     // What REST itself shows has been read from it.
-    if (this.options.signal.aborted || correction === true || (fromRest && !disputes)) return;
+    if (this.options.signal.aborted || correction === true || (fromRest && !disputes && !isLost)) return;
     this.enter(view, undefined);
   }
 

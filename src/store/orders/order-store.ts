@@ -1,4 +1,4 @@
-import type { Head } from '../../domain/head.ts';
+import type { Head, UnreadableHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
 
 /** One order's newest state, as stored. At most one for each order in a batch. */
@@ -132,8 +132,8 @@ export type ApplyResult =
   | { readonly kind: 'unknown'; readonly code: string };
 
 /**
- * The database answered a read with an error not likely to pass. It is like `failed` for a batch,
- * but before there is a batch. `code`: SQLSTATE.
+ * The database answered a read with an error not likely to pass, or with what can't be read. It is
+ * like `failed` for a batch, but before there is a batch. `code`: SQLSTATE, or `UNREADABLE`.
  */
 export class RefusedReadError extends Error {
   readonly retryable = false;
@@ -149,10 +149,11 @@ export class RefusedReadError extends Error {
 /** Every order's state, and the log of accepted changes. Every call has its own deadline. */
 export interface OrderStore {
   /**
-   * The heads known under the keys (`<stream>:<orderId>`), in any order. One query. Rejects when
-   * the database can't be reached, or with `RefusedReadError`.
+   * The heads known under the keys (`<stream>:<orderId>`), in any order. One query. An unreadable
+   * one is answered as such, beside the others. Rejects when the database can't be reached, or
+   * with `RefusedReadError`.
    */
-  readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
+  readHeads(keys: readonly string[]): Promise<Map<string, Head | UnreadableHead>>;
   /**
    * Attempts by their ids; ids that are not ours are left out. Asked only for orders that show a
    * reference like ours for the first time. Rejects like `readHeads`.

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { orderJsonOf } from '../../domain/encode-update.ts';
-import type { Head } from '../../domain/head.ts';
-import { decodeHead } from '../../domain/head.ts';
+import { decodeHead, type Head, type UnreadableHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -48,7 +47,7 @@ export class PostgresOrderStore implements OrderStore {
     this.options = options;
   }
 
-  readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
+  readHeads(keys: readonly string[]): Promise<Map<string, Head | UnreadableHead>> {
     return this.read(() => readHeads(this.deps.pool, keys));
   }
 
@@ -74,9 +73,10 @@ export class PostgresOrderStore implements OrderStore {
     try {
       return await retryTransaction(this.deps, work);
     } catch (error) {
-      const state = sqlstateOf(error);
-      if (state === undefined || isTransient(error)) throw error;
-      throw new RefusedReadError(state, error instanceof Error ? error.message : '', { cause: error });
+      if (isTransient(error)) throw error;
+      // Without an SQLSTATE the answer came, and could not be read: to ask for ever would not help.
+      const code = sqlstateOf(error) ?? 'UNREADABLE';
+      throw new RefusedReadError(code, error instanceof Error ? error.message : '', { cause: error });
     }
   }
 
@@ -112,7 +112,7 @@ interface HeadColumns {
  * The heads known under the keys. Keys are `<stream>:<orderId>`; an order id may itself contain
  * colons.
  */
-async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
+async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head | UnreadableHead>> {
   // Postgres' text has no NUL, so such an order can't be known. Asking would fail for all the other
   // keys as well, every time.
   const askable = keys.filter((key) => !key.includes('\0'));
@@ -122,17 +122,43 @@ async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<strin
     text: 'select * from public.heads_of($1)',
     values: [textArray(askable)],
   });
-  return new Map(
-    rows.map((row) => [
-      row.key,
-      decodeHead({
-        state: row.kept_state ?? orderJsonOf(row.payload ?? ''),
-        join: row.join_state,
-        revision: Number(row.revision),
-        sourceVersion: row.source_version,
-      }),
-    ]),
+  const heads = new Map<string, Head | UnreadableHead>();
+  const faults = new Map<string, string>();
+  for (const row of rows) {
+    const { key, kept_state: kept, payload, join_state: join, source_version: sourceVersion } = row;
+    const state = kept ?? orderJsonOf(payload ?? '');
+    try {
+      heads.set(key, decodeHead({ state, join, revision: Number(row.revision), sourceVersion }, key));
+    } catch (error) {
+      faults.set(key, kept === null && payload === null ? 'it is nowhere' : String(error));
+    }
+  }
+  if (faults.size > 0) for (const [key, head] of await readColumns(pool, faults)) heads.set(key, head);
+  return heads;
+}
+
+/** What the tables have of orders whose states can't be read, and why they can't. */
+async function readColumns(pool: Pool, faults: ReadonlyMap<string, string>): Promise<[string, UnreadableHead][]> {
+  const { rows } = await pool.query<{
+    key: string;
+    account_id: string;
+    revision: string;
+    source_version: string | null;
+    attempt_id: string | null;
+  }>(
+    `select k.key, o.account_id, o.revision, o.source_version, b.attempt_id from unnest($1::text[]) as k(key)
+     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
+     left join public.order_bindings b on b.stream = o.stream and b.order_id = o.order_id`,
+    [[...faults.keys()]],
   );
+  return rows.map(({ key, account_id: accountId, revision, source_version, attempt_id }) => [
+    key,
+    {
+      ...{ fault: (faults.get(key) ?? '').slice(0, 200), accountId, revision: Number(revision) },
+      ...(source_version !== null && { sourceVersion: BigInt(source_version) }),
+      ...(attempt_id !== null && { attemptId: attempt_id }),
+    },
+  ]);
 }
 
 interface BindingColumns {

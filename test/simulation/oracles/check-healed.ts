@@ -1,6 +1,6 @@
 import { Verifier } from '../../../docs/consumers/verify.ts';
 import { decodeHead } from '../../../src/domain/head.ts';
-import type { Order } from '../../../src/domain/order.ts';
+import { type Order, orderKey } from '../../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -29,6 +29,7 @@ function* hops(world: SimulatedWorld): Generator<string[]> {
   yield notLive(world);
   yield pending(world);
   yield world.watch.missing().map((row) => `in the log, not on its topic: ${row}`);
+  yield stillLost(world);
   yield stateAgainstTruth(world);
   yield stateAgainstLog(world);
   yield topicAgainstState(world, 'updates');
@@ -62,6 +63,13 @@ function notLive({ services, platform, database }: SimulatedWorld): string[] {
       );
     }),
   ];
+}
+
+/** An order that the platform does not show, or has forgotten, no read can bring back. */
+function stillLost({ database, platform }: SimulatedWorld): string[] {
+  const shown = [...platform.exchange.orders.values()].filter(({ certainty }) => certainty !== 'unknown_store_lost');
+  const keys = shown.map(({ terms }) => orderKey(terms.stream, terms.orderId));
+  return keys.filter((key) => database.damaged.has(key)).map((key) => `the state of ${key} is still lost`);
 }
 
 function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {

@@ -5,6 +5,7 @@ import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import type { Batch, HeadRow } from '../../../src/store/orders/order-store.ts';
 import type { LogEntry } from '../database-rows.ts';
 import type { TopicName } from '../world/memory-broker.ts';
+import type { MemoryDatabase } from '../world/memory-database.ts';
 import type { MemoryPlatform } from '../world/memory-platform.ts';
 import { type LoggedChange, MarkWatch } from './mark-watch.ts';
 
@@ -74,10 +75,16 @@ export class SafetyWatch {
   private readonly assignmentOf: (accountId: string) => Assignment;
   /** It knows whether it took back what it had shown of an order. */
   private readonly platform: Pick<MemoryPlatform, 'takesBack'>;
+  private readonly database: Pick<MemoryDatabase, 'healing'>;
 
-  constructor(assignmentOf: (accountId: string) => Assignment, platform: Pick<MemoryPlatform, 'takesBack'>) {
+  constructor(
+    assignmentOf: (accountId: string) => Assignment,
+    platform: Pick<MemoryPlatform, 'takesBack'>,
+    database: Pick<MemoryDatabase, 'healing'>,
+  ) {
     this.assignmentOf = assignmentOf;
     this.platform = platform;
+    this.database = database;
   }
 
   committed(batch: Batch, rows: readonly LogEntry[]): void {
@@ -177,7 +184,12 @@ export class SafetyWatch {
     // The service calls its own step a correction: it is one only where the platform agrees, and
     // never where versions order the steps.
     const corrects = cause === 'correction' && order.stream === 'account' && this.platform.takesBack(order.orderId);
-    if (before !== undefined && !corrects)
+    // Nobody can know what a state was that can't be read; its version stands beside it.
+    const heals = this.database.healing.has(payload);
+    const isVersioned = before !== undefined && order.stream === 'prediction' && now.epoch === 0;
+    if (heals && isVersioned && now.version < before.version)
+      this.breach(`${key} begins again at version ${now.version}, below ${before.version}`);
+    if (before !== undefined && !corrects && !heals)
       this.neverBack(key, before, now, order.stream === 'prediction' && { changed });
     this.known.set(key, now);
   }

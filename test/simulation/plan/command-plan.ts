@@ -59,6 +59,8 @@ export interface CommandWishes {
   readonly odd?: boolean;
   /** The platform's clock is ahead, and is set right in the middle of the run. */
   readonly setback?: boolean;
+  /** The stored states of some orders are lost. */
+  readonly damaging?: boolean;
   /**
    * Shards change hands all the time: several processes end, each wish for
    * a shard is an enemy's, and Kafka is slow.

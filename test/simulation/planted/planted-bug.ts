@@ -18,6 +18,7 @@ export interface PlantedBug {
    * `forgetting`: where people halt beside a loss. `leaking`: where people halt at one
    * process, and another one places. `contesting`: where owners cancel what we cancel.
    * `odd`: where the platform does what no document says. `setback`: where its clock is set back.
+   * `damaging`: where stored states are lost.
    */
   readonly seeds?:
     | 'patient'
@@ -29,7 +30,8 @@ export interface PlantedBug {
     | 'leaking'
     | 'contesting'
     | 'odd'
-    | 'setback';
+    | 'setback'
+    | 'damaging';
   /** And where shards change hands all the time, besides. */
   readonly moves?: true;
   /** Other parts for each process. */

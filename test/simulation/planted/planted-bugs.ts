@@ -17,6 +17,7 @@ import { passing } from '../passing.ts';
 import { MemoryDatabase } from '../world/memory-database.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
+import { plantedDamageBugs } from './planted-damage-bugs.ts';
 import { plantedFleetBugs } from './planted-fleet-bugs.ts';
 import { plantedOddBugs } from './planted-odd-bugs.ts';
 import { replaced } from './replaced.ts';
@@ -271,6 +272,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
 export const plantedBugs: readonly PlantedBug[] = [
   ...plantedStreamBugs,
   ...plantedOddBugs,
+  ...plantedDamageBugs,
   ...plantedFleetBugs,
   ...plantedCommandBugs,
 ];

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Head } from '../../../src/domain/head.ts';
+import type { Head, UnreadableHead } from '../../../src/domain/head.ts';
 import { decodeHead } from '../../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../../src/domain/order.ts';
 import type { Witnessed } from '../../../src/runtime/lease.ts';
@@ -63,6 +63,10 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
    * older state. `tidemark audit --repair` writes them.
    */
   readonly passedOver = new Set<string>();
+  /** Keys of orders whose states can't be read; with a new state they can be. */
+  readonly damaged = new Set<string>();
+  /** The payloads of rows that gave such an order a state again. */
+  readonly healing = new Set<string>();
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
   /**
@@ -85,14 +89,23 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     return this.backlogOf(lane).some(({ newest }) => newest !== undefined);
   }
 
-  async readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
+  async readHeads(keys: readonly string[]): Promise<Map<string, Head | UnreadableHead>> {
     await this.call();
-    const found = new Map<string, Head>();
+    const found = new Map<string, Head | UnreadableHead>();
     for (const key of keys) {
       const row = this.heads.get(key);
-      if (row !== undefined) found.set(key, decodeHead(row));
+      if (row !== undefined) found.set(key, this.damaged.has(key) ? this.columnsOf(key, row) : decodeHead(row));
     }
     return found;
+  }
+
+  private columnsOf(key: string, { accountId, revision, sourceVersion }: StoredHead): UnreadableHead {
+    const attemptId = this.bindings.get(key)?.attemptId;
+    return {
+      ...{ fault: 'it is nowhere', accountId, revision },
+      ...(sourceVersion !== null && { sourceVersion: BigInt(sourceVersion) }),
+      ...(attemptId !== undefined && { attemptId }),
+    };
   }
 
   async readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
@@ -180,6 +193,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
       const topic = stream === 'continuity' ? 'continuity' : 'updates';
       const place = { lane: batch.lane, seq: this.nextSeq, batch: batch.number };
       this.log.push({ ...place, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
+      if (this.damaged.delete(key)) this.healing.add(payload);
       this.nextSeq += this.seqStep;
     }
     this.quarantine.push(...batch.quarantine);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Head } from '../../../src/domain/head.ts';
 import { auditOrders, newestPayloads } from '../../../src/store/commands/audit-reads.ts';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { maintainCommands, maintainLog } from '../../../src/store/maintenance.ts';
@@ -160,7 +161,7 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
   const keys = before.orders.map(({ key }) => key);
   const heads = await store.readHeads(keys);
   const next = keys.map((key) => {
-    const { order, revision } = heads.get(key) ?? expect.fail(`${key} has no head`);
+    const { order, revision } = (heads.get(key) as Head | undefined) ?? expect.fail(`${key} has no head`);
     const { stream, orderId, accountId } = order;
     const state = JSON.stringify({ ...order, note: 'later' });
     const whose = { stream, orderId, accountId, revision: revision + 1 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { batch, head, quarantined, storeRig, update } from '../../support/orders/store-rig.ts';
+import { storedOrder } from '../../support/orders/stored-orders.ts';
 
 const written = `select (select count(*)::int from orders) as orders, (select count(*)::int from order_updates) as updates,
   (select count(*)::int from quarantine) as quarantine, lane_batch(0)::int as batch`;
@@ -81,10 +82,11 @@ describe('a batch', () => {
 
   it('moves the memory of the join without a revision', async () => {
     await using rig = await storeRig();
-    await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
-    const second = batch(rig.epoch, 2, [], { heads: [head('a', 1, { reducedFrom: 1, join: '{"rank":3}' })] });
+    const { head: first, update: row } = storedOrder({ orderId: 'a' });
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads: [first], updates: [row] }));
+    const second = batch(rig.epoch, 2, [], { heads: [{ ...first, reducedFrom: 1, join: '{"rank":3}' }] });
     expect((await rig.store.applyBatch(second)).kind).toBe('committed');
-    expect((await rig.store.readHeads(['prediction:a'])).get('prediction:a')?.join).toEqual({ rank: 3 });
+    expect((await rig.store.readHeads(['prediction:a'])).get('prediction:a')).toMatchObject({ join: { rank: 3 } });
   });
 
   it('behind a failed one is refused as out of order, and nothing of either is written', async () => {
@@ -198,15 +200,16 @@ describe('heads', () => {
   it('are read back as they were written, those that are known', async () => {
     await using rig = await storeRig();
     const state = JSON.stringify({
-      orderId: 'with:colon',
+      ...JSON.parse(storedOrder({ orderId: 'with:colon' }).head.state),
       note: 'ü "quoted" \\ 日本',
       extra: { big: '9007199254740993' },
     });
+    const plain = storedOrder({ orderId: 'plain', stream: 'account' }).head.state;
     await rig.store.applyBatch(
       batch(rig.epoch, 1, [], {
         heads: [
           head('with:colon', 7, { reducedFrom: 0, state, sourceVersion: '9223372036854775807' }),
-          head('plain', 1, { stream: 'account', sourceVersion: null, join: '{"rank":5}' }),
+          head('plain', 1, { stream: 'account', sourceVersion: null, join: '{"rank":5}', state: plain }),
         ],
       }),
     );

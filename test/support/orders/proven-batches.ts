@@ -43,6 +43,7 @@ export function provenBatches(
       lane,
       generation,
       number: BigInt(number),
+      unreadable: new Map(),
       unproven,
       bindings: new Map(),
     });

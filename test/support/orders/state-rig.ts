@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Head } from '../../../src/domain/head.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { auditOrders, newestPayloads } from '../../../src/store/commands/audit-reads.ts';
@@ -143,7 +144,7 @@ export async function stateRig(copy?: CopiedStates) {
       const heads = await orders.readHeads(keys);
       const payloads = await newestPayloads(rig.pool, keys);
       for (const [id, { state, revision, payload }] of newest) {
-        expect(JSON.stringify(heads.get(`prediction:${id}`)?.order)).toBe(state);
+        expect(JSON.stringify((heads.get(`prediction:${id}`) as Head | undefined)?.order)).toBe(state);
         expect(payloads.get(`prediction:${id}`)).toSatisfy(
           (text: string) => text === payload || (text.endsWith(`,"changed":[],"order":${state}}`) && revision > 0),
         );

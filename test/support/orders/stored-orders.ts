@@ -50,8 +50,7 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
         ...(outcome === undefined ? {} : { outcome }),
         ...(legs === undefined ? {} : { legs }),
       },
-      side,
-      status,
+      ...{ side, status, statusRaw: status, orderType: 'limit', timeInForce: 'day' },
     },
     ...{
       quantity: '10',
@@ -60,6 +59,7 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
       leavesQty,
       pendingAction: 'none',
       certainty,
+      updatedAt: '2026-11-21T14:30:00Z',
       sourceEpoch: 1,
     },
     origin,
