@@ -17,9 +17,23 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.order_in(p_payload text) RETURNS json
+LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v json;
+BEGIN
+  v := p_payload::json -> 'order';
+  RETURN CASE json_typeof(v) WHEN 'object' THEN v END;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+  RETURN NULL;
+END
+$$;
+
 CREATE OR REPLACE VIEW public.current_orders WITH (security_invoker = true) AS
 SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open, o.revision, o.reduced_from, o.source_version,
-  coalesce(o.state, (SELECT u.payload::json -> 'order' FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)::json) AS state,
+  CASE WHEN o.state IS NULL THEN
+      coalesce((SELECT public.order_in(u.payload) FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)::json)
+    WHEN json_typeof(o.state) = 'object' THEN o.state END AS state,
   o.state AS kept_state,
   CASE WHEN o.state IS NULL THEN coalesce((SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)) END AS payload,
   o.join_state, o.updated_at, o.closed_changed_at, o.seq
@@ -74,7 +88,7 @@ BEGIN
       WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
       FOR NO KEY UPDATE OF o SKIP LOCKED
     )
-    UPDATE public.orders o SET state = c.state FROM held h
+    UPDATE public.orders o SET state = coalesce(c.state, to_json(c.payload)) FROM held h
     JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
     WHERE o.stream = h.stream AND o.order_id = h.order_id;
     SELECT coalesce(min(u.seq) - 1, v_seqs[cardinality(v_seqs)]) INTO v_until FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
@@ -137,6 +151,32 @@ BEGIN
   EXECUTE format('DROP TABLE public.%I', v_name);
   DELETE FROM public.moved_states m WHERE m.from_seq = v_from;
   RETURN v_name;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.event_json(e public.command_events) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  c public.commands;
+BEGIN
+  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
+  c.version := e.version;
+  c.state := e.state;
+  c.order_id := e.order_id;
+  c.reason := e.reason;
+  c.presumed_absent := e.presumed_absent;
+  c.pending_revision := e.pending_revision;
+  c.pending_version := e.pending_version;
+  c.misses := e.misses;
+  c.updated_at := e.updated_at;
+  c.settled_at := e.settled_at;
+  -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
+  RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
+    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
+    WHERE a.command_id = e.command_id) END);
 END
 $$;
 
@@ -265,7 +305,7 @@ GRANT SELECT ON public.orders, public.current_orders, public.moved_states, publi
 
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
-GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.heads_of, public.order_chain, public.log_partitions, public.ensure_log_partitions,
+GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.heads_of, public.order_in, public.order_chain, public.log_partitions, public.ensure_log_partitions,
   public.move_order_states, public.drop_log_partition, public.log_kept_by, public.no_state, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.bindings_of, public.hold_command_fence, public.append_evidence,
@@ -284,4 +324,4 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_a
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
 
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.order_chain, public.log_partitions, public.no_state TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.order_chain, public.order_in, public.log_partitions, public.no_state TO tidemark_reader;

@@ -1243,12 +1243,13 @@ BEGIN
   c.misses := e.misses;
   c.updated_at := e.updated_at;
   c.settled_at := e.settled_at;
-  RETURN public.command_at(c, e.order_status, (
+  -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
+  RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
     SELECT json_agg(json_build_object(
       'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
       'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
     FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
-    WHERE a.command_id = e.command_id));
+    WHERE a.command_id = e.command_id) END);
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
@@ -1596,7 +1597,7 @@ BEGIN
       WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
       FOR NO KEY UPDATE OF o SKIP LOCKED
     )
-    UPDATE public.orders o SET state = c.state FROM held h
+    UPDATE public.orders o SET state = coalesce(c.state, to_json(c.payload)) FROM held h
     JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
     WHERE o.stream = h.stream AND o.order_id = h.order_id;
     SELECT coalesce(min(u.seq) - 1, v_seqs[cardinality(v_seqs)]) INTO v_until FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)
@@ -1893,6 +1894,23 @@ BEGIN
       EXIT WHEN v_below <= greatest(p_above, 0) + 1;
     END LOOP;
   END IF;
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.order_in(p_payload text)
+ RETURNS json
+ LANGUAGE plpgsql
+ IMMUTABLE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v json;
+BEGIN
+  v := p_payload::json -> 'order';
+  RETURN CASE json_typeof(v) WHEN 'object' THEN v END;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+  RETURN NULL;
 END
 $function$
 grant execute to tidemark_app, tidemark_reader

@@ -31,7 +31,14 @@ export const orderAnswer = z
 const next = z.string().optional().describe('Cursor of the next page; absent on the last');
 
 export const orderPage = z
-  .object({ items: z.array(orderAnswer), next })
+  .object({
+    items: z.array(orderAnswer),
+    unreadable: z
+      .array(z.object({ stream, orderId: z.string(), accountId: z.string() }))
+      .optional()
+      .describe('Orders of this page whose stored state is damaged; a read of the platform brings each back'),
+    next,
+  })
   .meta({ id: 'OrderPage', description: 'A page of orders' });
 
 export const orderCounts = z
@@ -201,7 +208,14 @@ export const commandHistory = commandFields
   .meta({ id: 'CommandHistory', description: 'A command with everything that is known about it' });
 
 export const commandPage = z
-  .object({ items: z.array(commandAnswer), next })
+  .object({
+    items: z.array(commandAnswer),
+    unreadable: z
+      .array(z.object({ commandId: z.string() }))
+      .optional()
+      .describe('Commands of this page whose stored row is damaged: their accounts are halted'),
+    next,
+  })
   .meta({ id: 'CommandPage', description: 'A page of commands, newest first' });
 
 export type CommandAnswer = z.infer<typeof commandAnswer>;

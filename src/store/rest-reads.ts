@@ -15,11 +15,20 @@ import { countOrdersByStatus } from './orders/count-orders.ts';
 import { findOrders } from './orders/find-orders.ts';
 import { listNewestOrders } from './orders/list-newest-orders.ts';
 import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './orders/list-orders.ts';
-import type { AccountRow, AccountScope, CommandFilter, OrderReads, Page, StoredOrder } from './orders/order-reads.ts';
+import type {
+  AccountRow,
+  AccountScope,
+  CommandFilter,
+  OrderReads,
+  Page,
+  StoredOrder,
+  UnreadableItem,
+} from './orders/order-reads.ts';
 import { readEventHorizon, readEvents } from './orders/read-events.ts';
 import { readHistory, readNewestSeq, readStream } from './orders/read-stream.ts';
 import { TurnBatch, type TurnBatchOptions } from './orders/turn-batch.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
+import { readableRows, UnreadableRowError } from './unreadable-row.ts';
 
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 
@@ -68,7 +77,7 @@ export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): O
     // Postgres' text has no NUL, so such an order can't be known. It would fail all orders asked
     // for with it.
     getOrder: async (scope, stream, orderId) =>
-      orderId.includes('\0') ? undefined : single.ask({ scope, stream, orderId }),
+      orderId.includes('\0') ? undefined : orThrow(await single.ask({ scope, stream, orderId })),
     history: (scope, stream, orderId, afterRevision, limit) =>
       read(() => readHistory(pool, scope, { stream, orderId }, afterRevision, limit)),
     listCommands: (scope, filter, after, limit) => read(() => listCommands(pool, scope, filter, after, limit)),
@@ -82,13 +91,18 @@ export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): O
   };
 }
 
+function orThrow<T>(found: T | UnreadableRowError): T {
+  if (found instanceof UnreadableRowError) throw found;
+  return found;
+}
+
 /**
  * If the text names orders whole, and one page holds them, they are the result. Otherwise it is
  * looked for as a part, which finds these as well. Only the first page asks for them.
  */
 async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredOrder>> {
-  const named = query.after === undefined ? await findOrders(pool, query) : [];
-  if (named !== undefined && named.length > 0) return { items: named };
+  const named = query.after === undefined ? await findOrders(pool, query) : undefined;
+  if (named !== undefined && (named.items.length > 0 || named.unreadable !== undefined)) return named;
   return query.sort === '-updatedAt' ? listNewestOrders(pool, query) : listOrders(pool, query);
 }
 
@@ -172,11 +186,17 @@ async function listCommands(
     values,
   );
   const found = rows.flatMap((row) => (row.command === null ? [] : [row]));
-  const items = found.slice(0, limit).map(({ command }) => decodeCommand(command));
+  const unreadable: UnreadableItem[] = [];
+  const items = readableRows(
+    found.slice(0, limit),
+    ({ command }) => decodeCommand(command),
+    ({ key }) => unreadable.push({ commandId: key }),
+  );
+  const page = { items, ...(unreadable.length > 0 && { unreadable }) };
   const shown = found[limit - 1];
-  if (found.length > limit && shown !== undefined) return { items, next: [shown.made, shown.command.commandId] };
+  if (found.length > limit && shown !== undefined) return { ...page, next: [shown.made, shown.command.commandId] };
   const [row] = rows;
-  return row === undefined || Number(row.looked) < look ? { items } : { items, next: [row.last_made, row.last_id] };
+  return row === undefined || Number(row.looked) < look ? page : { ...page, next: [row.last_made, row.last_id] };
 }
 
 const microseconds = (time: string) => `(extract(epoch from ${time}) * 1000000)::bigint::text`;

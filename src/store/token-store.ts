@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import { fields, maybe, text } from '../domain/shape.ts';
+import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import { Secret } from '../runtime/secret.ts';
 import type {
   CredentialList,
@@ -150,6 +152,10 @@ interface Sealed {
   readonly scope?: string;
 }
 
+const isSealed = fields({
+  ...{ accessToken: text, expiresAtMs: Number.isSafeInteger, refreshToken: maybe(text), scope: maybe(text) },
+}) as (value: unknown) => value is Sealed;
+
 /** Each 32 bytes in base64. */
 interface TokenKeys {
   readonly key: Secret;
@@ -206,10 +212,12 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     const { key, otherKey } = this.keys;
     const place = placeOf(name, generation);
     const byFirst = unsealed(key, place, row.sealed);
-    const text =
+    const plain =
       typeof byFirst === 'string' || otherKey === undefined ? byFirst : unsealed(otherKey, place, row.sealed);
-    if (text instanceof SealError) return { generation, unreadable: text.message };
-    const token = JSON.parse(text) as Sealed;
+    if (plain instanceof SealError) return { generation, unreadable: plain.message };
+    const token = jsonOrUndefined(plain);
+    if (!isSealed(token))
+      return { generation, unreadable: 'the sealed token has another shape than this build writes' };
     return {
       generation,
       accessToken: new Secret(token.accessToken),

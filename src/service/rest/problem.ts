@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../observability/logger.ts';
 import type { Random } from '../../runtime/random.ts';
+import { UnreadableRowError } from '../../store/unreadable-row.ts';
 
 /** A fault in one field or one parameter. `path` names it; the value is not repeated. */
 export interface Fault {
@@ -91,11 +92,12 @@ class StoreUnavailableError extends Error {
 }
 
 /**
- * Reads from the port `OrderReads`. It rejects for one reason only, and the answer is 503: callers
- * can then distinguish it from our own faults.
+ * Reads from the port `OrderReads`. If the database did not answer, the answer is 503: callers can
+ * then distinguish it from our own faults. A row that can't be read is no reason to ask again.
  */
 export function readStore<T>(read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
+    if (error instanceof UnreadableRowError) throw error;
     throw new StoreUnavailableError(error);
   });
 }
@@ -121,12 +123,17 @@ export function answerProblem(log: Logger, error: unknown, request: FastifyReque
 }
 
 function clientErrorOf(error: unknown, status: number): Telling {
+  if (error instanceof UnreadableRowError) return unreadable;
   return error instanceof StoreUnavailableError ? unavailable : (clientErrors[status] ?? internal);
 }
 
 type Telling = readonly [code: string, detail: string];
 
 const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
+const unreadable: Telling = [
+  'UNREADABLE_ROW',
+  'what is stored of this is damaged; the log names it under this requestId',
+];
 const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
 /** For a 415. */
 export const notJson =

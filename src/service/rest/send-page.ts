@@ -104,14 +104,18 @@ export class Pages {
    * Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not
    * also into the list's text.
    */
-  private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, beside: object): Promise<Buffer> {
+  private async encode<T>(
+    { items, unreadable }: Page<T>,
+    textOf: (item: T) => string,
+    beside: object,
+  ): Promise<Buffer> {
     let text = '{"items":[';
     let comma = '';
     await this.share.forEach(items, (item) => {
       text += comma + textOf(item);
       comma = ',';
     });
-    const rest = JSON.stringify(beside).slice(1);
+    const rest = JSON.stringify({ ...(unreadable !== undefined && { unreadable }), ...beside }).slice(1);
     return Buffer.from(rest === '}' ? `${text}]}` : `${text}],${rest}`);
   }
 }

@@ -4,6 +4,7 @@ import { decodeHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
 import { shardOf } from '../../domain/partition.ts';
 import { textArray } from '../orders/binary-array.ts';
+import { readableRows, readRow } from '../unreadable-row.ts';
 
 /** One order, as the orders table and the log have it. */
 export interface AuditedOrder {
@@ -163,7 +164,8 @@ interface PayloadRow {
   readonly key: string;
   readonly revision: string;
   readonly source_version: string | null;
-  readonly state: string;
+  /** Null: it can't be read. */
+  readonly state: string | null;
   readonly join_state: string;
   readonly updated_at: Date;
   readonly generation: number;
@@ -174,7 +176,7 @@ interface PayloadRow {
  * The newest update for each order, as it belongs on the state topic. This is the row in the log.
  * If retention has removed that row, the update is made from the stored order; then `changed` is
  * empty, and the generation is the lane's present one. Keys are `<stream>:<orderId>`. Orders that
- * are not stored are left out.
+ * are not stored are left out, and those whose state can't be read.
  */
 export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<PayloadRow>(
@@ -186,7 +188,13 @@ export async function newestPayloads(pool: Pool, keys: readonly string[]): Promi
        select payload from public.order_chain(o.stream, o.order_id, o.revision - 1) c join public.order_updates u on u.lane = c.lane and u.seq = c.seq limit 1) u on true`,
     [textArray(keys)],
   );
-  return new Map(rows.map((row) => [row.key, row.payload ?? payloadOf(row)]));
+  return new Map(
+    readableRows(
+      rows,
+      (row) => [row.key, readRow('orders', row.key, () => payloadOf(row))],
+      () => {},
+    ),
+  );
 }
 
 function payloadOf({
@@ -196,7 +204,10 @@ function payloadOf({
   source_version: sourceVersion,
   updated_at: at,
   generation,
+  payload,
 }: PayloadRow): string {
+  if (state === null) throw new TypeError('it shows no order');
+  if (payload !== null) return payload;
   const head = decodeHead({ state, join, revision: Number(revision), sourceVersion });
   return encodeUpdate({
     head,

@@ -7,6 +7,7 @@ import { orderWord } from '../../domain/order.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { accountsOf } from '../account-scope.ts';
 import type { AccountScope, ExposureRow } from '../orders/order-reads.ts';
+import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 
 type Place = Pick<ExposureRow, 'accountId' | 'stream' | 'symbol' | 'outcome' | 'side'>;
@@ -51,7 +52,9 @@ export async function readExposure(
     });
   }
   for (const { command: stored, order } of commands) {
-    const command = decodeCommand(stored);
+    const [command] = readableRows([stored], decodeCommand, () => undefined);
+    // Of a command that can't be read the account is halted, and the halt names it.
+    if (command === undefined) continue;
     const added = commandExposure(command, order ?? undefined);
     if (added === undefined && !isUnresolved(command.state)) continue;
     const unresolvedQuantity = added?.quantity ?? '0';
@@ -65,15 +68,18 @@ export async function readExposure(
   return [...rows.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** Each order's JSON is parsed once, for all its fields. */
+/**
+ * Each order's JSON is parsed once, for all its fields. One that can't be read counts as an
+ * order with an unknown side and quantity.
+ */
 async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<OpenRow[]> {
   if (accounts.length === 0) return [];
   const { rows } = await pool.query<OpenRow>(
-    `select o.account_id, o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, s.side, count(*) as orders,
-       trim_scale(sum(s."leavesQty"))::text as quantity
+    `select o.account_id, o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, coalesce(s.side, 'unknown') as side, count(*) as orders,
+       trim_scale(coalesce(sum(case when s."leavesQty" ~ '^-?[0-9]+([.][0-9]+)?$' then s."leavesQty"::numeric end), 0))::text as quantity
      from unnest($1::text[]) as a(account_id) cross join unnest(array['account', 'prediction']) as k(stream)
      join public.current_orders o on o.account_id = a.account_id and o.stream = k.stream and o.is_open
-     cross join lateral json_to_record(o.state) as s(instrument json, side text, "leavesQty" numeric)
+     left join lateral json_to_record(o.state) as s(instrument json, side text, "leavesQty" text) on true
      group by 1, 2, 3, 4, 5`,
     [accounts],
   );

@@ -125,10 +125,12 @@ export class PostgresAccountRegistry implements AccountRegistry {
     limit: number,
   ): Promise<OpenOrder[]> {
     return retryTransaction(this.deps, async () => {
-      // The state is read once for both fields: from the log, where it is.
+      // The state is read once for both fields: from the log, where it is. An unreadable one
+      // is older than all: the order is still open, and is asked for.
       const { rows } = await this.deps.pool.query<OpenOrderRow>(
-        `select o.order_id, o.status, o.source_version, s."updatedAt" as updated_at, s."sourceEpoch" as source_epoch
-         from public.current_orders o cross join lateral json_to_record(o.state) as s("updatedAt" text, "sourceEpoch" integer)
+        `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at,
+           case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as source_epoch
+         from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "sourceEpoch" text) on true
          where o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3 and o.updated_at < to_timestamp($4::double precision / 1000)
          order by o.order_id limit $5`,
         [accountId, stream, afterOrderId, touchedBeforeMs, limit],

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import { isCommandId } from '../commands/command-reads.ts';
-import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
+import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, pageOfRows } from './list-orders.ts';
 import { conditionValues, orderConditions, symbolValue } from './order-conditions.ts';
-import type { StoredOrder } from './order-reads.ts';
+import type { Page, StoredOrder } from './order-reads.ts';
 
 /** Commands that one reference may name. */
 const mostNamed = 1_000;
@@ -36,10 +36,10 @@ const statement = {
 export async function findOrders(
   pool: Pool,
   { scope, filter, limit }: OrderPageQuery,
-): Promise<readonly StoredOrder[] | undefined> {
+): Promise<Page<StoredOrder> | undefined> {
   const { q, ...rest } = filter;
   const { accountId = null, stream = null, open = null, status = null } = rest;
-  if (q === undefined) return [];
+  if (q === undefined) return pageOfRows([]);
   const commandId = isCommandId(q) ? q : null;
   const { rows } = await pool.query<OrderRow & { readonly more: boolean }>({
     ...statement,
@@ -56,5 +56,5 @@ export async function findOrders(
       q,
     ],
   });
-  return rows.length > limit || rows[0]?.more === true ? undefined : rows.map(toStoredOrder);
+  return rows.length > limit || rows[0]?.more === true ? undefined : pageOfRows(rows);
 }

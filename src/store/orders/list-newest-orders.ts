@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { accountsOf } from '../account-scope.ts';
-import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
+import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, pageOfRows } from './list-orders.ts';
 import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
 import type { Page, StoredOrder } from './order-reads.ts';
 
@@ -100,10 +100,9 @@ export async function listNewestOrders(
 function toPage(rows: readonly NewestRow[], limit: number, look: number): Page<StoredOrder> {
   const found = rows.filter((row): row is NewestRow & OrderRow & { changed: string } => row.order_id !== null);
   const shown = found.slice(0, limit);
-  const items = shown.map(toStoredOrder);
   const last = shown.at(-1);
-  if (found.length > limit && last !== undefined) return { items, next: [last.changed, last.stream, last.order_id] };
+  if (found.length > limit && last !== undefined) return pageOfRows(shown, [last.changed, last.stream, last.order_id]);
   const [row] = rows;
-  if (row === undefined || Number(row.looked) < look) return { items };
-  return { items, next: [row.last_changed, row.last_stream, row.last_id] };
+  if (row === undefined || Number(row.looked) < look) return pageOfRows(shown);
+  return pageOfRows(shown, [row.last_changed, row.last_stream, row.last_id]);
 }

@@ -2,9 +2,10 @@ import type { Pool } from 'pg';
 import { orderJsonOf } from '../../domain/encode-update.ts';
 import { orderKey, type Stream } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
+import { readableRows, readRow, type UnreadableRowError } from '../unreadable-row.ts';
 import { textArray } from './binary-array.ts';
 import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
-import type { AccountScope, OrderFilter, OrderSort, Page, StoredOrder } from './order-reads.ts';
+import type { AccountScope, OrderFilter, OrderSort, Page, StoredOrder, UnreadableItem } from './order-reads.ts';
 
 export interface OrderQuery {
   readonly scope: AccountScope;
@@ -40,7 +41,7 @@ const statement = {
 export async function loadOrders(
   pool: Pool,
   queries: readonly OrderQuery[],
-): Promise<readonly (StoredOrder | undefined)[]> {
+): Promise<readonly (StoredOrder | UnreadableRowError | undefined)[]> {
   const byScope = new Map<string, { readonly scope: AccountScope; readonly places: number[] }>();
   for (const [place, { scope }] of queries.entries()) {
     const name = scope.kind === 'all' ? '' : JSON.stringify(scope.accountIds);
@@ -48,7 +49,7 @@ export async function loadOrders(
     if (group === undefined) byScope.set(name, { scope, places: [place] });
     else group.places.push(place);
   }
-  const answers = new Array<StoredOrder | undefined>(queries.length);
+  const answers = new Array<StoredOrder | UnreadableRowError | undefined>(queries.length);
   const load = async ({ scope, places }: { readonly scope: AccountScope; readonly places: readonly number[] }) => {
     const asked = new Map<string, OrderQuery>();
     for (const query of places.map((place) => queries[place] as OrderQuery)) asked.set(keyOf(query), query);
@@ -63,26 +64,47 @@ async function loadIn(
   pool: Pool,
   scope: AccountScope,
   queries: readonly OrderQuery[],
-): Promise<Map<string, StoredOrder>> {
+): Promise<Map<string, StoredOrder | UnreadableRowError>> {
   const streams = textArray(queries.map(({ stream }) => stream));
   const orderIds = textArray(queries.map(({ orderId }) => orderId));
   const { rows } = await pool.query<OrderRow>({ ...statement, values: [streams, orderIds, scopeParameter(scope)] });
-  return new Map(rows.map((row) => [orderKey(row.stream, row.order_id), toStoredOrder(row)]));
+  const found = new Map<string, StoredOrder | UnreadableRowError>();
+  const readable = readableRows(rows, toStoredOrder, (error) => found.set(error.key, error));
+  for (const order of readable) found.set(keyOf(order), order);
+  return found;
 }
 
-function keyOf({ stream, orderId }: OrderQuery): string {
+function keyOf({ stream, orderId }: Pick<OrderQuery, 'stream' | 'orderId'>): string {
   return orderKey(stream, orderId);
 }
 
-export function toStoredOrder(row: OrderRow): StoredOrder {
+function toStoredOrder(row: OrderRow): StoredOrder {
   return {
     stream: row.stream,
     orderId: row.order_id,
     accountId: row.account_id,
     revision: Number(row.revision),
     sourceVersion: row.source_version === null ? undefined : BigInt(row.source_version),
-    state: row.kept_state ?? orderJsonOf(row.payload ?? ''),
+    state: readRow('orders', orderKey(row.stream, row.order_id), () => stateOf(row)),
   };
+}
+
+/** It becomes a part of the answer as it is: without JSON there, all of it is spoilt. */
+function stateOf({ kept_state: kept, payload }: OrderRow): string {
+  if (kept === null && payload === null) throw new TypeError('it is nowhere');
+  const state = kept ?? orderJsonOf(payload ?? '');
+  if (!state.startsWith('{')) throw new TypeError('it shows no order');
+  if (kept === null) JSON.parse(state);
+  return state;
+}
+
+/** A page of these rows, and where the next one begins. */
+export function pageOfRows(rows: readonly OrderRow[], next?: readonly string[]): Page<StoredOrder> {
+  const unreadable: UnreadableItem[] = [];
+  const items = readableRows(rows, toStoredOrder, (_, { stream, order_id: orderId, account_id: accountId }) =>
+    unreadable.push({ stream, orderId, accountId }),
+  );
+  return { items, ...(unreadable.length > 0 && { unreadable }), ...(next !== undefined && { next }) };
 }
 
 export interface OrderPageQuery {
@@ -172,22 +194,22 @@ export async function listOrders(
   const from = [streams, accounts, afterStream, afterId];
   if (!isSelective(filter)) {
     const { rows } = await pool.query<OrderRow>({ ...whole, values: [...from, limit + 1] });
-    return toPage(rows.map(toStoredOrder), limit);
+    return toPage(rows, limit);
   }
   const look = Math.max(lookedAt, limit + 1);
   const { rows } = await pool.query<PageRow>({
     ...chosen,
     values: [...from, look, symbolValue(filter), status, limit + 1, ...conditionValues(filter)],
   });
-  const found = rows.filter((row): row is PageRow & OrderRow => row.order_id !== null).map(toStoredOrder);
+  const found = rows.filter((row): row is PageRow & OrderRow => row.order_id !== null);
   const [row] = rows;
   return toPage(found, limit, row === undefined || Number(row.looked) < look ? undefined : row);
 }
 
 /** `last`: of the keys that were looked at, where there may be more of them. */
-function toPage(found: readonly StoredOrder[], limit: number, last?: Pick<PageRow, 'last_stream' | 'last_id'>) {
-  const items = found.slice(0, limit);
-  const shown = items.at(-1);
-  if (found.length > limit && shown !== undefined) return { items, next: [shown.stream, shown.orderId] };
-  return last === undefined ? { items } : { items, next: [last.last_stream, last.last_id] };
+function toPage(found: readonly OrderRow[], limit: number, last?: Pick<PageRow, 'last_stream' | 'last_id'>) {
+  const rows = found.slice(0, limit);
+  const shown = rows.at(-1);
+  if (found.length > limit && shown !== undefined) return pageOfRows(rows, [shown.stream, shown.order_id]);
+  return pageOfRows(rows, last && [last.last_stream, last.last_id]);
 }

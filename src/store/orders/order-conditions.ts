@@ -12,7 +12,7 @@ const fields = `json_to_record(o.state) as s(side text, origin text, "clOrdId" t
  */
 export const orderConditions = `($6::text is null or public.symbol_letters(o.symbol) = $6
     or case when length($6) >= ${shortestContract} and strpos(coalesce(o.kept_state::text, o.payload), '"legs"') > 0
-      then exists (select from json_array_elements(o.state -> 'instrument' -> 'legs') as leg where public.symbol_letters(leg ->> 'symbol') = $6) end)
+      then exists (select from json_array_elements(case json_typeof(o.state -> 'instrument' -> 'legs') when 'array' then o.state -> 'instrument' -> 'legs' end) as leg where public.symbol_letters(leg ->> 'symbol') = $6) end)
   and ($7::text is null or o.status = $7) and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz
   and (num_nonnulls($11::text, $12::text, $13::text) = 0 or exists (select from ${fields}
     where ($11 is null or starts_with(s.side, $11)) and ($12 is null or s.origin = $12)

@@ -64,12 +64,19 @@ export interface CommandFilter {
   readonly q?: string;
 }
 
+/** An order, or a command, whose stored row can't be read. */
+export type UnreadableItem =
+  | { readonly stream: Stream; readonly orderId: string; readonly accountId: string }
+  | { readonly commandId: string };
+
 /**
  * A page, and the start of the next one; `next` is absent on the last. Cursors are opaque to
  * callers; http encodes them.
  */
 export interface Page<T> {
   readonly items: readonly T[];
+  /** Those of the page whose rows can't be read; left out: none. */
+  readonly unreadable?: readonly UnreadableItem[];
   readonly next?: readonly string[];
 }
 
@@ -110,6 +117,7 @@ export interface StreamedUpdate {
 
 /** `recordedAt`: the start of the transaction that stored it, by the database's clock. */
 export interface StoredUpdate extends StreamedUpdate {
+  readonly revision: number;
   readonly recordedAt: Date;
 }
 
@@ -151,7 +159,8 @@ export interface EventPage {
 
 /**
  * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call
- * has a deadline; rejects when the database can't be reached.
+ * has a deadline; rejects when the database can't be reached, and a read of one order or command
+ * with `UnreadableRowError`.
  */
 export interface OrderReads {
   /**

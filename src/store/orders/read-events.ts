@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
+import { readableRows, readRow } from '../unreadable-row.ts';
 import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
 
 interface HaltSnapshot {
@@ -75,15 +76,17 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
       from era cross join (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
     values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
   });
-  const events = rows.filter((row): row is { base: string; floor: string | null } & EventRow => row.id !== null).map(toEvent);
-  const last = events.at(-1);
+  const found = rows.filter((row): row is { base: string; floor: string | null } & EventRow => row.id !== null);
+  // The stream goes on without one that can't be read: the outcome log names it.
+  const events = readableRows(found, toEvent, () => undefined);
+  const last = found.at(-1);
   const [first] = rows;
   const from = BigInt(first?.base ?? 0);
   return {
     events,
     upTo:
-      events.length === limit && last !== undefined
-        ? { tx: last.tx, number: last.number }
+      found.length === limit && last !== undefined
+        ? { tx: BigInt(last.tx_id), number: BigInt(last.id) }
         : { tx: horizon, number: 0n },
     complete: after.tx >= from && (first?.floor == null || after.tx > from + BigInt(first.floor)),
   };
@@ -92,13 +95,12 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
 function toEvent(row: EventRow): StreamedEvent {
   const position = { tx: BigInt(row.tx_id), number: BigInt(row.id) };
   if (row.kind === 'halt') {
-    const { accountId } = row.snapshot;
-    return {
+    return readRow('halt_events', row.id, () => ({
       ...position,
       kind: 'halt',
       payload: haltText(row.snapshot),
-      ...(accountId !== undefined && { accountId }),
-    };
+      ...(row.snapshot.accountId !== undefined && { accountId: row.snapshot.accountId }),
+    }));
   }
   const command = decodeCommand(row.snapshot);
   const { accountId, stream } = command.request;

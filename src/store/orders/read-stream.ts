@@ -18,6 +18,7 @@ interface UpdateRow {
 }
 
 interface StoredRow extends UpdateRow {
+  readonly revision: string;
   readonly recorded_at: Date;
 }
 
@@ -137,7 +138,7 @@ export async function readHistory(
   const { rows } = await pool.query<{ [column in keyof StoredRow]: StoredRow[column] | null }>(
     `select u.* from public.orders o
      left join lateral (
-       select n.* from (select lane, seq from public.order_chain($2, $3, $4) order by revision limit $5) as c
+       select n.*, c.revision from (select lane, seq, revision from public.order_chain($2, $3, $4) order by revision limit $5) as c
        cross join lateral (
          select seq, stream, order_id, account_id, payload, recorded_at from public.order_updates where lane = c.lane and seq = c.seq limit 1) as n
      ) as u on true
@@ -147,7 +148,7 @@ export async function readHistory(
   if (rows.length === 0) return undefined;
   return rows
     .filter((row): row is StoredRow => row.seq !== null)
-    .map((row) => ({ ...toUpdate(row), recordedAt: row.recorded_at }))
+    .map((row) => ({ ...toUpdate(row), revision: Number(row.revision), recordedAt: row.recorded_at }))
     .sort((a, b) => (a.seq < b.seq ? -1 : 1));
 }
 

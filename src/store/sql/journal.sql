@@ -216,12 +216,13 @@ BEGIN
   c.misses := e.misses;
   c.updated_at := e.updated_at;
   c.settled_at := e.settled_at;
-  RETURN public.command_at(c, e.order_status, (
+  -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
+  RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
     SELECT json_agg(json_build_object(
       'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
       'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
     FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
-    WHERE a.command_id = e.command_id));
+    WHERE a.command_id = e.command_id) END);
 END
 $$;
 

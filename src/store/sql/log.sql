@@ -61,12 +61,27 @@ BEGIN
 END
 $$;
 
+-- The order in a payload; null where the text is no JSON, or shows no order there. One row that can't be read is one order's fault, and not that of the statement which meets it.
+CREATE FUNCTION public.order_in(p_payload text) RETURNS json
+LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v json;
+BEGIN
+  v := p_payload::json -> 'order';
+  RETURN CASE json_typeof(v) WHEN 'object' THEN v END;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+  RETURN NULL;
+END
+$$;
+
 -- Every order in its newest state, for all who read it: `state`, with the very bytes that the payload has under `order`. Where whole states go on as they are, `kept_state` and
 -- `payload` are cheaper (one of them is null): to cut the order out of the text costs Postgres 10 to 20 µs, and a reader 1. Subqueries and no join: they are run for the rows shown
--- alone, by the log's key, and never as a scan of the log.
+-- alone, by the log's key, and never as a scan of the log. `state` is null where it can't be read: readers show the others, and name that one.
 CREATE VIEW public.current_orders WITH (security_invoker = true) AS
 SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open, o.revision, o.reduced_from, o.source_version,
-  coalesce(o.state, (SELECT u.payload::json -> 'order' FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)::json) AS state,
+  CASE WHEN o.state IS NULL THEN
+      coalesce((SELECT public.order_in(u.payload) FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)::json)
+    WHEN json_typeof(o.state) = 'object' THEN o.state END AS state,
   o.state AS kept_state,
   CASE WHEN o.state IS NULL THEN coalesce((SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)) END AS payload,
   o.join_state, o.updated_at, o.closed_changed_at, o.seq
@@ -437,7 +452,7 @@ $$;
 -- end anywhere.
 -- The position is compared on the order's newest version, so a newer update is never overwritten; it sets the state to null itself. An order that another transaction holds is not waited
 -- for (the other might wait for one held here): what was moved then ends before it, and the next call begins there. A lane that gets no further for this reason leaves the call to the next
--- lane.
+-- lane. A payload that can't be read is moved as the text that it is.
 -- There is no index on the position in orders: it changes with each update, and none of them would stay within its page. So each row of the log is looked at once, before its drop.
 CREATE FUNCTION public.move_order_states(p_retention interval, p_rows integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -473,7 +488,7 @@ BEGIN
       WHERE o.lane = v_lane AND o.seq = u.seq AND o.state IS NULL
       FOR NO KEY UPDATE OF o SKIP LOCKED
     )
-    UPDATE public.orders o SET state = c.state FROM held h
+    UPDATE public.orders o SET state = coalesce(c.state, to_json(c.payload)) FROM held h
     JOIN public.current_orders c ON c.stream = h.stream AND c.order_id = h.order_id
     WHERE o.stream = h.stream AND o.order_id = h.order_id;
     SELECT coalesce(min(u.seq) - 1, v_seqs[cardinality(v_seqs)]) INTO v_until FROM unnest(v_seqs, v_streams, v_ids) AS u(seq, stream, order_id)

@@ -120,7 +120,8 @@ export class MemoryReads implements OrderReads {
     if ((await this.getOrder(scope, stream, orderId)) === undefined) return undefined;
     return this.updates
       .filter((update) => update.stream === stream && update.orderId === orderId)
-      .filter(({ payload }) => (JSON.parse(payload) as { revision: number }).revision > afterRevision)
+      .map((update) => ({ ...update, revision: (JSON.parse(update.payload) as { revision: number }).revision }))
+      .filter(({ revision }) => revision > afterRevision)
       .slice(0, limit)
       .map((update) => ({ ...update, recordedAt: new Date(0) }));
   }

@@ -9,6 +9,7 @@ import {
 } from '../../../contract/command-bodies.ts';
 import { commandAnswer, orderAnswer, updatePage } from '../../../contract/rest-answers.ts';
 import type { Stream } from '../../../domain/order.ts';
+import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { readStore } from '../problem.ts';
 import { accountField, limitField, pageDefault } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
@@ -239,14 +240,12 @@ export const listUpdates = route({
     const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
     if (found === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
     const shown = found.slice(0, limit);
-    const payloads = shown.map(({ payload }) => payload);
-    const times = JSON.stringify(shown.map(({ recordedAt }) => recordedAt.toISOString()));
-    const last = found.length > limit ? payloads.at(-1) : undefined;
-    const next = last === undefined ? '' : `,"next":"${revisionOf(last)}"`;
-    return sendJsonText(reply, 200, `{"items":[${payloads.join(',')}],"recordedAt":${times}${next}}`);
+    // One that is no JSON would spoil all the answer: its revision is missing there.
+    const items = shown.filter(({ payload }) => jsonOrUndefined(payload) !== undefined);
+    const times = JSON.stringify(items.map(({ recordedAt }) => recordedAt.toISOString()));
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    const next = last === undefined ? '' : `,"next":"${last.revision}"`;
+    const payloads = items.map(({ payload }) => payload).join(',');
+    return sendJsonText(reply, 200, `{"items":[${payloads}],"recordedAt":${times}${next}}`);
   },
 });
-
-function revisionOf(payload: string): number {
-  return (JSON.parse(payload) as { readonly revision: number }).revision;
-}

@@ -1,0 +1,48 @@
+/**
+ * A stored row came, and can't be read: it is not JSON, or has another shape than any build of ours
+ * wrote. To ask again would not help, and other rows are as they were: so a read of many goes
+ * on with the others (`readableRows`), and only a read of this one has no answer.
+ */
+export class UnreadableRowError extends Error {
+  readonly code = 'UNREADABLE_ROW';
+  readonly retryable = false;
+  readonly table: string;
+  readonly key: string;
+  /** Why, for people. */
+  readonly fault: string;
+
+  constructor(table: string, key: string, cause: unknown) {
+    super(`the row ${key} of ${table} can't be read`, { cause });
+    this.fault = cause instanceof Error ? cause.message : String(cause);
+    this.name = 'UnreadableRowError';
+    this.table = table;
+    this.key = key;
+  }
+}
+
+/** The one way from a stored row to a value of ours. Rejects with `UnreadableRowError` alone. */
+export function readRow<T>(table: string, key: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    throw new UnreadableRowError(table, key, cause);
+  }
+}
+
+/** The rows that can be read, in their order; each other one goes to `unreadable`. */
+export function readableRows<Row, T>(
+  rows: readonly Row[],
+  decode: (row: Row) => T,
+  unreadable: (error: UnreadableRowError, row: Row) => void,
+): T[] {
+  const found: T[] = [];
+  for (const row of rows) {
+    try {
+      found.push(decode(row));
+    } catch (error) {
+      if (!(error instanceof UnreadableRowError)) throw error;
+      unreadable(error, row);
+    }
+  }
+  return found;
+}
