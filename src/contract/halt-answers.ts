@@ -16,7 +16,7 @@ const halt = z
   .object({
     haltId: z.string(),
     scope: haltScope,
-    cause: z.string().describe('unresolved, late_landing, rate, operator, account_operator, commits_lost'),
+    cause: z.string().describe('unresolved, unreadable, late_landing, rate, operator, account_operator, commits_lost'),
     reason: z.string(),
     by: z.string(),
     since: instant,

@@ -1,5 +1,6 @@
 const causes: Readonly<Record<string, string>> = {
   unresolved: 'too many outcomes are not known',
+  unreadable: 'a command cannot be read',
   late_landing: 'an order landed late',
   rate: 'too many orders in a short time',
   operator: 'by a person, for every account',

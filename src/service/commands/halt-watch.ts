@@ -1,5 +1,6 @@
 import type { Command, CommandState } from '../../domain/command.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { UnreadableCommand } from '../../store/commands/decode-command.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBooks } from './command-books.ts';
@@ -125,6 +126,32 @@ export class HaltWatch {
       ...(ofService ? [this.haltService(term)] : []),
     ]);
     return !done.includes(false);
+  }
+
+  /**
+   * The commands that can't be read, and that no halt has counted yet: what each has sent, or may
+   * still bring, is not known. Rejects when the journal can't be read.
+   */
+  async unknown(unreadable: readonly UnreadableCommand[]): Promise<readonly UnreadableCommand[]> {
+    const open = unreadable.filter(({ isFinal }) => !isFinal);
+    if (open.length === 0) return open;
+    const newest = await this.deps.journal.newestHalts('unreadable', [...new Set(open.map((each) => each.accountId))]);
+    return open.filter(({ accountId, commandId }) =>
+      newest.every(({ scope, reason }) => accountOf(scope) !== accountId || !reason.includes(commandId)),
+    );
+  }
+
+  /** False: the term is over. Rejects when a halt could not be made durable. */
+  async haltUnknown(commands: readonly UnreadableCommand[], term: Term): Promise<boolean> {
+    const ids = Map.groupBy(commands, ({ accountId }) => accountId);
+    const raised = await Promise.all(
+      [...ids].map(([accountId, unread]) => {
+        const named = unread.map(({ commandId }) => commandId).join(', ');
+        const reason = `what is stored of a command of the account can't be read: ${named}`.slice(0, 500);
+        return this.deps.halts.raise(accountScope(accountId), 'unreadable', { by: 'tidemark', reason }, term);
+      }),
+    );
+    return !raised.includes(undefined);
   }
 
   private async haltIfTooMany(accountId: string, term: Term): Promise<boolean> {

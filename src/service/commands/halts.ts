@@ -11,7 +11,14 @@ import type { OperatorWord } from './commands.ts';
  * `operator`: raised by a person with a token for every account; `account_operator`: with one for
  * some accounts.
  */
-type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
+type HaltCause =
+  | 'unresolved'
+  | 'unreadable'
+  | 'late_landing'
+  | 'rate'
+  | 'operator'
+  | 'account_operator'
+  | 'commits_lost';
 
 interface HaltsDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'activeHalts' | 'raiseHalt' | 'clearHalts'>;

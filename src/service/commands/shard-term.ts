@@ -1,4 +1,5 @@
 import { isUnresolved } from '../../domain/command.ts';
+import type { UnreadableCommand } from '../../store/commands/decode-command.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { CancelAlls } from './cancel-all/cancel-all.ts';
@@ -97,19 +98,24 @@ export class ShardTerm implements SendingTerm {
   async begin(atMs: number): Promise<void> {
     const { journal, log, halts, haltWatch, gauges, cancelAlls, onStep } = this.deps;
     const { fence, over } = this.term;
-    const taken = await journal.takeOver(fence, atMs, takeOverRecentMs);
+    const unreadable: UnreadableCommand[] = [];
+    const taken = await journal.takeOver(fence, atMs, takeOverRecentMs, (command) => unreadable.push(command));
     await halts.load();
     const uncounted = await haltWatch.uncounted(taken, atMs);
+    const unknown = await haltWatch.unknown(unreadable);
     if (over.aborted) return;
     this.state = 'leading';
     this.reconciler.begin(taken);
     gauges.begin();
     cancelAlls.begin(this.term);
     this.timers.begin(this.term);
+    for (const { commandId, accountId, fault } of unreadable)
+      log.error({ shard: fence.shard, commandId, accountId, fault }, 'a command is unreadable, and is not followed');
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
     const { shard } = fence;
     if (unresolved.length > 0) log.warn({ shard, commands: unresolved.length }, 'commands of the shard are unresolved');
     halts.notWaitingFor(haltWatch.afterTakeOver(uncounted, this.term));
+    halts.notWaitingFor(haltWatch.haltUnknown(unknown, this.term));
     onStep();
   }
 

@@ -3,6 +3,7 @@ import type { LimitBreach } from '../../domain/limits.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import type { CancelAllJournal } from './cancel-all-journal.ts';
+import type { UnreadableCommand } from './decode-command.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 import type { Approving, StopsJournal } from './stops-journal.ts';
 import type { Fence } from './term.ts';
@@ -180,9 +181,15 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
    * → `not_sent`, with their commands, evidence and events. Returns every command that is not
    * final, and those final since less than `recentMs`, oldest first. A late landing may still come
    * for the second kind. `atMs` marks what was swept: a try behind one that failed passes the same,
-   * since the sweep may be committed, and is witnessed by it.
+   * since the sweep may be committed, and is witnessed by it. A command that can't be read is not
+   * among them: it is given to `onUnreadable`, and what it has sent is not known.
    */
-  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]>;
+  takeOver(
+    fence: Fence,
+    atMs: number,
+    recentMs: number,
+    onUnreadable?: (command: UnreadableCommand) => void,
+  ): Promise<Command[]>;
   find(commandId: string): Promise<Command | undefined>;
   /**
    * The command holding this key, as `open` sees it. A key that may be used again is not found. One

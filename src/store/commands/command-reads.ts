@@ -5,6 +5,7 @@ import type { Order, Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import { storableJson } from '../session/write-once.ts';
+import { readableRows, readRow } from '../unreadable-row.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
 import type { Landings, Rival } from './command-journal.ts';
 import {
@@ -15,6 +16,9 @@ import {
   type StoredCommand,
 } from './decode-command.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
+
+/** The takeover of its shard has named it, and halted its account. */
+function alreadyNamed(): void {}
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
@@ -74,7 +78,7 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
      from unnest($1::text[]) as k(attempt_id) join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id`,
     [askable],
   );
-  return new Map(rows.map(({ attempt_id, command }) => [attempt_id, decodeCommand(command)]));
+  return new Map(readableRows(rows, (row) => [row.attempt_id, decodeCommand(row.command)] as const, alreadyNamed));
 }
 
 /** Commands not final, oldest first, at most `limit`, from above `after`, of all shards or one. */
@@ -90,7 +94,11 @@ export async function readUnresolved(
      where settled_at is null and ($2::integer is null or shard = $2) ${from} order by created_at, command_id limit $1`,
     [limit, shard ?? null, ...(after === undefined ? [] : [after.createdAtMs, after.commandId])],
   );
-  return rows.map(({ command }) => decodeCommand(command));
+  const found = readableRows(rows, ({ command }) => decodeCommand(command), alreadyNamed);
+  const last = rows.at(-1);
+  if (last === undefined || rows.length < limit || found.length === limit) return found;
+  // A short page is the last one, so the places of those that can't be read are filled.
+  return [...found, ...(await readUnresolved(pool, limit - found.length, last.command, shard))];
 }
 
 /** Everything known about one command, oldest first. */
@@ -214,7 +222,10 @@ export async function readSettlingUpdates(
      cross join lateral (select payload from public.order_updates where lane = c.lane and seq = c.seq limit 1) as u order by c.revision`,
     [stream, orderId, afterRevision, limit],
   );
-  return rows.map(({ payload }) => decodeUpdate(payload));
+  // One that can't be read is gone for the verdict, as those behind the retention are.
+  const decode = ({ payload }: { readonly payload: string }) =>
+    readRow('order_updates', orderId, () => decodeUpdate(payload));
+  return readableRows(rows, decode, () => undefined);
 }
 
 /**
@@ -226,13 +237,14 @@ export async function readSettlingOrder(
   orderId: string,
 ): Promise<SettlingUpdate | undefined> {
   if (orderId.includes('\0')) return undefined;
-  const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order }>({
+  const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order | null }>({
     name: 'settling_order',
     text: 'select revision, source_version, state as order from public.current_orders where stream = $1 and order_id = $2',
     values: [stream, orderId],
   });
   const [row] = rows;
-  if (row === undefined) return undefined;
+  // Nothing is known of an order whose state can't be read; a read of it brings an update.
+  if (row?.order == null) return undefined;
   const { revision, source_version, order } = row;
   return {
     revision: Number(revision),
@@ -285,11 +297,16 @@ export async function readNamedOrders(
   return rows.map(selectableOf);
 }
 
-const selectableOrders = `select o.stream, o.order_id, o.symbol, s.side, coalesce(c.principal, p.principal) as principal,
-       array_remove(array[coalesce(s."callerRef", p.caller_ref), s."clOrdId", s."clientOrderRef"], null) as refs
+/** An unreadable state keeps no order from its cancel: the command that placed it is known. */
+const selectableOrders = `select o.stream, o.order_id, o.symbol, coalesce(s.side, c.side, p.side, 'unknown') as side,
+       coalesce(c.principal, p.principal) as principal,
+       array_remove(array[coalesce(s."callerRef", c.caller_ref, p.caller_ref), s."clOrdId", s."clientOrderRef",
+         case when s.side is null then b.attempt_id end], null) as refs
      from public.current_orders o
-     cross join lateral json_to_record(o.state) as s(side text, "commandId" uuid, "callerRef" text, "clOrdId" text, "clientOrderRef" text)
-     left join public.commands c on c.command_id = s."commandId"
+     left join lateral json_to_record(o.state) as s(side text, "commandId" text, "callerRef" text, "clOrdId" text, "clientOrderRef" text) on true
+     left join public.order_bindings b on s."commandId" is null and b.stream = o.stream and b.order_id = o.order_id and b.matches
+     left join public.commands c on c.command_id =
+       case when s."commandId" ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then s."commandId"::uuid else b.command_id end
      left join public.commands p on p.kind = 'place' and p.stream = o.stream and p.order_id = o.order_id`;
 
 function selectableOf({ stream, order_id, symbol, side, principal, refs }: OpenOrderRow): OpenOrder & Selectable {

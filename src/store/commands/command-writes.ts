@@ -5,6 +5,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableJson, writeOnce } from '../session/write-once.ts';
+import { readableRows } from '../unreadable-row.ts';
 import { doAct } from './approvals.ts';
 import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
 import type {
@@ -17,7 +18,7 @@ import type {
   OpenResult,
   StepResult,
 } from './command-journal.ts';
-import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import { decodeCommand, type StoredCommand, type UnreadableCommand } from './decode-command.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Fence } from './term.ts';
 
@@ -135,6 +136,7 @@ export async function takeOverCommands(
   { shard, epoch }: Fence,
   atMs: number,
   recentMs: number,
+  onUnreadable: (command: UnreadableCommand) => void = () => {},
 ): Promise<Command[]> {
   await writeOnce(deps, {
     text: 'select public.take_over_commands($1, $2, $3)',
@@ -143,7 +145,7 @@ export async function takeOverCommands(
   const ids = await unsettledIds(deps, shard, atMs - recentMs);
   const commands: Command[] = [];
   for (let from = 0; from < ids.length; from += pageRows) {
-    commands.push(...(await readByIds(deps, ids.slice(from, from + pageRows))));
+    commands.push(...(await readByIds(deps, ids.slice(from, from + pageRows), onUnreadable)));
   }
   return commands;
 }
@@ -162,15 +164,24 @@ async function unsettledIds(deps: Deps, shard: number, sinceMs: number): Promise
   return rows.map(({ command_id }) => command_id);
 }
 
-async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]> {
+async function readByIds(
+  deps: Deps,
+  ids: readonly string[],
+  onUnreadable: (command: UnreadableCommand) => void,
+): Promise<Command[]> {
   const { rows } = await retryTransaction(deps, () =>
-    deps.pool.query<{ command: StoredCommand }>(
-      `select public.command_json(c) as command from unnest($1::uuid[]) with ordinality as k(command_id, place)
+    deps.pool.query<{ account_id: string; command: StoredCommand }>(
+      `select c.account_id, public.command_json(c) as command from unnest($1::uuid[]) with ordinality as k(command_id, place)
        join public.commands c using (command_id) order by k.place`,
       [ids],
     ),
   );
-  return rows.map(({ command }) => decodeCommand(command));
+  return readableRows(
+    rows,
+    ({ command }) => decodeCommand(command),
+    ({ fault }, { account_id: accountId, command: { commandId, settledAtMs, updatedAtMs } }) =>
+      onUnreadable({ commandId, accountId, isFinal: settledAtMs !== null, updatedAtMs, fault }),
+  );
 }
 
 /**

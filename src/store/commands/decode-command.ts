@@ -9,7 +9,10 @@ import type {
   EvidenceKind,
   Reason,
 } from '../../domain/command.ts';
-import type { OrderStatus } from '../../domain/order.ts';
+import { legs, working } from '../../domain/head-shape.ts';
+import { type OrderStatus, orderStatuses } from '../../domain/order.ts';
+import { type Check, decimal, faultOf, fields, listOf, maybe, object, oneOf, text } from '../../domain/shape.ts';
+import { readRow } from '../unreadable-row.ts';
 
 type StoredBaseline = Omit<Baseline, 'sourceVersion'> & { readonly sourceVersion?: string };
 
@@ -51,8 +54,55 @@ export interface StoredCommand {
   readonly attempts: readonly StoredAttempt[];
 }
 
-/** The way back from Postgres. The stored text is ours and is trusted. */
+/** What is known of a command that can't be read: its columns. */
+export interface UnreadableCommand {
+  readonly commandId: string;
+  readonly accountId: string;
+  readonly isFinal: boolean;
+  readonly updatedAtMs: number;
+  readonly fault: string;
+}
+
+const whole: Check = (value) => Number.isSafeInteger(value);
+const version = maybe((value) => text(value) && /^\d{1,19}$/.test(value as string));
+const terms = {
+  ...{ timeInForce: maybe(text), price: maybe(decimal), stopPrice: maybe(decimal), stopPx: maybe(decimal) },
+  ...{ expireTime: maybe(text), legs: maybe(legs) },
+};
+const byRequest: Readonly<Record<string, Check>> = {
+  'place account': fields({ ...terms, symbol: text, side: text, type: text, qty: decimal }),
+  'place prediction': fields({ ...terms, symbol: text, outcome: text, side: text, orderType: text, quantity: decimal }),
+  'replace prediction': fields({ ...terms, quantity: maybe(decimal) }),
+  'cancel account': (absent) => absent === undefined,
+  'cancel prediction': (absent) => absent === undefined,
+};
+const reason: Check = (value) => value === null || fields({ code: text, message: text, status: maybe(whole) })(value);
+const baseline = fields({
+  ...{ revision: whole, sourceEpoch: whole, sourceVersion: version, status: oneOf(...orderStatuses), working },
+  ...{ cumQty: decimal, pendingAction: text, rejectReason: maybe(text), rejectText: maybe(text) },
+});
+
+/** The columns have types and constraints of their own: only JSON may be of another shape. */
+const checks: Partial<Record<keyof StoredCommand, Check>> = {
+  request: (value) => {
+    const { kind, stream, accountId, orderId, terms: asked } = (object(value) ? value : {}) as Record<string, unknown>;
+    return text(accountId) && (kind === 'place' || text(orderId)) && byRequest[`${kind} ${stream}`]?.(asked) === true;
+  },
+  reason,
+  baseline: (value) => value === null || baseline(value),
+  attempts: listOf(fields({ attemptId: text, number: whole, state: text, epoch: text, preparedAtMs: whole, reason })),
+};
+
+/** The way back from Postgres. Throws an `UnreadableRowError` for what no build of ours wrote. */
 export function decodeCommand(stored: StoredCommand): Command {
+  return readRow('commands', stored.commandId, () => {
+    const fault = faultOf('command', checks, stored);
+    if (fault !== undefined) throw new TypeError(`${fault} is not what it has to be`);
+    return toCommand(stored);
+  });
+}
+
+function toCommand(stored: StoredCommand): Command {
   const {
     callerRef,
     supersedes,

@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableJson } from '../session/write-once.ts';
+import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import { GroupCommit } from './group-commit.ts';
 
@@ -31,6 +33,13 @@ export interface OutcomeLog {
   markPublished(rows: readonly OutcomeRow[]): Promise<void>;
 }
 
+interface OutcomeLogDeps extends RetryDeps {
+  readonly pool: Pool;
+  /** The journal's, so that marks share a commit with steps. Left out: its own. */
+  readonly groups?: GroupCommit;
+  readonly log?: Pick<Logger, 'error'>;
+}
+
 interface Row {
   readonly id: string;
   readonly command_id: string;
@@ -47,7 +56,7 @@ interface Row {
 const readUnpublished = `
   select o.id, o.command_id, o.version, public.event_json(e) as snapshot, public.time_to_ms(e.recorded_at) as recorded_ms,
     (select max(generation) from public.lanes) as generation
-  from (select id, command_id, version from public.command_outbox where shard = any($2) order by id limit $1) as o
+  from (select id, command_id, version from public.command_outbox where shard = any($2) and id <> all($3::bigint[]) order by id limit $1) as o
   join public.command_events e on e.command_id = o.command_id and e.version = o.version order by o.id`;
 
 /**
@@ -57,24 +66,25 @@ const readUnpublished = `
  * from one step to the next.
  */
 export class PostgresOutcomeLog implements OutcomeLog {
-  private readonly deps: RetryDeps & { readonly pool: Pool; readonly groups: GroupCommit };
+  private readonly deps: OutcomeLogDeps & { readonly groups: GroupCommit };
+  /**
+   * Steps that can't be read. They stay in the outbox and hold up no others: consumers see by the
+   * versions of their command that one is missing.
+   */
+  private readonly unreadable = new Set<string>();
 
-  /** `groups`: the journal's, so that marks share a commit with steps. Left out: its own. */
-  constructor(deps: RetryDeps & { readonly pool: Pool; readonly groups?: GroupCommit }) {
+  constructor(deps: OutcomeLogDeps) {
     this.deps = { ...deps, groups: deps.groups ?? new GroupCommit(deps) };
   }
 
   async readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]> {
     const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<Row>(readUnpublished, [limit, shards]),
+      this.deps.pool.query<Row>(readUnpublished, [limit, shards, [...this.unreadable]]),
     );
-    return rows.map(({ id, command_id, version, snapshot, recorded_ms, generation }) => ({
-      id: BigInt(id),
-      key: command_id,
-      version,
-      payload: encodeCommandOutcome(decodeCommand(snapshot), generation ?? 1),
-      recordedMs: Number(recorded_ms),
-    }));
+    return readableRows(rows, outcomeRow, (err, { id }) => {
+      this.unreadable.add(id);
+      this.deps.log?.error({ err }, 'a step of a command is unreadable; it is not published');
+    });
   }
 
   async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
@@ -82,4 +92,14 @@ export class PostgresOutcomeLog implements OutcomeLog {
     const steps = rows.map(({ id, key, version }) => [String(id), key, version]);
     await this.deps.groups.write({ name: 'mark_published', body: storableJson(steps) });
   }
+}
+
+function outcomeRow({ id, command_id, version, snapshot, recorded_ms, generation }: Row): OutcomeRow {
+  return {
+    id: BigInt(id),
+    key: command_id,
+    version,
+    payload: encodeCommandOutcome(decodeCommand(snapshot), generation ?? 1),
+    recordedMs: Number(recorded_ms),
+  };
 }

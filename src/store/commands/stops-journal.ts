@@ -35,7 +35,10 @@ export interface Halt {
   readonly haltId: string;
   /** The whole service, or one account. */
   readonly scope: { readonly kind: 'service' } | { readonly kind: 'account'; readonly accountId: string };
-  /** `unresolved`, `late_landing`, `rate`, `operator`, `account_operator`, `commits_lost`. */
+  /**
+   * `unresolved`, `unreadable`, `late_landing`, `rate`, `operator`, `account_operator`,
+   * `commits_lost`.
+   */
   readonly cause: string;
   /** For people. */
   readonly reason: string;
