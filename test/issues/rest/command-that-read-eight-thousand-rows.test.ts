@@ -24,7 +24,7 @@ async function shown(orders: number, changes: number) {
     read.rows += changes - above;
     read.charged = (await rig.metrics.rest.readRows.get()).values[0]?.value ?? 0;
     const update = { seq: 1n, stream, orderId, accountId: 'ACC-1', recordedAt: new Date(0) };
-    return Array.from({ length: rows }, (_, at) => ({ ...update, payload: revised(first + at) }));
+    return Array.from({ length: rows }, (_, at) => ({ ...update, revision: first + at, payload: revised(first + at) }));
   };
   const { status, body } = await ask(`${rig.address}/v1/commands/${commandId}`);
   expect(status).toBe(200);
