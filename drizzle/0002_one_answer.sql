@@ -4,6 +4,14 @@
 ALTER TABLE public.moved_states ADD COLUMN moved_by xid8 DEFAULT pg_current_xact_id() NOT NULL, ADD COLUMN moved_at timestamptz DEFAULT now() NOT NULL;
 DROP FUNCTION public.lane_to_move(text, bigint);
 
+-- A halt is its row: no process says any more which halts it holds.
+DROP FUNCTION public.hold_halts(integer, bigint, text[]);
+DROP FUNCTION public.without_halt(text, double precision);
+DROP FUNCTION public.raise_halt(integer, bigint, text, text, text, text, text, double precision);
+DROP FUNCTION public.take_over_commands(integer, bigint, double precision);
+ALTER TABLE public.lanes DROP COLUMN halts_held;
+ALTER TABLE public.halts DROP COLUMN number;
+
 -- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. Written by test/store/baseline.test.ts -----
 
 CREATE OR REPLACE FUNCTION public.no_state(p_stream text, p_order_id text) RETURNS text
@@ -223,6 +231,257 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.sending_objection(c public.commands) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_cause text;
+  v_why text;
+BEGIN
+  IF c.kind = 'cancel' THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+  SELECT cause, reason INTO v_cause, v_why FROM public.halts
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY since, halt_id LIMIT 1;
+  IF FOUND THEN
+    RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
+  END IF;
+  IF c.token_number IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.principal_tokens t
+    WHERE t.principal = c.principal AND t.number = c.token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+  ) THEN
+    RETURN json_build_object('code', 'TOKEN_ENDED', 'message', 'the token that asked for it was revoked, or has expired');
+  END IF;
+  IF EXISTS (
+    SELECT FROM public.limits l WHERE l.change > c.limits_change
+      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', c.account_id), (c.principal, ''), (c.principal, c.account_id))
+  ) THEN
+    RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_to text := p ->> 'to';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt json := p -> 'attempt';
+  v_stepped json;
+  v_halts json[];
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  IF v_attempt IS NOT NULL THEN
+    UPDATE public.attempts SET state = v_attempt ->> 'to', answered_at = v_at, reason = coalesce(v_attempt -> 'reason', reason)
+    WHERE attempt_id = v_attempt ->> 'attemptId' AND command_id = v_id AND state = v_attempt ->> 'from';
+    IF NOT FOUND THEN
+      RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+    END IF;
+  END IF;
+  UPDATE public.commands SET
+    state = v_to, version = version + 1, updated_at = v_at,
+    reason = coalesce(p -> 'reason', reason),
+    order_id = coalesce(p ->> 'orderId', order_id),
+    presumed_absent = v_to = 'unknown' AND coalesce((p ->> 'presumedAbsent')::boolean, presumed_absent),
+    pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
+    pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
+    misses = coalesce((p ->> 'misses')::integer, misses),
+    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+  WHERE command_id = v_id;
+  IF p ->> 'nextAttemptId' IS NOT NULL THEN
+    IF v_to <> 'open' THEN
+      RAISE EXCEPTION 'command % becomes % and prepares another attempt', v_id, v_to USING ERRCODE = 'TM010';
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at)
+    SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
+  END IF;
+  PERFORM public.append_evidence(v_id, p -> 'evidence');
+  v_stepped := public.tell_step(v_id);
+  IF v_to IN ('unknown', 'conflict') AND v.state NOT IN ('unknown', 'conflict') AND p -> 'haltAt' IS NOT NULL THEN
+    v_halts := public.halt_doubtful(ARRAY[v.account_id], p -> 'haltAt', (p ->> 'atMs')::double precision);
+  END IF;
+  IF p ->> 'lateLanding' IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+    v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', p ->> 'lateLanding', 'tidemark',
+      (p ->> 'atMs')::double precision)));
+  END IF;
+  RETURN json_build_object('kind', 'stepped', 'command', v_stepped, 'halts', array_to_json(v_halts));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision, p_halt_at json) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_last public.attempts;
+  v_was text;
+  v_swept integer := 0;
+  v_doubtful text[] := '{}';
+  v_at timestamptz := public.ms_to_time(p_at_ms);
+  v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
+  INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
+  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'shard % was taken over by a later holder than epoch %', p_shard, p_epoch USING ERRCODE = 'TM011';
+  END IF;
+
+  FOR v IN
+    SELECT * FROM public.commands c
+    WHERE c.shard = p_shard AND c.command_id IN (
+      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
+      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+    ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
+  LOOP
+    SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
+    CONTINUE WHEN v_last.epoch >= p_epoch;
+    v_was := v_last.state;
+    IF v_was IN ('prepared', 'sending') THEN
+      UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
+      WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
+    END IF;
+    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
+    UPDATE public.commands c SET
+      state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
+      reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
+      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      version = c.version + 1, updated_at = v_at
+    WHERE c.command_id = v.command_id;
+    PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
+      'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
+    PERFORM public.tell_step(v.command_id);
+    v_swept := v_swept + 1;
+    IF v.state = 'open' AND v_last.state = 'unknown' AND v.account_id <> ALL (v_doubtful) THEN
+      v_doubtful := array_append(v_doubtful, v.account_id);
+    END IF;
+  END LOOP;
+  IF v_doubtful <> '{}' AND p_halt_at IS NOT NULL THEN
+    PERFORM public.halt_doubtful(v_doubtful, p_halt_at, p_at_ms);
+  END IF;
+  RETURN v_swept;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text) RETURNS SETOF record
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+  v_until timestamptz := clock_timestamp() + interval '100 ms';
+BEGIN
+  -- A mark that is lost in a crash of the server costs a repeat, and the topic may contain repeats: alone it waits for no disk.
+  IF 'mark_published' = ALL (p_names) THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  FOR i IN 1 .. cardinality(p_names) LOOP
+    EXIT WHEN i > 1 AND clock_timestamp() > v_until;
+    result := NULL;
+    code := NULL;
+    message := NULL;
+    BEGIN
+      IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
+        RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
+      ELSIF coalesce(p_bodies[i] ->> 'haltAt', p_bodies[i] ->> 'lateLanding') IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0) THEN
+        RAISE lock_not_available USING MESSAGE = 'another step that may halt is being written';
+      END IF;
+      result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
+    EXCEPTION WHEN OTHERS THEN
+      code := SQLSTATE;
+      message := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.halt_json(h public.halts) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_strip_nulls(json_build_object(
+    'haltId', h.halt_id, 'accountId', h.account_id, 'cause', h.cause, 'reason', h.reason, 'by', h.raised_by, 'sinceMs', public.time_to_ms(h.since),
+    'clearedAtMs', public.time_to_ms(h.cleared_at), 'clearedBy', h.cleared_by, 'clearedReason', h.cleared_reason));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.record_halt_event() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.halt_events (snapshot) VALUES (public.halt_json(NEW));
+  RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.raise_halt(p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision) RETURNS public.halts
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.halts;
+  -- The service raises a halt again for each order that lands late; a person who halts again means it.
+  v_anew boolean := p_cause IN ('operator', 'account_operator');
+BEGIN
+  PERFORM public.close_sending();
+  LOOP
+    INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+    VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
+    ON CONFLICT DO NOTHING;
+    v_anew := v_anew OR FOUND;
+    SELECT * INTO v FROM public.halts h
+      WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
+      ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
+    EXIT WHEN FOUND;
+  END LOOP;
+  -- Two principals agreed on a resume, or one of them has asked for it: neither knew of this halt. Ended long ago, so that no clock that is behind takes it as waiting.
+  IF v_anew THEN
+    UPDATE public.approvals SET expires_at = to_timestamp(0)
+    WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
+  END IF;
+  RETURN v;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.halt_doubtful(p_account_ids text[], p_most json, p_at_ms double precision) RETURNS json[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_account_id text;
+  v_most integer;
+  v_found integer;
+  v_of text;
+  v_raised json[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+  FOREACH v_account_id IN ARRAY array_append(p_account_ids, NULL) LOOP
+    -- Beside a resume, one of the two is first: this waits for it, or it for this.
+    PERFORM FROM public.halts h WHERE coalesce(h.account_id, '') = coalesce(v_account_id, '') AND h.cause = 'unresolved' AND h.cleared_at IS NULL FOR SHARE;
+    CONTINUE WHEN FOUND;
+    IF v_account_id IS NULL THEN
+      v_most := (p_most ->> 'service')::integer;
+      v_of := '';
+      SELECT count(*) INTO v_found FROM (
+        SELECT FROM public.commands WHERE settled_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+    ELSE
+      v_most := (p_most ->> 'account')::integer;
+      v_of := ' of the account';
+      SELECT count(*) INTO v_found FROM (
+        SELECT FROM public.commands WHERE settled_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+    END IF;
+    CONTINUE WHEN v_found < v_most;
+    v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
+      format('%s commands%s have an outcome that is not known', v_most, v_of), 'tidemark', p_at_ms)));
+  END LOOP;
+  RETURN v_raised;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text,
   OUT generation integer, OUT attempts integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -313,8 +572,8 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_a
   public.step_command, public.note_misses, public.add_audit_lines, public.write_one, public.write_group,
   public.take_over_commands TO tidemark_app;
 
-GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
-  public.without_halt TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.halt_json, public.raise_halt,
+  public.halt_doubtful, public.clear_halts TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 

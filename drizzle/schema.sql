@@ -276,11 +276,9 @@ table halts
   cleared_at timestamp with time zone
   cleared_by text
   cleared_reason text
-  number bigint not null generated always as identity
   constraint halts_account CHECK ((account_id <> ''::text))
   constraint halts_cleared_with_a_reason CHECK (((num_nulls(cleared_at, cleared_by, cleared_reason) = ANY (ARRAY[0, 3])) AND (cleared_reason <> ''::text)))
   constraint halts_pkey PRIMARY KEY (halt_id)
-CREATE UNIQUE INDEX halts_number ON public.halts USING btree (number)
 CREATE UNIQUE INDEX halts_one_active ON public.halts USING btree (COALESCE(account_id, ''::text), cause) WHERE (cleared_at IS NULL)
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION halts_guard()
 CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION record_halt_event()
@@ -310,7 +308,6 @@ table lanes
   draining boolean not null default false
   trouble text
   unfit boolean not null default false
-  halts_held bigint not null default 0
   report jsonb not null default '{}'::jsonb
   constraint lanes_pkey PRIMARY KEY (lane)
 grant insert, select, update to tidemark_app
@@ -1302,6 +1299,58 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.halt_doubtful(p_account_ids text[], p_most json, p_at_ms double precision)
+ RETURNS json[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+DECLARE
+  v_account_id text;
+  v_most integer;
+  v_found integer;
+  v_of text;
+  v_raised json[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+  FOREACH v_account_id IN ARRAY array_append(p_account_ids, NULL) LOOP
+    -- Beside a resume, one of the two is first: this waits for it, or it for this.
+    PERFORM FROM public.halts h WHERE coalesce(h.account_id, '') = coalesce(v_account_id, '') AND h.cause = 'unresolved' AND h.cleared_at IS NULL FOR SHARE;
+    CONTINUE WHEN FOUND;
+    IF v_account_id IS NULL THEN
+      v_most := (p_most ->> 'service')::integer;
+      v_of := '';
+      SELECT count(*) INTO v_found FROM (
+        SELECT FROM public.commands WHERE settled_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+    ELSE
+      v_most := (p_most ->> 'account')::integer;
+      v_of := ' of the account';
+      SELECT count(*) INTO v_found FROM (
+        SELECT FROM public.commands WHERE settled_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+    END IF;
+    CONTINUE WHEN v_found < v_most;
+    v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
+      format('%s commands%s have an outcome that is not known', v_most, v_of), 'tidemark', p_at_ms)));
+  END LOOP;
+  RETURN v_raised;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.halt_json(h halts)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN json_strip_nulls(json_build_object(
+    'haltId', h.halt_id, 'accountId', h.account_id, 'cause', h.cause, 'reason', h.reason, 'by', h.raised_by, 'sinceMs', public.time_to_ms(h.since),
+    'clearedAtMs', public.time_to_ms(h.cleared_at), 'clearedBy', h.cleared_by, 'clearedReason', h.cleared_reason));
+END
+$function$
+grant execute to tidemark_app
+
 CREATE OR REPLACE FUNCTION public.halts_guard()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1344,20 +1393,6 @@ BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
   -- A statement of its own: its snapshot is younger than the lock.
   PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
-  RETURN FOUND;
-END
-$function$
-grant execute to tidemark_app
-
-CREATE OR REPLACE FUNCTION public.hold_halts(p_lane integer, p_epoch bigint, p_halt_ids text[])
- RETURNS boolean
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  UPDATE public.lanes SET halts_held = coalesce(
-    (SELECT min(number) - 1 FROM public.halts WHERE cleared_at IS NULL AND halt_id <> ALL (p_halt_ids)), (SELECT max(number) FROM public.halts), 0)
-  WHERE lane = p_lane AND epoch = p_epoch;
   RETURN FOUND;
 END
 $function$
@@ -2007,26 +2042,23 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
- RETURNS SETOF halts
+CREATE OR REPLACE FUNCTION public.raise_halt(p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+ RETURNS halts
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
-  -- The service raises a halt again for each further command without an outcome; a person who halts again means it.
+  v public.halts;
+  -- The service raises a halt again for each order that lands late; a person who halts again means it.
   v_anew boolean := p_cause IN ('operator', 'account_operator');
 BEGIN
-  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN;
-  END IF;
-  -- Before the row gets its number: so numbers rise in the order of commits.
   PERFORM public.close_sending();
   LOOP
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
     ON CONFLICT DO NOTHING;
     v_anew := v_anew OR FOUND;
-    RETURN QUERY SELECT * FROM public.halts h
+    SELECT * INTO v FROM public.halts h
       WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
       ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
     EXIT WHEN FOUND;
@@ -2036,6 +2068,7 @@ BEGIN
     UPDATE public.approvals SET expires_at = to_timestamp(0)
     WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
   END IF;
+  RETURN v;
 END
 $function$
 grant execute to tidemark_app
@@ -2047,9 +2080,7 @@ CREATE OR REPLACE FUNCTION public.record_halt_event()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  INSERT INTO public.halt_events (snapshot) VALUES (json_strip_nulls(json_build_object(
-    'haltId', NEW.halt_id, 'accountId', NEW.account_id, 'cause', NEW.cause, 'reason', NEW.reason, 'by', NEW.raised_by, 'sinceMs', public.time_to_ms(NEW.since),
-    'clearedAtMs', public.time_to_ms(NEW.cleared_at), 'clearedBy', NEW.cleared_by, 'clearedReason', NEW.cleared_reason)));
+  INSERT INTO public.halt_events (snapshot) VALUES (public.halt_json(NEW));
   RETURN NULL;
 END
 $function$
@@ -2118,7 +2149,7 @@ BEGIN
   END IF;
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
   SELECT cause, reason INTO v_cause, v_why FROM public.halts
-  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY since, halt_id LIMIT 1;
   IF FOUND THEN
     RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
   END IF;
@@ -2185,6 +2216,8 @@ DECLARE
   v_to text := p ->> 'to';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt json := p -> 'attempt';
+  v_stepped json;
+  v_halts json[];
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
@@ -2221,7 +2254,16 @@ BEGIN
     SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
   END IF;
   PERFORM public.append_evidence(v_id, p -> 'evidence');
-  RETURN json_build_object('kind', 'stepped', 'command', public.tell_step(v_id));
+  v_stepped := public.tell_step(v_id);
+  IF v_to IN ('unknown', 'conflict') AND v.state NOT IN ('unknown', 'conflict') AND p -> 'haltAt' IS NOT NULL THEN
+    v_halts := public.halt_doubtful(ARRAY[v.account_id], p -> 'haltAt', (p ->> 'atMs')::double precision);
+  END IF;
+  IF p ->> 'lateLanding' IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+    v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', p ->> 'lateLanding', 'tidemark',
+      (p ->> 'atMs')::double precision)));
+  END IF;
+  RETURN json_build_object('kind', 'stepped', 'command', v_stepped, 'halts', array_to_json(v_halts));
 END
 $function$
 grant execute to tidemark_app
@@ -2233,7 +2275,7 @@ CREATE OR REPLACE FUNCTION public.symbol_letters(p_symbol text)
 RETURN COALESCE(NULLIF(translate(canonical_symbol(p_symbol), ' !"#$%&''()*+,-./:;<=>?@[\]^_`{|}~'::text, ''::text), ''::text), canonical_symbol(p_symbol))
 grant execute to tidemark_app, tidemark_reader
 
-CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision)
+CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision, p_halt_at json)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2243,6 +2285,7 @@ DECLARE
   v_last public.attempts;
   v_was text;
   v_swept integer := 0;
+  v_doubtful text[] := '{}';
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
@@ -2278,7 +2321,13 @@ BEGIN
       'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
     PERFORM public.tell_step(v.command_id);
     v_swept := v_swept + 1;
+    IF v.state = 'open' AND v_last.state = 'unknown' AND v.account_id <> ALL (v_doubtful) THEN
+      v_doubtful := array_append(v_doubtful, v.account_id);
+    END IF;
   END LOOP;
+  IF v_doubtful <> '{}' AND p_halt_at IS NOT NULL THEN
+    PERFORM public.halt_doubtful(v_doubtful, p_halt_at, p_at_ms);
+  END IF;
   RETURN v_swept;
 END
 $function$
@@ -2524,19 +2573,6 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.without_halt(p_halt_id text, p_expire_ms double precision)
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  SELECT l.holder FROM public.lanes l
-  WHERE l.holder IS NOT NULL AND l.holder NOT LIKE '%/finisher' AND abs(extract(epoch FROM clock_timestamp() - l.renewed_at)) * 1000 < p_expire_ms
-    AND l.halts_held < (SELECT h.number FROM public.halts h WHERE h.halt_id = p_halt_id AND h.cleared_at IS NULL)
-  ORDER BY l.lane
-$function$
-grant execute to tidemark_app
-
 CREATE OR REPLACE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text)
  RETURNS SETOF record
  LANGUAGE plpgsql
@@ -2558,6 +2594,8 @@ BEGIN
     BEGIN
       IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
         RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
+      ELSIF coalesce(p_bodies[i] ->> 'haltAt', p_bodies[i] ->> 'lateLanding') IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0) THEN
+        RAISE lock_not_available USING MESSAGE = 'another step that may halt is being written';
       END IF;
       result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
     EXCEPTION WHEN OTHERS THEN

@@ -33,18 +33,15 @@ const ofScope = {
   about: 'halts',
 } as const;
 
-// A service of an earlier version leaves this list out.
-const halted = haltAnswer.partial({ unconfirmed: true });
-
-export const haltVerb: Verb<typeof halted, ScopeFlags> = {
+export const haltVerb: Verb<typeof haltAnswer, ScopeFlags> = {
   name: 'halt',
   does: 'Stops placing and replacing, for one account or for the service; cancels still pass.',
   help: haltExamples,
   route: ['POST /v1/halt', 'POST /v1/accounts/{accountId}/halt'],
   ...ofScope,
-  answer: halted,
-  text: ({ unconfirmed = [], accountKnown, halts }, { account }) =>
-    `${unconfirmedLine(unconfirmed)}${accountKnown === false ? unknownLine(account) : ''}${haltTable(halts)}`,
+  answer: haltAnswer,
+  text: ({ accountKnown, halts }, { account }) =>
+    `${accountKnown === false ? unknownLine(account) : ''}${haltTable(halts)}`,
 };
 
 export const resumeVerb: Verb<typeof resumeAnswer, ScopeFlags> = {
@@ -69,12 +66,6 @@ export function haltCommand(io: CliIo): Command {
 /** Clears halts: a halt ends in no other way. */
 export function resumeCommand(io: CliIo): Command {
   return verbCommand(io, resumeVerb);
-}
-
-/** The instances that did not confirm the halt in time. */
-function unconfirmedLine(instances: readonly string[]): string {
-  if (instances.length === 0) return '';
-  return `${printable(`Not confirmed by ${instances.join(', ')}: the database lets no instance send behind a halt, but look at it (tidemark fleet).`)}\n`;
 }
 
 /** A halt of a mistyped account stops nothing, and the right one goes on. */

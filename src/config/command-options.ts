@@ -103,7 +103,7 @@ export const commandOptions = inGroup('Commands', {
     min: 1,
     max: 100_000,
     fallback: '10',
-    describe: 'So many of one instance, on all its accounts, halt every account.',
+    describe: 'So many of all accounts and instances halt every account.',
   }),
   fourEyes: oneOf({
     env: 'TIDEMARK_FOUR_EYES',

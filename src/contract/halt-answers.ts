@@ -30,11 +30,6 @@ export const haltList = z
 export const haltAnswer = z
   .object({
     ...haltList.shape,
-    unconfirmed: z
-      .array(z.string())
-      .describe(
-        'Instances that did not say within 3 s that they hold it. They mark nothing more as being sent either, but may decline late.',
-      ),
     accountKnown: z
       .boolean()
       .optional()

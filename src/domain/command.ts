@@ -256,9 +256,14 @@ export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request'
   return request.kind === 'place' && state === 'accepted' && orderId !== undefined;
 }
 
+/** So many of these halt their account. An attempt in flight is not doubtful. */
+export function isDoubtful(state: CommandState): boolean {
+  return state === 'unknown' || state === 'conflict';
+}
+
 /**
- * Its outcome is not known, or a person has to decide it. It counts as exposure and against the
- * halts' limits, and REST answers 202.
+ * Its outcome is not known, or a person has to decide it. It counts as exposure, and REST answers
+ * 202.
  */
 export function isUnresolved(state: CommandState): boolean {
   return state === 'open' || state === 'unknown' || state === 'conflict';

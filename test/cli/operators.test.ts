@@ -28,22 +28,6 @@ describe('halt and resume', () => {
     ]);
   });
 
-  it('name the instances that have not confirmed a halt, and say nothing where all have', async () => {
-    let unconfirmed: string[] = ['b-1', 'c\u001b[2J'];
-    const rest = await restServer((_request, response) => json(response, 200, { halts: [halt], unconfirmed }));
-    const ask = () => runAgainst(rest.url, ['halt', '--reason', 'runs away']);
-    const { code, out } = await ask();
-    expect(code).toBe(0);
-    const [first = '', second = ''] = out.split('\n');
-    expect(first).toMatch(
-      /^Not confirmed by b-1, c.*: the database lets no instance send behind a halt, but look at it \(tidemark fleet\)\.$/,
-    );
-    expect(first, 'as text, not as a command of the terminal').not.toContain('\u001b');
-    expect(second).toMatch(/^SCOPE /);
-    unconfirmed = [];
-    expect((await ask()).out).toMatch(/^SCOPE /);
-  });
-
   it('need a reason', async () => {
     expect(await runAgainst('http://127.0.0.1:1', ['halt'])).toMatchObject({ code: 64 });
     expect(await runAgainst('http://127.0.0.1:1', ['resume', '--reason', ' '])).toMatchObject({ code: 64 });

@@ -88,20 +88,10 @@ it.each([
     { deadlineMs: 90_000, everyMs: 200 },
   );
 
-  const nameOfB = (await call(b, 'GET', '/v1/halts')).headers.get('tidemark-instance');
   database.behave({ kind: 'swallow' }, direction);
   const halted = await call(a, 'POST', '/v1/halt', { body: { reason: 'kill switch' } });
   const answeredMs = systemClock.nowMs();
   expect(halted.status, JSON.stringify(halted.body)).toBe(200);
-  // The holder is named by what the database has of it, which a
-  // process that hears nothing can't change.
-  const holders = await world.query<{ holder: string; lives: boolean }>(
-    `select holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 < $1 as lives from lanes where holder is not null`,
-    [Number('TIDEMARK_LEASE_EXPIRE_MS' in leases ? leases.TIDEMARK_LEASE_EXPIRE_MS : 2_000)],
-  );
-  const unconfirmed: readonly string[] = halted.body.unconfirmed;
-  // The other process may be named as well, where the machine is slow.
-  if ('TIDEMARK_LEASE_EXPIRE_MS' in leases) expect(unconfirmed, JSON.stringify(holders)).toContain(nameOfB);
 
   // Longer than a write that was marked before could take, and than
   // the lease: then the network is there again.
@@ -111,12 +101,12 @@ it.each([
   await end();
   const instants = await placesOf(description, accounts);
   expect(instants.length).toBeGreaterThanOrEqual(flowed);
-  // Where it is named, the answer waited 3 s; a write that was marked before the halt leaves within
-  // one second of its mark or never.
+  // A write that was marked before the halt leaves within one second of its mark or never, and the
+  // answer waits that second.
   expect(instants.filter((at) => at > answeredMs).map((at) => at - answeredMs)).toEqual([]);
   const marked = await world.query(
     `select 1 from attempts a join commands c using (command_id) join halts h on h.cleared_at is null
-     where c.kind <> 'cancel' and a.sending_at > h.since + interval '3 seconds'`,
+     where c.kind <> 'cancel' and a.sending_at > h.since + interval '1 second'`,
   );
   expect(marked, 'the journal marks nothing behind it').toEqual([]);
 });

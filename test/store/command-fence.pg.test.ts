@@ -46,14 +46,11 @@ describe('an orphaned transaction of the former holder', () => {
     await rig.journal.open(asked, fence);
     const successor = await rig.rival();
     await successor.query('begin');
-    await successor.query('select take_over_commands(0, 2, $1)', [atMs + 50]);
+    await successor.query('select take_over_commands(0, 2, $1, null)', [atMs + 50]);
     const late = [
       rig.journal.markSending(asked.attemptId ?? '', atMs, fence),
       rig.journal.open(newPlace(), fence),
-      rig.journal.raiseHalt(
-        { haltId: 'h', scope: { kind: 'service' }, cause: 'rate', reason: 'r', by: 'b', sinceMs: atMs },
-        fence,
-      ),
+      rig.journal.clearHalts({ kind: 'service' }, { by: 'b', reason: 'r', atMs }, fence),
     ];
     await blocked(rig, 3);
     await successor.query('commit');
@@ -70,7 +67,7 @@ describe('an orphaned transaction of the former holder', () => {
     const command = await sending(rig.journal);
     const successor = await rig.rival();
     await successor.query('begin');
-    await successor.query('select take_over_commands(0, 2, $1)', [atMs + 50]);
+    await successor.query('select take_over_commands(0, 2, $1, null)', [atMs + 50]);
     await successor.query('rollback');
     expect(await rig.rows('select epoch from command_fence')).toEqual([{ epoch: '1' }]);
     expect(await rig.journal.step(answered(command, 'accepted'), fence)).toMatchObject({ kind: 'stepped' });

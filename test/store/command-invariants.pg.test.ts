@@ -206,10 +206,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('clears a halt once, with a name and a reason', async () => {
     await using rig = await journalRig();
     const scope = { kind: 'account', accountId: 'acct-1' } as const;
-    await rig.journal.raiseHalt(
-      { haltId: 'h-1', scope, cause: 'rate', reason: 'fast', by: 'breaker', sinceMs: atMs },
-      fence,
-    );
+    await rig.journal.raiseHalt({ haltId: 'h-1', scope, cause: 'rate', reason: 'fast', by: 'breaker', sinceMs: atMs });
     await refused(
       rig,
       '23505',

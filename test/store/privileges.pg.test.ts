@@ -177,7 +177,7 @@ describe('the service as a mere member of tidemark_app', () => {
       by: 'b',
       sinceMs: atMs,
     } as const;
-    expect(await journal.raiseHalt(halted, fence)).toEqual(halted);
+    expect(await journal.raiseHalt(halted)).toEqual(halted);
     expect(await journal.clearHalts(halted.scope, { by: 'ann', reason: 'over', atMs }, fence)).toBe(1);
     expect(await journal.takeOver({ shard: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
     expect(await journal.unresolved(10)).toEqual([command]);
@@ -362,7 +362,7 @@ describe('a member of tidemark_reader', () => {
       "select open_cancel_all(0, 1, '{}')",
       "select mark_sending(0, 1, 'tm-1', 1)",
       "select step_command(0, 1, '{}')",
-      'select take_over_commands(0, 1, 1)',
+      'select take_over_commands(0, 1, 1, null)',
       "select add_command_evidence(gen_random_uuid(), '[]')",
       "select after_restore(0, 1, 'h', 'me')",
     ];

@@ -52,8 +52,8 @@ describe('outcomes and halts after a position', () => {
     await using rig = await readRig();
     const place = newPlace();
     await rig.journal.open(place, fence);
-    await rig.journal.raiseHalt({ ...halt, haltId: 'h-1' }, fence);
-    await rig.journal.raiseHalt({ ...halt, haltId: 'h-2', scope: { kind: 'service' } }, fence);
+    await rig.journal.raiseHalt({ ...halt, haltId: 'h-1' });
+    await rig.journal.raiseHalt({ ...halt, haltId: 'h-2', scope: { kind: 'service' } });
     await rig.journal.clearHalts(halt.scope, { by: 'desk', reason: 'seen', atMs: 1_795_000_001_000 }, fence);
     await rig.journal.open(newPlace(), fence);
     const horizon = await settled(rig);
@@ -125,7 +125,7 @@ describe('outcomes and halts after a position', () => {
   it('say when some were deleted above the position', async () => {
     await using rig = await readRig();
     await rig.journal.open(newPlace(), fence);
-    await rig.journal.raiseHalt({ ...halt, haltId: 'h-1' }, fence);
+    await rig.journal.raiseHalt({ ...halt, haltId: 'h-1' });
     const horizon = await settled(rig);
     const { upTo: at } = await rig.reads.eventsAfter(start, horizon, 9);
     expect((await rig.reads.eventsAfter(start, horizon, 9)).complete).toBe(true);

@@ -28,7 +28,7 @@ export interface CommandOptions {
    */
   readonly cancelRate: BucketOptions;
   readonly breaker: BreakerOptions;
-  /** So many unresolved commands halt the account, or the service. */
+  /** So many commands with an unknown outcome halt the account, or the service. */
   readonly haltAt: { readonly account: number; readonly service: number };
   /** Reads spent on finding out the outcome of commands. */
   readonly probes: BucketOptions;
@@ -39,15 +39,13 @@ export interface CommandOptions {
    * longer.
    */
   readonly connectWithinMs: number;
-  /** The write must begin within this time after the commit that permits it. */
+  /**
+   * The write must begin within this time after the commit that permits it, and a halt is answered
+   * so long after its own.
+   */
   readonly writeWithinMs: number;
   /** A lane that was not renewed for so long has no live process. */
   readonly leaseExpireMs: number;
-  /**
-   * How long the answer to a halt waits for the other processes. More than `writeWithinMs`: by then
-   * none of them writes anything it marked before the halt, whether it has read it or not.
-   */
-  readonly haltAnswerMs: number;
   /**
    * How long a caller waits for its answer to be recorded while the database does not take it; then
    * it gets the state committed last.
@@ -107,7 +105,6 @@ export const commandDefaults: Omit<CommandOptions, 'enabled' | 'accounts'> = {
   connectWithinMs: 200,
   writeWithinMs: 1_000,
   leaseExpireMs: 6_000,
-  haltAnswerMs: 3_000,
   recordPatienceMs: 2_000,
   attemptBackoff: { firstMs: 200, maxMs: 2_000 },
   journalBackoff: { firstMs: 50, maxMs: 2_000 },

@@ -33,9 +33,7 @@ import type {
   Submission,
   SubmitResult,
 } from './commands.ts';
-import { HaltAgreement } from './halt-agreement.ts';
-import { HaltWatch } from './halt-watch.ts';
-import { accountScope, Halts } from './halts.ts';
+import { Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
 import { readOpenCommands } from './open-commands.ts';
 import { notLeader, OperatorService } from './operator-service.ts';
@@ -91,8 +89,7 @@ const listReadsAtOnce = 32;
  *
  * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). An attempt in hand needs its
  * turn, and its order's line for cancels: these outlive its term, and a shard coming back finds
- * them. Invariant: two terms never have an account in common. So an account's counts are made in
- * one term, and the service's here, over all terms.
+ * them. Invariant: two terms never have an account in common.
  */
 export class CommandService implements Commands, Service {
   readonly name = 'commands';
@@ -103,7 +100,6 @@ export class CommandService implements Commands, Service {
   private readonly stopped = new AbortController();
   private readonly books: CommandBooks;
   private readonly halts: Halts;
-  private readonly agreement: HaltAgreement;
   readonly placeBudget: RateBudget;
   private readonly budgets: Budgets;
   private readonly gauges: CommandGauges;
@@ -126,8 +122,6 @@ export class CommandService implements Commands, Service {
     const halts = new Halts(deps);
     this.books = books;
     this.halts = halts;
-    const agreement = new HaltAgreement({ ...deps, halts }, options);
-    this.agreement = agreement;
     const budget = (of: BucketOptions) => new RateBudget(clock, of);
     this.placeBudget = budget(options.rate);
     this.budgets = {
@@ -143,13 +137,13 @@ export class CommandService implements Commands, Service {
     const termFor = (scope: Halt['scope']) => this.termToClear(scope);
     const holdingOf = (shard: number) => this.takeovers.after(shard, async () => this.heldTerm(shard));
     const parts = { ...deps, books, halts, breaker, record: this.record, placesUnderWay: new PlacesUnderWay() };
-    this.operator = new OperatorService({ ...parts, agreement, termFor, holdingOf }, options);
+    this.operator = new OperatorService({ ...parts, termFor, holdingOf }, options);
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
     const unseen = new UnseenOrders(deps, options);
     const sweepSoon = (shard: number, neverWritten?: string) =>
       this.terms.get(shard)?.reconciler.sweep.sweepSoon(neverWritten);
-    const trip = (accountId: string, term: Term) => this.trip(accountId, term);
+    const trip = (accountId: string) => this.trip(accountId);
     const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweepSoon, trip, onStep }, options);
     this.submitter = traces?.aroundSubmit(submitter) ?? submitter;
     const ofAccounts = {
@@ -161,7 +155,6 @@ export class CommandService implements Commands, Service {
     this.cancelAlls = new CancelAlls({ ...ofAccounts, submit, listWindow: new Window(listReadsAtOnce) }, options);
     this.shared = {
       ...{ ...ofAccounts, onStep, gauges: this.gauges, cancelAlls: this.cancelAlls },
-      haltWatch: new HaltWatch(parts, options),
       probes: new ProbeBudget(clock, options.probes, deps.part),
       draining: () => this.draining,
       giveUp: this.giveUp.signal,
@@ -170,7 +163,7 @@ export class CommandService implements Commands, Service {
 
   /** Resolves at once. From now on the halts are read; everything else waits for a shard. */
   async start(): Promise<void> {
-    void this.agreement.keepUp((scope) => this.termFor(scope), this.stopped.signal);
+    void this.halts.keepUp(this.stopped.signal);
   }
 
   /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
@@ -187,7 +180,7 @@ export class CommandService implements Commands, Service {
     this.stop(shard);
     const term = new ShardTerm(this.shared, held, this.options);
     this.terms.set(shard, term);
-    await term.begin(this.takeovers.firstTriedMs(held));
+    await term.begin();
     if (term.leads) this.takeovers.end(shard);
   }
 
@@ -366,10 +359,15 @@ export class CommandService implements Commands, Service {
     this.terms.delete(shard);
   }
 
-  private trip(accountId: string, term: Term): void {
+  private trip(accountId: string): void {
+    if (this.halts.blocking(accountId) !== undefined) return;
     const { count, windowMs } = this.options.breaker;
     const reason = `${count} places and replaces were asked for within ${windowMs / 1000} s`;
-    this.halts.notWaitingFor(this.halts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
+    this.halts
+      .raise({ kind: 'account', accountId }, 'rate', { by: 'tidemark', reason })
+      .catch((err: unknown) =>
+        this.deps.log.warn({ err }, 'a halt could not be written; it holds, and is written later'),
+      );
   }
 
   private follow(row: LogRow): void {
@@ -382,10 +380,7 @@ export class CommandService implements Commands, Service {
     else this.heldTerm(this.deps.shardOf(accountId))?.reconciler.follow(row);
   }
 
-  /**
-   * The term for the account's shard, if it is held; otherwise any: a halt is the journal's, and
-   * its holder gets it within seconds.
-   */
+  /** The term for the account's shard, if it is held; otherwise any: a halt is the journal's. */
   private termFor(scope: Halt['scope']): Term | undefined {
     const own = scope.kind === 'account' ? this.heldTerm(this.deps.shardOf(scope.accountId)) : undefined;
     return (own ?? this.held[0])?.term;

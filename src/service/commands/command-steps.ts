@@ -1,20 +1,20 @@
-import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
+import { awaitsVenue, type Command, isDoubtful, isFinal } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Witnessed } from '../../runtime/lease.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { CommandJournal, CommandStep } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Decide, Decision } from './decide-step.ts';
-import type { HaltWatch } from './halt-watch.ts';
+import type { Halts } from './halts.ts';
 import { untilAnswered } from './until-answered.ts';
 
 interface CommandStepsDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
-  readonly haltWatch: HaltWatch;
+  readonly halts: Pick<Halts, 'adopt'>;
   readonly metrics: Metrics['commands'];
   readonly onStep: (made: MadeStep) => void;
   /**
@@ -56,16 +56,16 @@ const maxTries = 50;
  * The only way to change a command: decide on the newest version known, write by compare-and-set,
  * and decide again if another step came first.
  *
- * Invariant: a change counts only once the journal has committed it, and a step's halt is durable
- * before the step: a crash between the two leaves a halt too many, never one too few.
+ * Invariant: a change counts only once the journal has committed it, and a step's halts are of the
+ * same commit.
  */
 export class CommandSteps {
   /** Each command's last step asked for, if one is in hand. */
   private readonly lastOf = new Map<string, Promise<unknown>>();
   private readonly deps: CommandStepsDeps;
-  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+  private readonly options: Pick<CommandOptions, 'journalBackoff' | 'haltAt'>;
 
-  constructor(deps: CommandStepsDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+  constructor(deps: CommandStepsDeps, options: Pick<CommandOptions, 'journalBackoff' | 'haltAt'>) {
     this.deps = deps;
     this.options = options;
   }
@@ -85,7 +85,6 @@ export class CommandSteps {
       return await step;
     } finally {
       if (this.lastOf.get(commandId) === step) this.lastOf.delete(commandId);
-      this.deps.haltWatch.afterStep(command);
     }
   }
 
@@ -105,22 +104,23 @@ export class CommandSteps {
   }
 
   private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
-    const { journal, book, haltWatch, noticeLost } = this.deps;
+    const { journal, book, halts, noticeLost } = this.deps;
     const known = book.get(command.commandId)?.command;
     let newest = known !== undefined && known.version > command.version ? known : command;
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (term.over.aborted) return { kind: 'over' };
       const decision = decide(newest);
       if (decision === undefined) return { kind: 'nothing', command: newest };
-      if (!(await haltWatch.beforeStep(newest, decision, term))) return { kind: 'over' };
       const { commandId, version } = newest;
       const startedMs = this.deps.clock.monotonicMs();
-      const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
+      const step = { ...decision.step, commandId, version, ...this.haltsOf(newest, decision) };
+      const result = await journal.step(step, term.fence);
       if (result.kind === 'fenced') return { kind: 'over' };
       if (result.kind === 'not_waiting') return { kind: 'nothing', command: newest, notWaiting: true };
       if (result.kind === 'stepped') {
         this.reportStep(newest, result.command, decision);
         book.adopt(result.command);
+        if (result.halts !== undefined) halts.adopt(result.halts);
         this.deps.onStep({ before: newest, after: result.command, decision, startedMs });
         return { kind: 'stepped', command: result.command, decision };
       }
@@ -131,6 +131,17 @@ export class CommandSteps {
       book.adopt(newest);
     }
     throw new Error(`the steps of command ${command.commandId} do not come to an end`);
+  }
+
+  private haltsOf(
+    { commandId, presumedAbsent, state }: Command,
+    { step, lateLanding }: Decision,
+  ): Pick<CommandStep, 'haltAt' | 'lateLanding'> {
+    const was = presumedAbsent ? 'presumed absent' : state;
+    return {
+      ...(isDoubtful(step.to) && { haltAt: this.options.haltAt }),
+      ...(lateLanding && { lateLanding: `an order of command ${commandId} appeared after it was ${was}` }),
+    };
   }
 
   private reportStep(before: Command, after: Command, decision: Decision): void {

@@ -129,8 +129,7 @@ export type SettleResult =
 /** `halts`: all that are in force afterwards, of every scope. */
 export type HaltResult =
   | Requested
-  /** `unconfirmed`, for a halt: live processes late to say they hold it. */
-  | { readonly kind: 'done'; readonly halts: readonly Halt[]; readonly unconfirmed?: readonly string[] }
+  | { readonly kind: 'done'; readonly halts: readonly Halt[] }
   | {
       readonly kind: 'declined';
       readonly code:

@@ -26,7 +26,7 @@ export interface Decision {
   readonly evidence: SettlingEvidence;
   /**
    * An order appeared although its command had been settled as never placed, or was presumed
-   * absent: placing on the account halts before this is written.
+   * absent: placing on the account halts with this step.
    */
   readonly lateLanding?: true;
   /**

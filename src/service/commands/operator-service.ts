@@ -27,7 +27,6 @@ import type {
 } from './commands.ts';
 import { decidePerson, type PersonsOutcome } from './decide-step.ts';
 import { FourEyes, noSuchRequest, secondPrincipal } from './four-eyes.ts';
-import type { HaltAgreement } from './halt-agreement.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 
@@ -150,7 +149,6 @@ interface OperatorServiceDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly halts: Halts;
-  readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
   readonly breaker: Pick<RateBreaker, 'reset'>;
   /** The term to clear this scope's halts under. Undefined: this process stands by. */
   readonly termFor: (scope: Halt['scope']) => Promise<Term | undefined>;
@@ -158,6 +156,8 @@ interface OperatorServiceDeps extends Ambient {
   readonly holdingOf: (shard: number) => Promise<{ readonly term: Term; readonly steps: CommandSteps } | undefined>;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
+
+type OperatorOptions = Pick<CommandOptions, 'fourEyes' | 'approvalMs' | 'writeWithinMs'>;
 
 /**
  * The operator's acts: halt and resume, settle, change limits, and approve another principal's
@@ -169,9 +169,9 @@ export class OperatorService implements OperatorActs {
   readonly halts: Pick<Halts, 'list'>;
   readonly approvals: FourEyes;
   private readonly deps: OperatorServiceDeps;
-  private readonly options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>;
+  private readonly options: OperatorOptions;
 
-  constructor(deps: OperatorServiceDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
+  constructor(deps: OperatorServiceDeps, options: OperatorOptions) {
     this.halts = deps.halts;
     this.approvals = new FourEyes(deps, options);
     this.deps = deps;
@@ -196,18 +196,26 @@ export class OperatorService implements OperatorActs {
   }
 
   /**
-   * Resolves when all processes hold it, or time is up. Needs no shard: it only forbids, so a
-   * process that holds none, or has just lost them, may do it too.
+   * Resolves when no process writes anything but cancels for the scope any more. Needs no shard: it
+   * only forbids, so a process that holds none, or has just lost them, may do it too.
    */
-  async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    const { halts, agreement } = this.deps;
-    let unconfirmed: readonly string[] = [];
-    const result = await this.operate('halt', scope, word, async () => {
-      const halt = await halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word, undefined);
-      if (halt !== undefined) unconfirmed = await agreement.awaitHeld(halt.haltId);
+  halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    return this.operate('halt', scope, word, async () => {
+      await this.deps.halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word);
+      await this.writesAreOver();
       return undefined;
     });
-    return result.kind === 'done' ? { ...result, unconfirmed } : result;
+  }
+
+  /**
+   * An attempt marked before a halt's commit is written within `writeWithinMs`, counted from before
+   * its mark (`WritePermit`), or never. Counted here from after the answer to that commit: monotonic
+   * time, so no clock that is set shortens it. A timer may fire early.
+   */
+  private async writesAreOver(): Promise<void> {
+    const { clock } = this.deps;
+    const overAtMs = clock.monotonicMs() + this.options.writeWithinMs;
+    while (clock.monotonicMs() < overAtMs) await clock.sleep(overAtMs - clock.monotonicMs());
   }
 
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {

@@ -10,7 +10,6 @@ import type { CommandBooks } from './command-books.ts';
 import type { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
 import { CommandSteps, type MadeStep } from './command-steps.ts';
-import type { HaltWatch } from './halt-watch.ts';
 import type { Halts } from './halts.ts';
 import { Reconciler } from './reconciler.ts';
 import type { SendingTerm } from './sending-term.ts';
@@ -22,8 +21,7 @@ type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' 
     /** A step was committed, or a takeover has made some. */
     readonly onStep: (made?: MadeStep) => void;
     readonly books: CommandBooks;
-    readonly halts: Pick<Halts, 'load' | 'notWaitingFor'>;
-    readonly haltWatch: HaltWatch;
+    readonly halts: Pick<Halts, 'refresh' | 'adopt'>;
     readonly gauges: CommandGauges;
     readonly cancelAlls: CancelAlls;
     /** The term to send under, or why nothing may be sent. */
@@ -58,9 +56,11 @@ export class ShardTerm implements SendingTerm {
   private state: 'taking over' | 'leading' | 'closing' = 'taking over';
   private readonly over = new AbortController();
   private readonly deps: ShardTermDeps;
+  private readonly options: Pick<CommandOptions, 'haltAt'>;
 
   constructor(deps: ShardTermDeps, { shard, epoch }: HeldShard, options: CommandOptions) {
     this.deps = deps;
+    this.options = options;
     this.term = { fence: { shard, epoch }, over: this.over.signal };
     this.giveUp = deps.giveUp;
     this.book = new CommandBook(deps.clock, options, deps.books);
@@ -92,17 +92,17 @@ export class ShardTerm implements SendingTerm {
 
   /**
    * Takes over the commands that the former holder left. Rejects when the journal can't be read or
-   * written. An `end` meanwhile wins. `atMs`: when this takeover was first tried. A try that failed
-   * may have committed its sweep, and what it swept is known by that time.
+   * written. An `end` meanwhile wins.
    */
-  async begin(atMs: number): Promise<void> {
-    const { journal, log, halts, haltWatch, gauges, cancelAlls, onStep } = this.deps;
+  async begin(): Promise<void> {
+    const { journal, clock, log, halts, gauges, cancelAlls, onStep } = this.deps;
     const { fence, over } = this.term;
     const unreadable: UnreadableCommand[] = [];
-    const taken = await journal.takeOver(fence, atMs, takeOverRecentMs, (command) => unreadable.push(command));
-    await halts.load();
-    const uncounted = await haltWatch.uncounted(taken, atMs);
-    const unknown = await haltWatch.unknown(unreadable);
+    const taken = await journal.takeOver(fence, clock.nowMs(), takeOverRecentMs, this.options.haltAt, (command) =>
+      unreadable.push(command),
+    );
+    await this.haltUnreadable(unreadable);
+    await halts.refresh();
     if (over.aborted) return;
     this.state = 'leading';
     this.reconciler.begin(taken);
@@ -114,9 +114,21 @@ export class ShardTerm implements SendingTerm {
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
     const { shard } = fence;
     if (unresolved.length > 0) log.warn({ shard, commands: unresolved.length }, 'commands of the shard are unresolved');
-    halts.notWaitingFor(haltWatch.afterTakeOver(uncounted, this.term));
-    halts.notWaitingFor(haltWatch.haltUnknown(unknown, this.term));
     onStep();
+  }
+
+  /**
+   * The sends of a command that can't be read are not known, so placing is halted for its account.
+   * One id for each: a later takeover finds the row, and does not undo a resume.
+   */
+  private async haltUnreadable(commands: readonly UnreadableCommand[]): Promise<void> {
+    const { journal, clock, halts } = this.deps;
+    for (const { commandId, accountId, isFinal } of commands) {
+      if (isFinal) continue;
+      const reason = `the stored command ${commandId} of the account can't be read`;
+      const about = { scope: { kind: 'account', accountId }, cause: 'unreadable', by: 'tidemark', reason } as const;
+      halts.adopt([await journal.raiseHalt({ haltId: `unreadable-${commandId}`, ...about, sinceMs: clock.nowMs() })]);
+    }
   }
 
   /** The shard is about to be given away: no new commands. */

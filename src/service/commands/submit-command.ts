@@ -65,7 +65,7 @@ interface SubmitDeps extends Ambient {
    */
   readonly sweepSoon: (shard: number, neverWritten?: string) => void;
   /** The account sends more than it should: halts it, at once. */
-  readonly trip: (accountId: string, term: Term) => void;
+  readonly trip: (accountId: string) => void;
 }
 
 type Opened =
@@ -197,8 +197,7 @@ export class SubmitCommand {
       }
       // Looked up only where a check declines, since most commands are new and pass.
       const known = await this.recall(submission, checked);
-      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED')
-        this.countAsked(request, term);
+      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(request);
       return known;
     } catch (err) {
       return this.uncheckable(err, submission);
@@ -266,7 +265,7 @@ export class SubmitCommand {
     book.retain(watched);
     const isSending = result.command.attempts[0]?.state === 'sending';
     opening.settle({ watched, sending: isSending ? { attemptId, askedAtMs } : undefined });
-    return this.isOpened(watched, answered, term);
+    return this.isOpened(watched, answered);
   }
 
   private newCommand(
@@ -290,11 +289,11 @@ export class SubmitCommand {
     };
   }
 
-  private isOpened(watched: Watched, answered: Promise<void>, term: Term): Opened {
+  private isOpened(watched: Watched, answered: Promise<void>): Opened {
     const { metrics } = this.deps;
     metrics.idempotency.inc({ result: 'new' });
     this.deps.onStep();
-    this.countAsked(watched.command.request, term);
+    this.countAsked(watched.command.request);
     return { kind: 'opened', answered, watched };
   }
 
@@ -302,8 +301,8 @@ export class SubmitCommand {
    * Counts commands the budget turns away, too: the budget paces a loop out of control, and would
    * hide it.
    */
-  private countAsked({ kind, accountId }: Submission['request'], term: Term): void {
-    if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId, term);
+  private countAsked({ kind, accountId }: Submission['request']): void {
+    if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
   }
 
   private notOpened(result: OpenResult | Declined, submission: Submission): Opened {

@@ -1,5 +1,4 @@
 import type { Clock } from '../../runtime/clock.ts';
-import type { HeldShard } from '../../store/fleet/shard-store.ts';
 
 /**
  * A request waits for this part in `leaseExpireMs`. A process forwarding the request gives up after
@@ -14,7 +13,6 @@ const waitPart = 0.6;
  */
 export class Takeovers {
   private readonly underWay = new Map<number, AbortController>();
-  private readonly tried = new Map<number, { readonly epoch: bigint; readonly atMs: number }>();
   private readonly clock: Clock;
   private readonly waitMs: number;
 
@@ -27,24 +25,14 @@ export class Takeovers {
     if (!this.underWay.has(shard)) this.underWay.set(shard, new AbortController());
   }
 
-  /** When the takeover under this epoch was first tried, by the wall: see `ShardTerm.begin`. */
-  firstTriedMs({ shard, epoch }: HeldShard): number {
-    const tried = this.tried.get(shard);
-    const atMs = tried?.epoch === epoch ? tried.atMs : this.clock.nowMs();
-    this.tried.set(shard, { epoch, atMs });
-    return atMs;
-  }
-
   /** It is done, or will not be. */
   end(shard: number): void {
-    this.tried.delete(shard);
     this.underWay.get(shard)?.abort();
     this.underWay.delete(shard);
   }
 
   endAll(): void {
     for (const shard of [...this.underWay.keys()]) this.end(shard);
-    this.tried.clear();
   }
 
   get shards(): readonly number[] {

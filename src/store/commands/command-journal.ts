@@ -5,7 +5,7 @@ import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import type { CancelAllJournal } from './cancel-all-journal.ts';
 import type { UnreadableCommand } from './decode-command.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
-import type { Approving, StopsJournal } from './stops-journal.ts';
+import type { Approving, Halt, StopsJournal } from './stops-journal.ts';
 import type { Fence } from './term.ts';
 
 export interface NewCommand extends JudgedCommand {
@@ -58,6 +58,11 @@ export type OpenResult =
 
 export type NewEvidence = Omit<Evidence, 'number'>;
 
+export interface HaltBounds {
+  readonly account: number;
+  readonly service: number;
+}
+
 /**
  * One step of one command, in one transaction. It writes the command's row by compare-and-set on
  * `version`, an attempt's row, evidence, and an event for the outcomes topic.
@@ -85,12 +90,20 @@ export interface CommandStep {
    */
   readonly nextAttemptId?: string;
   readonly evidence: readonly NewEvidence[];
+  /**
+   * If the command becomes unknown or gets into conflict, and so many are so by then, their account
+   * or the service is halted with the step. The service: all processes. Left out: nothing is.
+   */
+  readonly haltAt?: HaltBounds;
+  /** Why the account is halted with the step: its order landed late. */
+  readonly lateLanding?: string;
   /** A person's step that needs a second principal. */
   readonly approval?: Approving;
 }
 
 export type StepResult =
-  | { readonly kind: 'stepped'; readonly command: Command }
+  /** `halts`: those that it raised. */
+  | { readonly kind: 'stepped'; readonly command: Command; readonly halts?: readonly Halt[] }
   /** Another writer stepped first. This is the command as it is now: decide again. */
   | { readonly kind: 'stale'; readonly command: Command }
   /** Its approval does not wait, or is of the principal that asked for it. Nothing was written. */
@@ -178,16 +191,17 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void>;
   /**
    * Raises the fence to `epoch`. The same transaction turns attempts SENDING → UNKNOWN and PREPARED
-   * → `not_sent`, with their commands, evidence and events. Returns every command that is not
-   * final, and those final since less than `recentMs`, oldest first. A late landing may still come
-   * for the second kind. `atMs` marks what was swept: a try behind one that failed passes the same,
-   * since the sweep may be committed, and is witnessed by it. A command that can't be read is not
-   * among them: it is given to `onUnreadable`, and what it has sent is not known.
+   * → `not_sent`, with their commands, evidence and events, and raises the halts that the unknown
+   * ones cause. Returns every command that is not final, and those final since less than
+   * `recentMs`, oldest first. A late landing may still come for the second kind. A command that
+   * can't be read is not among them: it is given to `onUnreadable`, and what it has sent is not
+   * known. It may be tried again.
    */
   takeOver(
     fence: Fence,
     atMs: number,
     recentMs: number,
+    haltAt?: HaltBounds,
     onUnreadable?: (command: UnreadableCommand) => void,
   ): Promise<Command[]>;
   find(commandId: string): Promise<Command | undefined>;

@@ -11,6 +11,7 @@ import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel
 import type {
   AuditTrailEntry,
   CommandStep,
+  HaltBounds,
   Miss,
   MissResult,
   NewCommand,
@@ -20,6 +21,7 @@ import type {
 } from './command-journal.ts';
 import { decodeCommand, type StoredCommand, type UnreadableCommand } from './decode-command.ts';
 import type { GroupCommit } from './group-commit.ts';
+import { type StoredHalt, toHalt } from './stops.ts';
 import type { Fence } from './term.ts';
 
 /** For writes that share a commit with others of their moment. */
@@ -55,7 +57,13 @@ export function markSending(
   return groups.write({ name: 'mark_sending', fence, of: [attemptId], body: storableJson({ attemptId, atMs }) });
 }
 
-type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
+type Stepped =
+  | {
+      readonly kind: 'stepped' | 'stale';
+      readonly command: StoredCommand;
+      readonly halts?: readonly StoredHalt[] | null;
+    }
+  | { readonly kind: 'fenced' };
 
 /**
  * One step of one command: its row, an attempt's row, evidence and the event, in one round trip and
@@ -82,7 +90,9 @@ export async function stepApproved(
 
 function stepResult(stepped: Stepped | null | undefined): StepResult {
   const result = stepped ?? { kind: 'fenced' };
-  return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
+  if (result.kind === 'fenced') return result;
+  const { kind, command, halts } = result;
+  return { kind, command: decodeCommand(command), ...(halts && { halts: halts.map(toHalt) }) };
 }
 
 type Noted =
@@ -136,11 +146,12 @@ export async function takeOverCommands(
   { shard, epoch }: Fence,
   atMs: number,
   recentMs: number,
+  haltAt?: HaltBounds,
   onUnreadable: (command: UnreadableCommand) => void = () => {},
 ): Promise<Command[]> {
   await writeOnce(deps, {
-    text: 'select public.take_over_commands($1, $2, $3)',
-    values: [shard, epoch.toString(), atMs],
+    text: 'select public.take_over_commands($1, $2, $3, $4)',
+    values: [shard, epoch.toString(), atMs, haltAt === undefined ? null : storableJson(haltAt)],
   });
   const ids = await unsettledIds(deps, shard, atMs - recentMs);
   const commands: Command[] = [];

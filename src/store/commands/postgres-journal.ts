@@ -38,13 +38,10 @@ import {
   changeLimits,
   clearHalts,
   endCancelTimer,
-  holdHalts,
   raiseHalt,
   readActiveHalts,
   readArmedCancelTimers,
   readLimits,
-  readNewestHalts,
-  readWithoutHalt,
   setCancelTimers,
 } from './stops.ts';
 import type { Fence } from './term.ts';
@@ -125,9 +122,9 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     addEvidence: write(addEvidence),
     takeOver: async (...asked) => {
       const taken = await write(takeOverCommands)(...asked);
-      const [, atMs] = asked;
-      const swept = taken.findLast(({ updatedAtMs }) => updatedAtMs === atMs);
-      if (swept !== undefined) witness?.sawCommand(swept.commandId, swept.version);
+      // It may have swept some, or a try before it that had no answer.
+      const newest = taken.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).at(-1);
+      if (newest !== undefined) witness?.sawCommand(newest.commandId, newest.version);
       return taken;
     },
     find: read(readCommand),
@@ -162,10 +159,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
       fenced((held) => !held),
     ),
     activeHalts: read(readActiveHalts),
-    newestHalts: read(readNewestHalts),
-    holdHalts: write(holdHalts),
-    withoutHalt: read(readWithoutHalt),
-    raiseHalt: write(raiseHalt, fenced()),
+    raiseHalt: write(raiseHalt),
     clearHalts: write(clearHalts, fenced()),
     limits: read(readLimits),
     changeLimits: write(changeLimits),

@@ -120,25 +120,12 @@ export interface StopsJournal {
    */
   activeHalts(knownIds?: readonly string[]): Promise<Halt[]>;
   /**
-   * The newest halt with this cause in each scope, active or cleared: of the service, and of these
-   * accounts.
-   */
-  newestHalts(cause: string, accountIds: readonly string[]): Promise<Halt[]>;
-  /** The lane's holder says it holds all these halts. False: the lane is not its any more. */
-  holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean>;
-  /**
-   * Processes with a lane, renewed less than `expireMs` ago, that have not said they hold this
-   * halt. None if it is not in force.
-   */
-  withoutHalt(haltId: string, expireMs: number): Promise<string[]>;
-  /**
    * Adds the halt, unless an active one has the same scope and cause; then that one is returned. A
    * halt already there is returned as it is, even a cleared one: the process that puts a halt back
-   * does not know about the clearing. Without a fence the shard's holder is not checked. That is
-   * for a process that saw the cause while it led, and could not write the halt down then. A halt
-   * that is new, or that an operator raises again, ends the waiting requests to resume its scope.
+   * does not know about the clearing. Under no fence: it only forbids. A halt that is new, or that
+   * an operator raises again, ends the waiting requests to resume its scope.
    */
-  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
+  raiseHalt(halt: Halt): Promise<Halt>;
   /**
    * Clears all active halts in the scope. Returns how many. `kept`: none was cleared. One is an
    * operator's halt for every account, and the word is `ofSomeAccounts`. `not_waiting`: none was

@@ -11,83 +11,30 @@ import type { Fence } from './term.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool; readonly witness?: CommitWitness };
 
-interface HaltRow {
-  halt_id: string;
-  account_id: string | null;
-  cause: string;
-  reason: string;
-  raised_by: string;
-  since_ms: string;
-  cleared_ms: string | null;
-  cleared_by: string | null;
-  cleared_reason: string | null;
+/** A halt as the SQL function `halt_json` writes it. */
+export interface StoredHalt extends Omit<Halt, 'scope'> {
+  readonly accountId?: string;
 }
-
-/**
- * Raw, like every call to a database function in this file: `raise_halt` returns the rows
- * `readActiveHalts` reads.
- */
-const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
-  cleared_by, cleared_reason`;
 
 /** The active halts, oldest first, and the cleared ones among `knownIds`. */
 export async function readActiveHalts(pool: Pool, knownIds: readonly string[] = []): Promise<Halt[]> {
-  const { rows } = await pool.query<HaltRow>(
-    `select ${columns} from public.halts where cleared_at is null or halt_id = any($1) order by since, halt_id`,
+  const { rows } = await pool.query<{ halt: StoredHalt }>(
+    'select public.halt_json(h) as halt from public.halts h where cleared_at is null or halt_id = any($1) order by since, halt_id',
     [knownIds],
   );
-  return rows.map(toHalt);
+  return rows.map(({ halt }) => toHalt(halt));
 }
 
-/** The newest halt with this cause of the service, and of each account, active or cleared. */
-export async function readNewestHalts(pool: Pool, cause: string, accountIds: readonly string[]): Promise<Halt[]> {
-  const { rows } = await pool.query<HaltRow>(
-    `select distinct on (coalesce(account_id, '')) ${columns} from public.halts
-     where cause = $1 and (account_id is null or account_id = any($2)) order by coalesce(account_id, ''), number desc`,
-    [cause, accountIds],
-  );
-  return rows.map(toHalt);
-}
-
-/** False: the lane is not ours any more. */
-export async function holdHalts(deps: Deps, lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
-  const [row] = await writeOnce<{ held: boolean }>(deps, {
-    text: 'select public.hold_halts($1, $2, $3) as held',
-    values: [lane, epoch.toString(), haltIds],
+/** The active halt with this scope and cause: this one, unless there was one already. */
+export async function raiseHalt(deps: Deps, halt: Halt): Promise<Halt> {
+  const { haltId, scope, cause, reason, by, sinceMs } = halt;
+  const [row] = await writeOnce<{ halt: StoredHalt }>(deps, {
+    text: 'select public.halt_json(public.raise_halt($1, $2, $3, $4, $5, $6)) as halt',
+    values: [haltId, accountOf(scope), cause, storableColumn(reason), storableColumn(by), sinceMs],
   });
-  return row?.held === true;
-}
-
-/** The live processes that have not said they hold the halt, by name. */
-export async function readWithoutHalt(pool: Pool, haltId: string, expireMs: number): Promise<string[]> {
-  const { rows } = await pool.query<{ holder: string }>('select public.without_halt($1, $2) as holder', [
-    haltId,
-    expireMs,
-  ]);
-  return rows.map(({ holder }) => holder);
-}
-
-/**
- * The active halt with this scope and cause: this one, unless there was one already. Without a
- * fence, the shard's holder is not checked.
- */
-export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
-  const [row] = await writeOnce<HaltRow>(deps, {
-    text: `select ${columns} from public.raise_halt($1, $2, $3, $4, $5, $6, $7, $8)`,
-    values: [
-      fence?.shard ?? null,
-      fence?.epoch.toString() ?? null,
-      halt.haltId,
-      accountOf(halt.scope),
-      halt.cause,
-      storableColumn(halt.reason),
-      storableColumn(halt.by),
-      halt.sinceMs,
-    ],
-  });
-  if (row === undefined) return 'fenced';
-  deps.witness?.sawStop({ haltId: row.halt_id });
-  return toHalt(row);
+  const raised = row === undefined ? halt : toHalt(row.halt);
+  deps.witness?.sawStop({ haltId: raised.haltId });
+  return raised;
 }
 
 /**
@@ -116,18 +63,8 @@ function accountOf(scope: Halt['scope']): string | null {
   return scope.kind === 'account' ? scope.accountId : null;
 }
 
-function toHalt(row: HaltRow): Halt {
-  return {
-    haltId: row.halt_id,
-    scope: row.account_id === null ? { kind: 'service' } : { kind: 'account', accountId: row.account_id },
-    cause: row.cause,
-    reason: row.reason,
-    by: row.raised_by,
-    sinceMs: Number(row.since_ms),
-    ...(row.cleared_ms === null ? {} : { clearedAtMs: Number(row.cleared_ms) }),
-    ...(row.cleared_by === null ? {} : { clearedBy: row.cleared_by }),
-    ...(row.cleared_reason === null ? {} : { clearedReason: row.cleared_reason }),
-  };
+export function toHalt({ accountId, ...halt }: StoredHalt): Halt {
+  return { ...halt, scope: accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId } };
 }
 
 /** When the timers run out, by the database's clock; undefined: fenced. */

@@ -2,24 +2,13 @@ import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
+import type { StoredHalt } from '../commands/stops.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
 import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
 
-interface HaltSnapshot {
-  readonly haltId: string;
-  readonly accountId?: string;
-  readonly cause: string;
-  readonly reason: string;
-  readonly by: string;
-  readonly sinceMs: number;
-  readonly clearedAtMs?: number;
-  readonly clearedBy?: string;
-  readonly clearedReason?: string;
-}
-
 type EventRow = { readonly tx_id: string; readonly id: string; readonly generation: number | null } & (
   | { readonly kind: 'outcome'; readonly snapshot: StoredCommand }
-  | { readonly kind: 'halt'; readonly snapshot: HaltSnapshot }
+  | { readonly kind: 'halt'; readonly snapshot: StoredHalt }
 );
 
 /**
@@ -123,7 +112,7 @@ function haltText({
   clearedAtMs,
   clearedBy,
   clearedReason,
-}: HaltSnapshot): string {
+}: StoredHalt): string {
   return JSON.stringify({
     haltId,
     scope: accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId },

@@ -30,8 +30,6 @@ export const lanes = pg.pgTable('lanes', {
   trouble: pg.text(),
   /** Because of such a fault it takes no shards. */
   unfit: pg.boolean().notNull().default(false),
-  /** It holds every active halt up to this number. */
-  haltsHeld: pg.bigint('halts_held', { mode: 'bigint' }).notNull().default(sql`0`),
   /** Its report about its work (domain/member-report.ts); empty until it has introduced itself. */
   report: pg.jsonb().notNull().default({}),
 });

@@ -66,11 +66,8 @@ export const halts = pg.pgTable(
     clearedAt: pg.timestamp('cleared_at', { withTimezone: true }),
     clearedBy: pg.text('cleared_by'),
     clearedReason: pg.text('cleared_reason'),
-    /** Rises in the order of commits. */
-    number: pg.bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
-    pg.uniqueIndex('halts_number').on(t.number),
     pg
       .uniqueIndex('halts_one_active')
       .on(sql`coalesce(${t.accountId}, '')`, t.cause)

@@ -145,11 +145,13 @@ CREATE TABLE public.command_fence (
 --   2. the row of the command that it supersedes, and a reference that may be used once
 --   3. its account, where a limit counts what is at work
 --   4. its key, and the row of its command
---   5. `sending`: shared by what is sent, alone by what forbids to send (`close_sending`: a halt, new limits, the end of a token)
+--   5. `doubtful`: by a step or a takeover that may raise a halt (`halt_doubtful`)
+--   6. `sending`: shared by what is sent, alone by what forbids to send (`close_sending`: a halt, new limits, the end of a token)
 -- What forbids takes `sending` last as well, behind a fence, the row of its limits or of its token, so that a row which is held for long holds up no halt.
 -- A group (`write_group`) has locks of its earlier writes where a later one begins. So nothing waits for `sending` while others may wait for it: those who have `sending`
 -- may want its account, and a halt between the two would close a circle. An opening tries it (`try_sending`), and so does a group before a mark. Only a mark that is
--- alone in its transaction waits, with its fence and its row.
+-- alone in its transaction waits, with its fence and its row. A step that raises a halt waits for it also in a group, which may have it shared: it has `doubtful` alone,
+-- and a group tries that as well, so no two of them wait for each other.
 -- Two groups of one process lock no account, command or attempt both (store/commands/group-commit.ts). What else may meet (two processes at one key; a takeover, or a step of
 -- the same command, beside a mark that waits for a halt) is ended by a group's lock timeout of 100 ms, and the write asked for again alone.
 

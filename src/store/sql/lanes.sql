@@ -14,7 +14,6 @@ CREATE TABLE public.lanes (
   draining boolean DEFAULT false NOT NULL,
   trouble text,
   unfit boolean DEFAULT false NOT NULL,
-  halts_held bigint DEFAULT 0 NOT NULL,
   report jsonb DEFAULT '{}' NOT NULL
 );
 

@@ -42,8 +42,8 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_a
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.try_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_misses, public.add_audit_lines, public.write_one, public.write_group,
   public.take_over_commands TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
-  public.without_halt TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.halt_json, public.raise_halt,
+  public.halt_doubtful, public.clear_halts TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json,
   public.cancel_all_json TO tidemark_reader;

@@ -165,7 +165,7 @@ BEGIN
   END IF;
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
   SELECT cause, reason INTO v_cause, v_why FROM public.halts
-  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY since, halt_id LIMIT 1;
   IF FOUND THEN
     RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
   END IF;
@@ -218,7 +218,8 @@ BEGIN
 END
 $$;
 
--- One step by compare-and-set on the version (and on the attempt's state, which `mark_sending` changes without a version). `p` is a CommandStep.
+-- One step by compare-and-set on the version (and on the attempt's state, which `mark_sending` changes without a version). `p` is a CommandStep. The halts that it causes are
+-- raised in its transaction, and answered with it.
 CREATE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -227,6 +228,8 @@ DECLARE
   v_to text := p ->> 'to';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt json := p -> 'attempt';
+  v_stepped json;
+  v_halts json[];
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
@@ -263,7 +266,16 @@ BEGIN
     SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
   END IF;
   PERFORM public.append_evidence(v_id, p -> 'evidence');
-  RETURN json_build_object('kind', 'stepped', 'command', public.tell_step(v_id));
+  v_stepped := public.tell_step(v_id);
+  IF v_to IN ('unknown', 'conflict') AND v.state NOT IN ('unknown', 'conflict') AND p -> 'haltAt' IS NOT NULL THEN
+    v_halts := public.halt_doubtful(ARRAY[v.account_id], p -> 'haltAt', (p ->> 'atMs')::double precision);
+  END IF;
+  IF p ->> 'lateLanding' IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+    v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', p ->> 'lateLanding', 'tidemark',
+      (p ->> 'atMs')::double precision)));
+  END IF;
+  RETURN json_build_object('kind', 'stepped', 'command', v_stepped, 'halts', array_to_json(v_halts));
 END
 $$;
 
@@ -306,15 +318,16 @@ END
 $$;
 
 -- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones. Then sweeps the attempts that it left: one that was
--- SENDING may have been written, one that was PREPARED was not. Returns how many commands it swept: those that were under way, so a few hundred at most.
--- Called again under the same epoch it sweeps nothing that this epoch prepared.
-CREATE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
+-- SENDING may have been written, one that was PREPARED was not. What it makes unknown counts for halts at once, by `p_halt_at` (see `halt_doubtful`). Returns how many
+-- commands it swept: those that were under way, so a few hundred at most. Called again under the same epoch it sweeps nothing that this epoch prepared.
+CREATE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision, p_halt_at json) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.commands;
   v_last public.attempts;
   v_was text;
   v_swept integer := 0;
+  v_doubtful text[] := '{}';
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
@@ -350,7 +363,13 @@ BEGIN
       'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
     PERFORM public.tell_step(v.command_id);
     v_swept := v_swept + 1;
+    IF v.state = 'open' AND v_last.state = 'unknown' AND v.account_id <> ALL (v_doubtful) THEN
+      v_doubtful := array_append(v_doubtful, v.account_id);
+    END IF;
   END LOOP;
+  IF v_doubtful <> '{}' AND p_halt_at IS NOT NULL THEN
+    PERFORM public.halt_doubtful(v_doubtful, p_halt_at, p_at_ms);
+  END IF;
   RETURN v_swept;
 END
 $$;
@@ -396,7 +415,7 @@ $$;
 -- the SQLSTATE and the text of what it raised. That undoes this write and no other.
 -- Writes without a row were not begun: after 100 ms the rest is left for the next group. A lock that another session holds is waited for as long, so that one write
 -- which waits, or is slow, holds up the others for a bounded time (docs/decisions/073-writes-of-commands-share-a-commit.md). A mark for which a stop would have to be
--- waited for is refused as by that timeout, at once: its caller asks for it alone.
+-- waited for is refused as by that timeout, at once, and so is a step to doubt beside another one: its caller asks for it alone.
 CREATE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text) RETURNS SETOF record
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -414,6 +433,8 @@ BEGIN
     BEGIN
       IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
         RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
+      ELSIF coalesce(p_bodies[i] ->> 'haltAt', p_bodies[i] ->> 'lateLanding') IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0) THEN
+        RAISE lock_not_available USING MESSAGE = 'another step that may halt is being written';
       END IF;
       result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
     EXCEPTION WHEN OTHERS THEN

@@ -161,13 +161,11 @@ CREATE TABLE public.halts (
   cleared_at timestamptz,
   cleared_by text,
   cleared_reason text,
-  number bigint GENERATED ALWAYS AS IDENTITY,
   CONSTRAINT halts_account CHECK (account_id <> ''),
   CONSTRAINT halts_cleared_with_a_reason CHECK (num_nulls(cleared_at, cleared_by, cleared_reason) in (0, 3) and cleared_reason <> '')
 );
 
 CREATE UNIQUE INDEX halts_one_active ON public.halts (coalesce(account_id, ''), cause) WHERE cleared_at is null;
-CREATE UNIQUE INDEX halts_number ON public.halts (number);
 
 -- Each change of a halt, for the stream of events. Its ids are of one sequence with those of steps, so that (tx_id, id) is one order of both.
 CREATE TABLE public.halt_events (
@@ -178,40 +176,44 @@ CREATE TABLE public.halt_events (
   CONSTRAINT halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
 );
 
+-- In the names of store/commands/stops-journal.ts, with the scope as `accountId`.
+CREATE FUNCTION public.halt_json(h public.halts) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_strip_nulls(json_build_object(
+    'haltId', h.halt_id, 'accountId', h.account_id, 'cause', h.cause, 'reason', h.reason, 'by', h.raised_by, 'sinceMs', public.time_to_ms(h.since),
+    'clearedAtMs', public.time_to_ms(h.cleared_at), 'clearedBy', h.cleared_by, 'clearedReason', h.cleared_reason));
+END
+$$;
+
 -- Runs as its owner, so that only a change of a halt can write such an event.
 CREATE FUNCTION public.record_halt_event() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  INSERT INTO public.halt_events (snapshot) VALUES (json_strip_nulls(json_build_object(
-    'haltId', NEW.halt_id, 'accountId', NEW.account_id, 'cause', NEW.cause, 'reason', NEW.reason, 'by', NEW.raised_by, 'sinceMs', public.time_to_ms(NEW.since),
-    'clearedAtMs', public.time_to_ms(NEW.cleared_at), 'clearedBy', NEW.cleared_by, 'clearedReason', NEW.cleared_reason)));
+  INSERT INTO public.halt_events (snapshot) VALUES (public.halt_json(NEW));
   RETURN NULL;
 END
 $$;
 
 CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.record_halt_event();
 
--- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced. Where the halt itself is there and was cleared, that row:
--- a process puts back what it has seen here and misses, and may be the last one to hear of a resume.
+-- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way. Where the halt itself is there and was cleared, that row: a process
+-- puts back what it has seen here and misses, and may be the last one to hear of a resume. Under no fence: a halt only forbids.
 -- It ends the requests to resume the same scope that wait for a second principal: they were made before it.
-CREATE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
-RETURNS SETOF public.halts
+CREATE FUNCTION public.raise_halt(p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision) RETURNS public.halts
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  -- The service raises a halt again for each further command without an outcome; a person who halts again means it.
+  v public.halts;
+  -- The service raises a halt again for each order that lands late; a person who halts again means it.
   v_anew boolean := p_cause IN ('operator', 'account_operator');
 BEGIN
-  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN;
-  END IF;
-  -- Before the row gets its number: so numbers rise in the order of commits.
   PERFORM public.close_sending();
   LOOP
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
     ON CONFLICT DO NOTHING;
     v_anew := v_anew OR FOUND;
-    RETURN QUERY SELECT * FROM public.halts h
+    SELECT * INTO v FROM public.halts h
       WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
       ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
     EXIT WHEN FOUND;
@@ -221,6 +223,43 @@ BEGIN
     UPDATE public.approvals SET expires_at = to_timestamp(0)
     WHERE approved_at IS NULL AND expires_at > to_timestamp(0) AND action ->> 'kind' = 'resume' AND account_id IS NOT DISTINCT FROM p_account_id;
   END IF;
+  RETURN v;
+END
+$$;
+
+-- Called by a transaction that has just made commands of these accounts doubtful (unknown, or in conflict). Halts each account, and the service, that has so many of them now;
+-- `p_most` is {account, service}. A halt that was lifted does not come back for what was counted before, only with a further command. Returns the halts that it raised.
+-- One such transaction after the other: each counts what the one before it has committed. No sequential scan: a plan made while the table was small would be kept.
+CREATE FUNCTION public.halt_doubtful(p_account_ids text[], p_most json, p_at_ms double precision) RETURNS json[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_account_id text;
+  v_most integer;
+  v_found integer;
+  v_of text;
+  v_raised json[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+  FOREACH v_account_id IN ARRAY array_append(p_account_ids, NULL) LOOP
+    -- Beside a resume, one of the two is first: this waits for it, or it for this.
+    PERFORM FROM public.halts h WHERE coalesce(h.account_id, '') = coalesce(v_account_id, '') AND h.cause = 'unresolved' AND h.cleared_at IS NULL FOR SHARE;
+    CONTINUE WHEN FOUND;
+    IF v_account_id IS NULL THEN
+      v_most := (p_most ->> 'service')::integer;
+      v_of := '';
+      SELECT count(*) INTO v_found FROM (
+        SELECT FROM public.commands WHERE settled_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+    ELSE
+      v_most := (p_most ->> 'account')::integer;
+      v_of := ' of the account';
+      SELECT count(*) INTO v_found FROM (
+        SELECT FROM public.commands WHERE settled_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+    END IF;
+    CONTINUE WHEN v_found < v_most;
+    v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
+      format('%s commands%s have an outcome that is not known', v_most, v_of), 'tidemark', p_at_ms)));
+  END LOOP;
+  RETURN v_raised;
 END
 $$;
 
@@ -248,24 +287,4 @@ BEGIN
   SELECT coalesce(json_agg(halt_id), '[]') INTO v_cleared FROM cleared;
   RETURN v_cleared;
 END
-$$;
-
--- A process says which active halts it holds (p_halt_ids). The row gets the number up to which it holds all. False: the lane is not its any more.
-CREATE FUNCTION public.hold_halts(p_lane integer, p_epoch bigint, p_halt_ids text[]) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  UPDATE public.lanes SET halts_held = coalesce(
-    (SELECT min(number) - 1 FROM public.halts WHERE cleared_at IS NULL AND halt_id <> ALL (p_halt_ids)), (SELECT max(number) FROM public.halts), 0)
-  WHERE lane = p_lane AND epoch = p_epoch;
-  RETURN FOUND;
-END
-$$;
-
--- The holders of live lanes that have not said that they hold this halt. One that finishes another's lane sends no commands.
-CREATE FUNCTION public.without_halt(p_halt_id text, p_expire_ms double precision) RETURNS SETOF text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT l.holder FROM public.lanes l
-  WHERE l.holder IS NOT NULL AND l.holder NOT LIKE '%/finisher' AND abs(extract(epoch FROM clock_timestamp() - l.renewed_at)) * 1000 < p_expire_ms
-    AND l.halts_held < (SELECT h.number FROM public.halts h WHERE h.halt_id = p_halt_id AND h.cleared_at IS NULL)
-  ORDER BY l.lane
 $$;

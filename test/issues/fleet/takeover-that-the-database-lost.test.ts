@@ -2,10 +2,10 @@
 
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { service } from '../../../src/service/commands/halts.ts';
 import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
 import { ShardWork } from '../../../src/service/fleet/shard-work.ts';
 import { CommandRig, placeEquity } from '../../support/commands/command-rig.ts';
+import { service } from '../../support/commands/journal-fixtures.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 
 const held = { shard: 0, epoch: 2n };
@@ -35,7 +35,7 @@ async function withoutItsTakeover(noticeLost: () => Promise<void>) {
   rig.journal.commands.set(commandId, sending);
   rig.journal.epochs.set(0, 1n);
   const halt = { scope: service, cause: 'operator' as const, reason: 'kill switch', by: 'ann' };
-  await rig.during(rig.journal.raiseHalt({ haltId: 'halt-1', ...halt, sinceMs: rig.clock.nowMs() }, undefined));
+  await rig.during(rig.journal.raiseHalt({ haltId: 'halt-1', ...halt, sinceMs: rig.clock.nowMs() }));
   return { rig, work, commandId, sending };
 }
 

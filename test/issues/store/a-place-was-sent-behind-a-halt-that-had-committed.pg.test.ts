@@ -1,6 +1,5 @@
 // What a user saw: A place was sent to the venue after a halt had been stored.
 
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
@@ -43,7 +42,7 @@ describe('a place that is journaled already', () => {
     const attemptId = await opened(rig);
     const other = await rig.rival();
     await other.query('begin');
-    await other.query("select raise_halt(null, null, 'h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
+    await other.query("select raise_halt('h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
     const marking = rig.journal.markSending(attemptId, atMs, fence);
     await waiting(rig);
     await other.query('commit');
@@ -57,7 +56,7 @@ describe('a place that is journaled already', () => {
     );
     const tokens = new PostgresPrincipalStore({ pool: rig.pool, clock: systemClock, random: systemRandom });
     const stops: (() => Promise<unknown>)[] = [
-      () => rig.journal.raiseHalt(halt(), undefined),
+      () => rig.journal.raiseHalt(halt()),
       () => rig.journal.changeLimits({ ...tightened, before: {}, bounds: { maxQuantity: '1' } }),
       () => tokens.end('desk', 1, 0),
     ];
@@ -95,7 +94,7 @@ describe('a place that is journaled already', () => {
     await using rig = await journalRig();
     const cancel = newCancel('p-1', { tokenNumber: 7 });
     await rig.journal.open(cancel, fence);
-    await rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+    await rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
     expect(await rig.journal.markSending(cancel.attemptId ?? '', atMs, fence)).toBe(true);
   });
 });
@@ -108,7 +107,7 @@ describe('a place that is opened as being sent', () => {
     await using rig = await journalRig();
     const other = await rig.rival();
     await other.query('begin');
-    await other.query("select raise_halt(null, null, 'h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
+    await other.query("select raise_halt('h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
     const place = asked();
     expect(firstOf(await rig.journal.open(place, fence))).toBe('prepared');
     const marking = rig.journal.markSending(place.attemptId ?? '', atMs, fence);
@@ -121,7 +120,7 @@ describe('a place that is opened as being sent', () => {
     await using rig = await journalRig();
     const other = await rig.rival();
     await other.query('begin');
-    await other.query("select raise_halt(null, null, 'h-1', 'acct-9', 'operator', 'kill switch', 'ann', $1)", [atMs]);
+    await other.query("select raise_halt('h-1', 'acct-9', 'operator', 'kill switch', 'ann', $1)", [atMs]);
     const place = asked();
     expect(firstOf(await rig.journal.open(place, fence))).toBe('prepared');
     expect(firstOf(await rig.journal.open(newCancel('p-1', { sendingAtMs: atMs }), fence)), 'a cancel').toBe('sending');
@@ -138,7 +137,7 @@ describe('a place that is opened as being sent', () => {
     );
     const tokens = new PostgresPrincipalStore({ pool: rig.pool, clock: systemClock, random: systemRandom });
     const stops: (() => Promise<unknown>)[] = [
-      () => rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-9' } }), undefined),
+      () => rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-9' } })),
       () => rig.journal.changeLimits({ ...tightened, before: {}, bounds: { ordersPerMinute: 1_000 } }),
       () => tokens.end('desk', 1, 0),
     ];
@@ -171,31 +170,8 @@ describe('a place that is opened as being sent', () => {
       );
       if (rows.length === 0) throw new Error('no session waits for the key');
     });
-    expect(await rig.journal.raiseHalt(halt(), undefined)).toMatchObject({ cause: 'operator' });
+    expect(await rig.journal.raiseHalt(halt())).toMatchObject({ cause: 'operator' });
     await other.query('commit');
     expect(await opening).toMatchObject({ kind: 'replayed' });
-  });
-});
-
-describe('a process with a lane', () => {
-  it('is named until it has said that it holds the halt, and all that were raised before', async () => {
-    await using rig = await journalRig();
-    await rig.rows('update lanes set holder = null');
-    await rig.rows(
-      `insert into lanes (lane, holder, epoch, renewed_at) values (1, 'a', 7, clock_timestamp()), (2, 'b', 7, clock_timestamp()),
-       (3, 'gone', 7, clock_timestamp() - interval '7 seconds'), (4, 'c/finisher', 7, clock_timestamp())`,
-    );
-    const first = halt({ haltId: randomUUID(), cause: 'rate' });
-    const second = halt({ haltId: randomUUID() });
-    await rig.journal.raiseHalt(first, undefined);
-    expect(await rig.journal.withoutHalt(first.haltId, 6_000)).toEqual(['a', 'b']);
-    expect(await rig.journal.holdHalts(1, 7n, [first.haltId])).toBe(true);
-    expect(await rig.journal.holdHalts(2, 6n, [first.haltId]), 'under an old epoch').toBe(false);
-    expect(await rig.journal.withoutHalt(first.haltId, 6_000)).toEqual(['b']);
-    await rig.journal.raiseHalt(second, undefined);
-    await rig.journal.holdHalts(1, 7n, [second.haltId]);
-    expect(await rig.journal.withoutHalt(second.haltId, 6_000), 'without the one before').toEqual(['a', 'b']);
-    for (const lane of [1, 2]) await rig.journal.holdHalts(lane, 7n, [first.haltId, second.haltId]);
-    expect(await rig.journal.withoutHalt(second.haltId, 6_000)).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ async function token(
 
 /** Halts, asks in the name of the principal, and gives the request's id. */
 async function askedBy(rig: JournalRig, by: string): Promise<string> {
-  await rig.journal.raiseHalt(halt(), fence);
+  await rig.journal.raiseHalt(halt());
   const approvalId = randomUUID();
   const action = { kind: 'resume', scope } as const;
   await rig.journal.requestApproval({ ...asked, approvalId, action, accountId: 'acct-1', by });

@@ -155,7 +155,7 @@ describe('the journal in memory does what the one in Postgres does', () => {
     );
     expect((await twins.compare([...marks, ...misses])).differing).toEqual([]);
     const raised = halt();
-    await twins.both((journal) => journal.raiseHalt(raised, fence));
+    await twins.both((journal) => journal.raiseHalt(raised));
     expect((await twins.compare(marks)).differing).toEqual([]);
   });
 
@@ -194,9 +194,7 @@ describe('the journal in memory does what the one in Postgres does', () => {
         { ...first, cause: 'other' },
         { ...first, scope: otherScope },
         halt({ scope: { kind: 'account', accountId: '' } }),
-      ].flatMap((raised) =>
-        [fence, fenced(), undefined].map((under) => (journal: CommandJournal) => journal.raiseHalt(raised, under)),
-      );
+      ].map((raised) => (journal: CommandJournal) => journal.raiseHalt(raised));
       const clears = [scope, otherScope].flatMap((of) =>
         [{ reason: 'looked' }, { reason: '' }, { reason: 'looked', ofSomeAccounts: true as const }].flatMap((word) =>
           [fence, fenced()].map(
@@ -207,7 +205,7 @@ describe('the journal in memory does what the one in Postgres does', () => {
       );
       for (const [i, move] of [...raises, ...clears].entries()) {
         const outcomes = await twins.both(async (journal) => {
-          if (prior !== 'absent') await journal.raiseHalt(first, fence);
+          if (prior !== 'absent') await journal.raiseHalt(first);
           if (prior === 'cleared') await journal.clearHalts(scope, { by: 'bob', reason: 'over', atMs }, fence);
           return { outcome: await outcomeOf(() => move(journal)), active: await journal.activeHalts() };
         });

@@ -5,10 +5,10 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../../src/runtime/random.ts';
-import { Halts, service } from '../../../src/service/commands/halts.ts';
+import { Halts } from '../../../src/service/commands/halts.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
-import { fence, newPlace, sending } from '../../support/commands/journal-fixtures.ts';
+import { fence, newPlace, sending, service } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
 
@@ -52,12 +52,12 @@ describe('a stop that the database has lost', () => {
   it('as a halt begins a generation when it is put back, whichever process is the first to do so', async () => {
     const { rig, loses, generation } = await begin();
     const [raising, reading] = [await process(rig), await process(rig)];
-    const kept = await raising.halts.raise(service, 'operator', word, undefined);
+    const kept = await raising.halts.raise(service, 'operator', word);
     await reading.halts.refresh();
     await loses('delete from halts');
     for (const { halts } of [reading, raising]) {
       await halts.refresh();
-      await halts.keepDurable(() => undefined);
+      await halts.keepDurable();
     }
     expect(await generation()).toBe(2);
     expect([reading.noticed, raising.noticed], 'it is reported once').toEqual([[2], []]);
@@ -70,25 +70,25 @@ describe('a stop that the database has lost', () => {
   it('as a halt does so too where a person asks for it again', async () => {
     const { rig, loses, generation } = await begin();
     const { halts, noticed } = await process(rig);
-    await halts.raise(service, 'operator', word, undefined);
+    await halts.raise(service, 'operator', word);
     await loses('delete from halts');
     await halts.refresh();
-    await halts.raise(service, 'operator', word, undefined);
+    await halts.raise(service, 'operator', word);
     expect([await generation(), noticed]).toEqual([2, [2]]);
   });
 
   it('as a halt holds, and is put back later, while it can not be asked what else is lost', async () => {
     const { rig, loses, generation } = await begin();
     const { halts, journal } = await process(rig);
-    const kept = await halts.raise(service, 'operator', word, undefined);
+    const kept = await halts.raise(service, 'operator', word);
     await loses('delete from halts');
     await halts.refresh();
     await rig.rows('revoke execute on function notice_loss from public; alter function notice_loss rename to away');
-    await expect(halts.keepDurable(() => undefined)).rejects.toThrow(/notice_loss/);
-    expect([halts.blocking('acct-1'), halts.lacksOne, await journal.activeHalts()]).toEqual([kept, true, []]);
+    await expect(halts.keepDurable()).rejects.toThrow(/notice_loss/);
+    expect([halts.blocking('acct-1'), await journal.activeHalts()]).toEqual([kept, []]);
     await rig.rows('alter function away rename to notice_loss');
-    await halts.keepDurable(() => undefined);
-    expect([halts.lacksOne, await generation()]).toEqual([false, 2]);
+    await halts.keepDurable();
+    expect([(await journal.activeHalts())[0], await generation()]).toEqual([kept, 2]);
   });
 
   it('as the end of a token begins a generation when the token is ended again', async () => {

@@ -6,15 +6,14 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../../src/runtime/random.ts';
-import { Halts, service } from '../../../src/service/commands/halts.ts';
+import { Halts } from '../../../src/service/commands/halts.ts';
 import { decodeWitness, encodeWitness } from '../../../src/service/log/witness-writer.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
-import { atMs, fence, halt } from '../../support/commands/journal-fixtures.ts';
+import { atMs, fence, halt, service } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
 
@@ -82,12 +81,12 @@ async function watching(
 
 const kinds: Record<string, { readonly action: (of: ProcessRig) => Promise<unknown>; readonly loss: string }> = {
   'a halt': {
-    action: ({ journal }) => journal.raiseHalt(halt(), undefined),
+    action: ({ journal }) => journal.raiseHalt(halt()),
     loss: 'delete from halts',
   },
   'a resume': {
     action: async ({ journal }) => {
-      await journal.raiseHalt(halt(), undefined);
+      await journal.raiseHalt(halt());
       await journal.clearHalts(halt().scope, looked, fence);
     },
     loss: 'update halts set cleared_at = null, cleared_by = null, cleared_reason = null',
@@ -163,7 +162,7 @@ it('the parts of a service remember what their journal and their tokens have ack
   lease.witness.sawLane({ generation: 1, epoch: 1n, batch: 0n });
   const parts = storeParts({ clock, random, log, lease }, { url: rig.database.url, poolSize: 1 });
   try {
-    const { haltId } = (await parts.journal.raiseHalt(halt(), undefined)) as Halt;
+    const { haltId } = await parts.journal.raiseHalt(halt());
     parts.principals.sawEnd({ name: 'desk', number: 1, sha256: '', scopes: [], accounts: 'all' }, 7);
     const seen = { haltId, endedToken: { principal: 'desk', number: 1, endsAtMs: 7 } };
     expect(lease.witness.newest).toMatchObject(seen);
@@ -176,21 +175,20 @@ it('a running process puts the halt back that its database lost, under its own i
   await using running = await processRig();
   const { journal, loses } = running;
   const halts = new Halts({ journal, clock, random, log, metrics: createMetrics().commands });
-  const kept = await halts.raise(service, 'operator', { by: 'ann', reason: 'kill switch' }, undefined);
+  const kept = await halts.raise(service, 'operator', { by: 'ann', reason: 'kill switch' });
   await loses('delete from halts');
   await halts.refresh();
   expect(halts.blocking('acct-1'), 'meanwhile').toEqual(kept);
-  await halts.keepDurable(() => undefined);
+  await halts.keepDurable();
   expect(await journal.activeHalts()).toEqual([kept]);
 });
 
 it('a halt that is put back and was resumed stays resumed', async () => {
   await using running = await processRig();
   const { journal } = running;
-  const halted = await journal.raiseHalt(halt(), undefined);
-  if (halted === 'fenced') throw new Error('nobody was asked for a fence');
+  const halted = await journal.raiseHalt(halt());
   await journal.clearHalts(halted.scope, looked, fence);
-  expect(await journal.raiseHalt(halted, undefined)).toMatchObject({ haltId: halted.haltId, clearedBy: 'ann' });
+  expect(await journal.raiseHalt(halted)).toMatchObject({ haltId: halted.haltId, clearedBy: 'ann' });
   expect(await journal.activeHalts()).toEqual([]);
   expect(await journal.activeHalts([halted.haltId, 'h-none'])).toMatchObject([
     { haltId: halted.haltId, clearedBy: 'ann' },

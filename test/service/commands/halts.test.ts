@@ -91,21 +91,23 @@ describe('unresolved commands', () => {
     expect(rig.commands.operator.halts.list()).toHaveLength(1);
   });
 
-  it('are not recorded as such before their halt is durable', async () => {
-    const rig = await CommandRig.leading({ haltAt: { account: 1, service: 10 } });
-    let away = true;
-    rig.journal.hook = async (operation, transact) => {
-      if (operation === 'raiseHalt' && away) throw new Error('no database');
-      return transact();
-    };
-    rig.entry.scripts.push({ result: unknown });
-    const { commandId, state } = await rig.send(placeOf(1));
-    expect(state).toBe('open');
-    expect(await rig.declined(placeOf(2))).toBe('PLACING_HALTED');
-    away = false;
-    await rig.clock.advance(5_000);
-    expect(rig.state(commandId)).toBe('unknown');
-    expect(rig.journal.halts).toHaveLength(1);
+  it('of all processes halt the service, and each of them says so when it has looked', async () => {
+    const shardOf = (accountId: string) => Number(accountId.slice(-1)) % 2;
+    const haltAt = { account: 10, service: 2 };
+    const one = await CommandRig.leading({ shards: [1], shardOf, haltAt });
+    const two = await CommandRig.leading({ shards: [0], shardOf, haltAt }, one);
+    await doubtful(one, 1, 'acct-1');
+    await doubtful(two, 1, 'acct-2');
+    expect(two.commands.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: service }]);
+    const late = await one.send(placeOf(2, 'acct-1'));
+    expect(late, 'the journal does not let it be sent').toMatchObject({
+      state: 'not_sent',
+      reason: { code: 'PLACING_HALTED' },
+    });
+    await one.commands.start();
+    await one.clock.advance(1_000);
+    expect(await one.declined(placeOf(3, 'acct-1'))).toBe('PLACING_HALTED');
+    await one.commands.drain(new AbortController().signal);
   });
 });
 

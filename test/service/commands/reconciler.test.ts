@@ -283,23 +283,23 @@ describe('a late landing', () => {
     expect(rig.commands.operator.halts.list()).toEqual([]);
   });
 
-  it('halts before it is recorded: while the halt cannot be written, the command waits', async () => {
+  it('halts with the step that records it: while that cannot be written, the command waits', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: refused(400) });
     const { commandId } = await rig.send(placeEquity);
     let away = true;
     rig.journal.hook = async (operation, transact) => {
-      if (operation === 'raiseHalt' && away) throw new Error('no database');
+      if (operation === 'step' && away) throw new Error('no database');
       return transact();
     };
     rig.land(commandId);
     await rig.clock.advance(1_000);
-    expect(rig.state(commandId)).toBe('refused');
-    expect(await rig.declined(placePrediction)).toBe('PLACING_HALTED');
+    expect([rig.state(commandId), rig.journal.halts]).toEqual(['refused', []]);
     away = false;
     await rig.clock.advance(5_000);
     expect(rig.state(commandId)).toBe('applied');
     expect(rig.journal.halts).toHaveLength(1);
+    expect(await rig.declined(placePrediction)).toBe('PLACING_HALTED');
   });
 });
 

@@ -450,7 +450,7 @@ describe('what operators do', () => {
           since: '1970-01-01T00:00:00.000Z',
         },
       ],
-      ...(what === 'resume' ? { cleared: [] } : { unconfirmed: [] }),
+      ...(what === 'resume' && { cleared: [] }),
       ...(what === 'halt' && on.kind === 'account' && { accountKnown: false }),
     });
     expect(rig.commands.words).toEqual([{ what, on, word }]);

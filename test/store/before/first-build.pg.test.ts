@@ -110,9 +110,12 @@ it('a migrated database shows every order, history, command and event as the fir
   await using rig = await readRig({ database });
   expect(before.orders.length).toBeGreaterThan(50);
   expect(before.log.length).toBeGreaterThan(3 * partitionRows);
-  expect(await readUntouched(database).then(({ shards: _, command_fence: __, ...rest }) => rest)).toEqual(
-    (({ shards: _, command_fence: __, ...rest }) => rest)(before.untouched),
-  );
+  const { shards: _, command_fence: __, halts = [], ...rest } = before.untouched;
+  expect(await readUntouched(database).then(({ shards: _, command_fence: __, ...left }) => left)).toEqual({
+    ...rest,
+    // Without the number that each had last.
+    halts: halts.map((row) => row.replace(/,\d+\)$/, ')')),
+  });
 
   for (const sort of ['orderId', '-updatedAt'] as const) {
     const { items } = await rig.reads.listOrders(all, {}, undefined, 500, sort);

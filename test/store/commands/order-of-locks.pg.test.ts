@@ -61,7 +61,7 @@ async function aroundHalt(rig: JournalRig) {
   const prepared = placeOf('acct-2');
   const before = [await open(first, sendingOf('acct-1')), await open(second, prepared)];
   expect(before).toEqual(['sending', 'prepared']);
-  const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+  const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
   await waiting(rig, 1);
   const wanting = open(first, sendingOf('acct-2'));
   await waiting(rig, 2);
@@ -104,7 +104,7 @@ describe('two groups, and a halt that waits for one of them', () => {
     // One call each: a slow server would leave the rest of a longer group for the next one.
     const answers = [await open(group, good), await open(group, bad), await open(group, sendingOf('acct-2'))];
     expect(answers).toEqual(['sending', '23505', 'sending']);
-    const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+    const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
     await waiting(rig, 1);
     expect(await rig.journal.activeHalts()).toEqual([]);
     await group.query('commit');
@@ -120,7 +120,7 @@ describe('two groups, and a halt that waits for one of them', () => {
     await group.query('begin');
     const lost = sendingOf('acct-1');
     expect(await open(group, lost)).toBe('sending');
-    const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+    const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
     await waiting(rig, 1);
     await group.query('rollback');
     expect(await halting).toMatchObject({ cause: 'operator' });

@@ -70,6 +70,9 @@ export class RigEntry implements OrderEntry {
   /** What becomes of this one whatever the scripts say; undefined: they say. */
   route: (request: CommandRequest) => EntryScript | undefined = () => undefined;
   readonly sent: Sent[] = [];
+  /** Its process stands still for so long between the permission and the write. */
+  sleepsMs = 0;
+  slept = false;
   /** Told in the instant of the write. */
   onWrite: (sent: Sent) => void = () => {};
   private readonly clock: Clock;
@@ -86,7 +89,12 @@ export class RigEntry implements OrderEntry {
     const { connect, answerMs = 5, result } = this.route(request) ?? this.scripts.shift() ?? { result: accepted };
     await this.clock.sleep(connect?.ms ?? 1);
     if (connect?.result !== undefined) return connect.result;
-    if (!(await mayWrite()) || !mayStillWrite())
+    const may = await mayWrite();
+    if (this.sleepsMs > 0) {
+      this.slept = true;
+      await this.clock.sleep(this.sleepsMs);
+    }
+    if (!may || !mayStillWrite())
       return { kind: 'not_sent', reason: { code: 'NOT_PERMITTED', message: 'no' }, mayRepeat: false };
     const sent = { request, attemptId, atMs: this.clock.monotonicMs() };
     this.sent.push(sent);

@@ -36,7 +36,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const { accountId: _none, ...everywhere } = request({ action: { kind: 'resume', scope: { kind: 'service' } } });
       const first = request();
-      await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.raiseHalt(halt());
       for (const each of [first, everywhere]) await rig.journal.requestApproval(each);
       expect(await rig.journal.approvals()).toEqual([waiting(first), waiting(everywhere)]);
       const cleared = await Promise.all(Array.from({ length: 5 }, () => approve(rig, first)));
@@ -85,7 +85,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const asked = request();
       const expired = request({ by: 'carl', lastsMs: 0 });
-      await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.raiseHalt(halt());
       for (const each of [asked, expired]) await rig.journal.requestApproval(each);
       expect(await approve(rig, asked, { by: 'ann' })).toBe('not_waiting');
       expect(await rig.journal.findApproval(expired.approvalId)).toBeUndefined();
@@ -105,7 +105,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       });
       const settling = request({ action: { kind: 'settle', commandId: randomUUID(), outcome: 'applied' } });
       const others = [everywhere, ofAnother, settling];
-      await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.raiseHalt(halt());
       for (const each of others) await rig.journal.requestApproval(each);
       // By the service, by an operator, and by an operator where one has halted already.
       const later = [
@@ -116,7 +116,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       for (const next of later) {
         const asked = request({ by: `of ${next.haltId}` });
         await rig.journal.requestApproval(asked);
-        await rig.journal.raiseHalt(next, fence);
+        await rig.journal.raiseHalt(next);
         expect(await rig.journal.findApproval(asked.approvalId)).toBeUndefined();
         expect(await approve(rig, asked)).toBe('not_waiting');
         // Asked for again, it is another request.
@@ -124,7 +124,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
         expect(await rig.journal.requestApproval(again)).toEqual(waiting(again));
       }
       // The service raises its own again for each further reason: nothing is new in that.
-      await rig.journal.raiseHalt(halt({ haltId: randomUUID(), cause: 'late_landing' }), fence);
+      await rig.journal.raiseHalt(halt({ haltId: randomUUID(), cause: 'late_landing' }));
       const left = await rig.journal.approvals();
       expect(left).toEqual(expect.arrayContaining(others.map(waiting)));
       expect(left).toHaveLength(others.length + 1);
@@ -139,7 +139,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       const scope = { kind: 'account', accountId: 'acct-1' } as const;
       const command = await unknown(rig.journal);
       const next = await sending(rig.journal);
-      await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.raiseHalt(halt());
       await rig.journal.requestApproval(asked);
       expect(await rig.journal.clearHalts(scope, { ...asAsked, approval }, late)).toBe('fenced');
       const bound = { ...asAsked, approval, ofSomeAccounts: true } as const;

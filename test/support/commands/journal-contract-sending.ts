@@ -37,10 +37,10 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
         return result.kind === 'opened' ? result.command.attempts[0]?.state : result.kind;
       };
       const word = { by: 'ann', reason: 'looked', atMs: atMs + 9 };
-      await rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-2' } }), fence);
+      await rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-2' } }));
       expect(await stateOf(newPlace()), 'another account is halted').toBe('sending');
       for (const scope of [{ kind: 'account', accountId: 'acct-1' }, { kind: 'service' }] as const) {
-        await rig.journal.raiseHalt(halt({ scope }), fence);
+        await rig.journal.raiseHalt(halt({ scope }));
         const held = newPlace();
         expect(await stateOf(held)).toBe('prepared');
         expect((await rig.journal.evidenceOf(held.commandId)).map(({ code }) => code)).toEqual(['prepared']);
@@ -59,17 +59,17 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
       const cancel = newCancel('p-1');
       for (const each of [first, second, other, cancel]) await rig.journal.open(each, fence);
       const mark = ({ attemptId: id = '' }: typeof first) => rig.journal.markSending(id, atMs + 5, fence);
-      await rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-2' } }), fence);
+      await rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-2' } }));
       expect(await mark(other), 'another account is halted').toBe(true);
       for (const scope of [{ kind: 'account', accountId: 'acct-1' }, { kind: 'service' }] as const) {
-        await rig.journal.raiseHalt(halt({ scope }), fence);
+        await rig.journal.raiseHalt(halt({ scope }));
         expect(await mark(first)).toEqual({ code: 'PLACING_HALTED', message: 'placing was halted (operator): lunch' });
         await rig.journal.clearHalts(scope, { by: 'ann', reason: 'looked', atMs: atMs + 9 }, fence);
-        await rig.journal.raiseHalt(halt({ scope: { kind: 'service' }, cause: 'rate' }), fence);
+        await rig.journal.raiseHalt(halt({ scope: { kind: 'service' }, cause: 'rate' }));
         expect(await mark(second)).toMatchObject({ code: 'PLACING_HALTED' });
         await rig.journal.clearHalts({ kind: 'service' }, { by: 'ann', reason: 'looked', atMs: atMs + 9 }, fence);
       }
-      await rig.journal.raiseHalt(halt(), fence);
+      await rig.journal.raiseHalt(halt());
       expect(await mark(cancel)).toBe(true);
       expect(await rig.journal.find(first.commandId)).toMatchObject({ attempts: [{ state: 'prepared' }] });
     });

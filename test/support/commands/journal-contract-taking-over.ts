@@ -5,7 +5,6 @@ import {
   answered,
   atMs,
   fence,
-  halt,
   type JournalUnderTest,
   newPlace,
   sending,
@@ -69,7 +68,6 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.open(newPlace(), fence)).toEqual({ kind: 'fenced' });
       expect(await rig.journal.markSending(prepared.attemptId ?? '', atMs, fence)).toBe(false);
       expect(await rig.journal.step(answered(command, 'accepted'), fence)).toEqual({ kind: 'fenced' });
-      expect(await rig.journal.raiseHalt(halt(), fence)).toBe('fenced');
       expect(await rig.journal.clearHalts({ kind: 'service' }, { by: 'ann', reason: 'over', atMs }, fence)).toBe(
         'fenced',
       );

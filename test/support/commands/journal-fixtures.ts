@@ -139,3 +139,9 @@ export function halt(over: Partial<Halt> = {}): Halt {
   const base = { haltId: randomUUID(), cause: 'operator', reason: 'lunch', by: 'ann', sinceMs: atMs };
   return { ...base, scope: { kind: 'account', accountId: 'acct-1' }, ...over };
 }
+
+export const service: Halt['scope'] = { kind: 'service' };
+
+export function accountScope(accountId: string): Halt['scope'] {
+  return { kind: 'account', accountId };
+}

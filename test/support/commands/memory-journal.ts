@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Attempt, type Command, type Evidence, isFinal, type Reason } from '../../../src/domain/command.ts';
+import {
+  type Attempt,
+  type Command,
+  type Evidence,
+  isDoubtful,
+  isFinal,
+  type Reason,
+} from '../../../src/domain/command.ts';
 import type { LimitRow } from '../../../src/domain/limits.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
 import type { Selectable } from '../../../src/domain/select-orders.ts';
@@ -16,6 +23,7 @@ import type {
   AuditTrailEntry,
   CommandJournal,
   CommandStep,
+  HaltBounds,
   Landings,
   Miss,
   MissResult,
@@ -101,17 +109,14 @@ export class MemoryJournal implements CommandJournal {
   /** Tokens that have ended: the principal, a blank, the number. */
   readonly endedTokens = new Set<string>();
   private readonly tokensOfCommands = new Map<string, number>();
-  /** By lane: the epoch under which its process has said last which halts it holds, and those. */
-  readonly haltsHeld = new Map<number, { readonly epoch: bigint; readonly haltIds: ReadonlySet<string> }>();
-  /** The live lanes, where somebody keeps them. */
-  lanes: (expireMs: number) => readonly { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] =
-    () => [];
+  /** How many halts the journal itself has raised: their ids are of no use to anybody else. */
+  private readonly own = { halts: 0 };
   private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
   onCommitted: (command: Command, before: Command | undefined) => void = () => {};
   /** The same of each halt that it took. */
-  onHalted: (halt: Halt, fence: Fence | undefined) => void = () => {};
+  onHalted: (halt: Halt) => void = () => {};
   /** The same of each scope that a person let place again. */
   onResumed: (scope: Halt['scope'], atMs: number) => void = () => {};
   /** By shard, the epoch under which it may be written. */
@@ -179,14 +184,16 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
+  takeOver(fence: Fence, atMs: number, recentMs: number, haltAt?: HaltBounds): Promise<Command[]> {
     return this.hook('takeOver', () => {
       const { shard, epoch } = fence;
       if (epoch < (this.epochs.get(shard) ?? 0n))
         throw Object.assign(new Error(`epoch ${epoch} was overtaken`), { code: 'FENCED' });
       this.epochs.set(shard, epoch);
       const ours = () => this.oldestFirst().filter((command) => command.shard === shard);
-      for (const command of ours()) this.sweep(command, fence, atMs);
+      const swept = ours().filter((command) => this.sweep(command, fence, atMs));
+      const accountIds = new Set(swept.map(({ request }) => request.accountId));
+      if (accountIds.size > 0) this.haltDoubtful(accountIds, haltAt, atMs);
       return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
     });
   }
@@ -375,51 +382,46 @@ export class MemoryJournal implements CommandJournal {
     );
   }
 
-  newestHalts(cause: string, accountIds: readonly string[]): Promise<Halt[]> {
-    return this.hook('newestHalts', () => {
-      const newest = new Map<string, Halt>();
-      for (const halt of this.halts) {
-        const name = halt.scope.kind === 'service' ? '' : halt.scope.accountId;
-        if (halt.cause === cause && (name === '' || accountIds.includes(name))) newest.set(name, halt);
-      }
-      return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, halt]) => halt);
+  raiseHalt(halt: Halt): Promise<Halt> {
+    return this.hook('raiseHalt', () => this.transactHalt(halt));
+  }
+
+  private transactHalt(halt: Halt): Halt {
+    const same = this.halts.find(
+      (each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope),
+    );
+    const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
+    const isNew = same === undefined && own === undefined;
+    if (isNew || halt.cause === 'operator' || halt.cause === 'account_operator') this.endResumes(halt.scope);
+    if (!isNew) return same ?? own ?? halt;
+    mustBeNewHalt(halt, this.halts);
+    this.halts.push(halt);
+    this.onHalted(halt);
+    return halt;
+  }
+
+  /** A halt of the journal itself. */
+  private halt(scope: Halt['scope'], cause: string, reason: string, sinceMs: number): Halt {
+    this.own.halts += 1;
+    return this.transactHalt({ haltId: `journal-${this.own.halts}`, scope, cause, reason, by: 'tidemark', sinceMs });
+  }
+
+  /** As `halt_doubtful` does. */
+  private haltDoubtful(accountIds: Iterable<string>, haltAt: HaltBounds | undefined, atMs: number): readonly Halt[] {
+    if (haltAt === undefined) return [];
+    const scopes = [...accountIds].map((accountId) => ({ kind: 'account', accountId }) as const);
+    return [...scopes, { kind: 'service' } as const].flatMap((scope) => {
+      const isRaised = ({ cause, ...halt }: Halt) => cause === 'unresolved' && sameScope(halt.scope, scope);
+      const most = haltAt[scope.kind];
+      if (this.halts.some((halt) => isActive(halt) && isRaised(halt)) || this.countDoubtful(scope) < most) return [];
+      const of = scope.kind === 'account' ? ' of the account' : '';
+      return [this.halt(scope, 'unresolved', `${most} commands${of} have an outcome that is not known`, atMs)];
     });
   }
 
-  holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
-    return this.hook('holdHalts', () => {
-      const isOld = epoch < (this.haltsHeld.get(lane)?.epoch ?? 0n);
-      if (!isOld) this.haltsHeld.set(lane, { epoch, haltIds: new Set(haltIds) });
-      return !isOld;
-    });
-  }
-
-  withoutHalt(haltId: string, expireMs: number): Promise<string[]> {
-    return this.hook('withoutHalt', () => {
-      if (!this.halts.some((halt) => isActive(halt) && halt.haltId === haltId)) return [];
-      const lacking = this.lanes(expireMs).filter(({ lane, epoch }) => {
-        const said = this.haltsHeld.get(lane);
-        return said?.epoch !== epoch || !said.haltIds.has(haltId);
-      });
-      return lacking.map(({ holder }) => holder);
-    });
-  }
-
-  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
-    return this.hook('raiseHalt', () => {
-      if (fence !== undefined && !this.holds(fence)) return 'fenced';
-      const same = this.halts.find(
-        (each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope),
-      );
-      const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
-      const isNew = same === undefined && own === undefined;
-      if (isNew || halt.cause === 'operator' || halt.cause === 'account_operator') this.endResumes(halt.scope);
-      if (!isNew) return same ?? own ?? halt;
-      mustBeNewHalt(halt, this.halts);
-      this.halts.push(halt);
-      this.onHalted(halt, fence);
-      return halt;
-    });
+  private countDoubtful(scope: Halt['scope']): number {
+    const isOf = ({ request }: Command) => scope.kind === 'service' || scope.accountId === request.accountId;
+    return [...this.commands.values()].filter((command) => isDoubtful(command.state) && isOf(command)).length;
   }
 
   /** Who asked to resume the scope did not know of the halt that comes now. */
@@ -678,15 +680,26 @@ export class MemoryJournal implements CommandJournal {
     this.mustBindOnce(next);
     if (nextAttemptId !== undefined) this.byAttempt.set(nextAttemptId, next.commandId);
     this.commit(next, step.evidence);
-    return { kind: 'stepped', command: next };
+    const halts = this.haltsOf(command, step);
+    return { kind: 'stepped', command: next, ...(halts.length > 0 && { halts }) };
   }
 
-  /** What the holders before this one left: sent or not, nobody will say any more. */
-  private sweep(command: Command, { epoch }: Fence, atMs: number): void {
+  /** Those that a step causes. */
+  private haltsOf({ state, request: { accountId } }: Command, { to, haltAt, lateLanding, atMs }: CommandStep): Halt[] {
+    const becomesDoubtful = isDoubtful(to) && !isDoubtful(state);
+    const scope = { kind: 'account', accountId } as const;
+    return [
+      ...(becomesDoubtful ? this.haltDoubtful([accountId], haltAt, atMs) : []),
+      ...(lateLanding === undefined ? [] : [this.halt(scope, 'late_landing', lateLanding, atMs)]),
+    ];
+  }
+
+  /** What the holders before this one left: sent or not, nobody will say any more. True: it is unknown by that. */
+  private sweep(command: Command, { epoch }: Fence, atMs: number): boolean {
     const last = command.attempts.at(-1);
-    if (last === undefined || last.epoch >= epoch) return;
+    if (last === undefined || last.epoch >= epoch) return false;
     const inFlight = last.state === 'sending' || last.state === 'prepared';
-    if (!inFlight && command.state !== 'open') return;
+    if (!inFlight && command.state !== 'open') return false;
     const reason = { code: 'TAKEN_OVER', message: 'the process that had it in hand is gone' };
     const to = last.state === 'sending' ? 'unknown' : last.state === 'prepared' ? 'not_sent' : last.state;
     const attempts = inFlight ? changed(command, { ...last, state: to, answeredAtMs: atMs, reason }) : command.attempts;
@@ -697,6 +710,7 @@ export class MemoryJournal implements CommandJournal {
     this.commit(next, [
       { ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } },
     ]);
+    return open && to === 'unknown';
   }
 
   /** With the status of its order, as of now. */

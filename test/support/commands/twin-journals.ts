@@ -123,15 +123,15 @@ export async function twinJournals() {
       for (const journal of journals) results.push(await work(journal));
       return results;
     },
-    /** All that were ever raised, in Postgres and in memory, oldest first. */
+    /** All that were ever raised, in Postgres and in memory, by id. */
     async halts() {
       const { rows } = await session.query(
-        `select halt_id as "haltId", cause, reason, raised_by as by, cleared_by as "clearedBy", cleared_reason as "clearedReason" from halts order by number`,
+        `select halt_id as "haltId", cause, reason, raised_by as by, cleared_by as "clearedBy", cleared_reason as "clearedReason" from halts order by halt_id`,
       );
       const shown = ({ haltId, cause, reason, by, clearedBy, clearedReason }: Halt) => ({
         ...{ haltId, cause, reason, by, clearedBy: clearedBy ?? null, clearedReason: clearedReason ?? null },
       });
-      return [rows, memory.halts.map(shown)];
+      return [rows, memory.halts.map(shown).sort((a, b) => (a.haltId < b.haltId ? -1 : 1))];
     },
     /** Halts and cancel-alls are as at the start. */
     async forget() {
@@ -163,7 +163,8 @@ function decoded(result: unknown): unknown {
   if (typeof result !== 'object' || result === null) return result;
   if ('moved' in result) return { ...result, moved: (result.moved as StoredCommand[]).map(decodeCommand) };
   if (!('command' in result)) return result;
-  return { ...result, command: decodeCommand(result.command as StoredCommand) };
+  const { halts, ...rest } = result as { halts?: unknown; command: unknown };
+  return { ...rest, command: decodeCommand(rest.command as StoredCommand), ...(halts !== null && { halts }) };
 }
 
 function same(one: Outcome, other: Outcome): boolean {

@@ -57,12 +57,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     body: reasonBody,
     answers: {
       ...(verb === 'halt'
-        ? {
-            200: {
-              describe: 'The halts in force now, and the instances that have not confirmed it in time',
-              schema: haltAnswer,
-            },
-          }
+        ? { 200: { describe: 'The halts in force now', schema: haltAnswer } }
         : {
             200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer },
             202: requestedAnswer,
@@ -88,8 +83,8 @@ async function haltOrResume(parts: RouteParts, call: Call, verb: 'halt' | 'resum
   const body = parseReason(request.body);
   if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
   const { accountId } = params;
-  // A halt is done here: its answer waits for the holder, and the holder may be frozen. A
-  // resume goes to the holder first: there it holds at once.
+  // A halt is done here: the holder may be frozen. A resume goes to the holder first: there it
+  // holds at once.
   const word = operatorWordOf(principal, body.reason, request.id);
   const before = commands.operator.halts.list();
   const known = verb === 'halt' && accountId !== undefined ? isKnown(parts, accountId) : undefined;
@@ -108,7 +103,7 @@ async function haltOrResume(parts: RouteParts, call: Call, verb: 'halt' | 'resum
     ...haltBody(result.halts, principal.accounts),
     ...(verb === 'resume'
       ? { cleared: haltBody(cleared, principal.accounts).halts }
-      : { unconfirmed: result.unconfirmed ?? [], ...(accountKnown !== undefined && { accountKnown }) }),
+      : accountKnown !== undefined && { accountKnown }),
   });
 }
 

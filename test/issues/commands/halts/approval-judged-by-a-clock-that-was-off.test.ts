@@ -1,8 +1,8 @@
 // What a user saw: An expired request was approved at one instance, and another refused a fresh one.
 
 import { describe, expect, it } from 'vitest';
-import { accountScope } from '../../../../src/service/commands/halts.ts';
 import { CommandRig, word } from '../../../support/commands/command-rig.ts';
+import { accountScope } from '../../../support/commands/journal-fixtures.ts';
 
 const account = accountScope('acct-1');
 const second = { ...word, by: 'bob', reason: 'agreed' };

@@ -1,8 +1,8 @@
 // What a user saw: An act that a second person had approved was not done, and its approval was gone.
 
 import { describe, expect, it } from 'vitest';
-import { accountScope, service } from '../../../../src/service/commands/halts.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../../support/commands/command-rig.ts';
+import { accountScope, service } from '../../../support/commands/journal-fixtures.ts';
 import type { JournalOperation } from '../../../support/commands/memory-journal.ts';
 
 const account = accountScope('acct-1');

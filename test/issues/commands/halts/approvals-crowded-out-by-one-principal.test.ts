@@ -1,9 +1,9 @@
 // What a user saw: A thousand requests of one principal made it impossible to approve those of others.
 
 import { expect, it } from 'vitest';
-import { accountScope } from '../../../../src/service/commands/halts.ts';
 import { mostWaiting } from '../../../../src/store/commands/stops-journal.ts';
 import { CommandRig, word } from '../../../support/commands/command-rig.ts';
+import { accountScope } from '../../../support/commands/journal-fixtures.ts';
 
 const flooding = { ...word, by: 'other', ofSomeAccounts: true } as const;
 const second = { ...word, by: 'bob', reason: 'agreed' };

@@ -1,8 +1,8 @@
 // What a user saw: A token for one account could lift a halt that an operator for all accounts had set.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountScope } from '../../../../src/service/commands/halts.ts';
 import { CommandRig, placeEquity, word } from '../../../support/commands/command-rig.ts';
+import { accountScope } from '../../../support/commands/journal-fixtures.ts';
 import { ask, sha256, startRest } from '../../../support/rest/rest-rig.ts';
 
 const account = accountScope('acct-1');
@@ -32,7 +32,7 @@ describe('a halt by an operator for every account', () => {
   it('holds also where another process has raised it and this one has not heard of it', async () => {
     const rig = await CommandRig.leading();
     const halt = { haltId: 'h-1', scope: account, cause: 'operator', reason: 'elsewhere', by: 'ann', sinceMs: 0 };
-    await rig.journal.raiseHalt(halt, undefined);
+    await rig.journal.raiseHalt(halt);
     expect(await rig.during(rig.commands.operator.resume(account, ofOneAccount))).toMatchObject({
       code: 'EVERY_ACCOUNT_NEEDED',
     });
@@ -57,10 +57,14 @@ describe('a halt by an operator for every account', () => {
   it('leaves to a token of one account what it has halted itself, and what the service has', async () => {
     const rig = await CommandRig.leading();
     await rig.during(rig.commands.operator.halt(account, ofOneAccount));
-    await rig.journal.raiseHalt(
-      { haltId: 'h-2', scope: account, cause: 'rate', reason: 'fast', by: 'tidemark', sinceMs: 0 },
-      undefined,
-    );
+    await rig.journal.raiseHalt({
+      haltId: 'h-2',
+      scope: account,
+      cause: 'rate',
+      reason: 'fast',
+      by: 'tidemark',
+      sinceMs: 0,
+    });
     expect(await rig.during(rig.commands.operator.resume(account, ofOneAccount))).toEqual({ kind: 'done', halts: [] });
     expect(await rig.journal.activeHalts()).toEqual([]);
   });

@@ -13,7 +13,7 @@ afterEach(async () => {
 async function started() {
   const rig = await startRest();
   stops.push(() => rig.server.drain(AbortSignal.abort()));
-  rig.commands.haltAnswer = { kind: 'done', halts: [], unconfirmed: [] };
+  rig.commands.haltAnswer = { kind: 'done', halts: [] };
   const halt = async (path: string) => {
     const init = { method: 'POST', body: '{"reason":"runs away"}', headers: { 'content-type': 'application/json' } };
     const { status, body } = await ask(`${rig.address}${path}`, init);

@@ -147,6 +147,7 @@ it('a halt that another lane was given reaches what is journaled here within fiv
   await one.commands.start();
   for (let attempt = 0; attempt < 200; attempt += 1) one.entry.scripts.push({ result: atCapacity });
   const placing = one.commands.submit(one.submission(placePrediction));
+  await zero.clock.advance(10);
   await zero.during(zero.commands.operator.halt(service, kill));
   await zero.clock.advance(5_000);
   const before = one.entry.sent.length;

@@ -3,15 +3,13 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
-import { Halts, service } from '../../../../src/service/commands/halts.ts';
-import type { Halt } from '../../../../src/store/commands/stops-journal.ts';
-import { fence } from '../../../support/commands/journal-fixtures.ts';
+import { Halts } from '../../../../src/service/commands/halts.ts';
+import { fence, service } from '../../../support/commands/journal-fixtures.ts';
 import { MemoryJournal } from '../../../support/commands/memory-journal.ts';
 import { silentLog } from '../../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 
 const word = { by: 'desk', reason: 'kill switch', requestId: 'r-1' };
-const nobodyLeads = () => undefined;
 
 function twoProcesses() {
   const journal = new MemoryJournal();
@@ -25,36 +23,29 @@ function twoProcesses() {
 }
 
 async function look(at: Halts): Promise<void> {
-  await at.keepDurable(nobodyLeads);
+  await at.keepDurable();
   await at.refresh();
 }
 
-const reads = { 'a look': (halts: Halts) => halts.refresh(), 'the begin of a term': (halts: Halts) => halts.load() };
-
-it.each(Object.entries(reads))(
-  'a halt that was answered holds behind %s at a database without it, and is put back',
-  async (_, read) => {
-    const { journal, a, b, lose } = twoProcesses();
-    const halt = await a.raise(service, 'operator', word, undefined);
-    await look(b);
-    lose();
-    await read(a);
-    await read(b);
-    expect(
-      [a, b].map((halts) => halts.blocking('acct-1')),
-      'in every process',
-    ).toEqual([halt, halt]);
-    expect(a.lacksOne, 'is written at the next look').toBe(true);
-    await look(a);
-    await look(b);
-    expect(journal.halts).toEqual([halt]);
-    expect([a, b].map((halts) => halts.list())).toEqual([[halt], [halt]]);
-  },
-);
+it('a halt that was answered holds behind a look at a database without it, and is put back', async () => {
+  const { journal, a, b, lose } = twoProcesses();
+  const halt = await a.raise(service, 'operator', word);
+  await look(b);
+  lose();
+  for (const halts of [a, b]) await halts.refresh();
+  expect(
+    [a, b].map((halts) => halts.blocking('acct-1')),
+    'in every process',
+  ).toEqual([halt, halt]);
+  await look(a);
+  await look(b);
+  expect(journal.halts).toEqual([halt]);
+  expect([a, b].map((halts) => halts.list())).toEqual([[halt], [halt]]);
+});
 
 it('a halt that was resumed elsewhere is not put back', async () => {
   const { journal, a, b } = twoProcesses();
-  await a.raise(service, 'operator', word, undefined);
+  await a.raise(service, 'operator', word);
   await look(b);
   await b.clear(service, word, { fence, over: new AbortController().signal });
   await look(a);
@@ -65,7 +56,7 @@ it('a halt that was resumed elsewhere is not put back', async () => {
 
 it('a halt that was put back by one process, and resumed, is not raised again by one that hears of it late', async () => {
   const { journal, a, b, lose } = twoProcesses();
-  await a.raise(service, 'operator', word, undefined);
+  await a.raise(service, 'operator', word);
   await look(b);
   lose();
   await b.refresh();
@@ -84,11 +75,11 @@ it('a person who halts again what was written unseen, and resumed, is given a ha
     if (operation === 'raiseHalt') throw new Error('the answer was lost');
     return result;
   };
-  await expect(a.raise(service, 'operator', word, undefined)).rejects.toThrow('lost');
+  await expect(a.raise(service, 'operator', word)).rejects.toThrow('lost');
   journal.hook = async (_, transact) => transact();
   await look(b);
   await b.clear(service, word, { fence, over: new AbortController().signal });
-  const again = (await a.raise(service, 'operator', word, undefined)) as Halt;
+  const again = await a.raise(service, 'operator', word);
   expect(again.clearedAtMs).toBeUndefined();
   expect(a.list()).toEqual([again]);
   expect(await journal.activeHalts()).toEqual([again]);

@@ -1,9 +1,9 @@
 // What a user saw: One person alone could end a halt, settle a command or raise a limit.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountScope } from '../../../../src/service/commands/halts.ts';
 import type { Approval } from '../../../../src/store/commands/stops-journal.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../../support/commands/command-rig.ts';
+import { accountScope } from '../../../support/commands/journal-fixtures.ts';
 import { sampleApproval } from '../../../support/commands/scripted-commands.ts';
 import { ask, sha256, startRest } from '../../../support/rest/rest-rig.ts';
 

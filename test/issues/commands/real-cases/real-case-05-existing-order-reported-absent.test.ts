@@ -29,6 +29,7 @@ it.each([equity, prediction])(
     world.reads.hidden.clear();
     await world.until(() => world.command(commandId).state === 'applied', 60 * minute);
     expect(world.command(commandId)).toMatchObject({ orderId, presumedAbsent: false });
+    await world.until(() => world.service.commands.operator.halts.list().length > 0);
     expect(world.service.commands.operator.halts.list()).toMatchObject([
       { cause: 'late_landing', scope: { kind: 'account' } },
     ]);

@@ -42,7 +42,7 @@ const approval: z.input<typeof approvalAnswer>['approval'] = {
 export const operatorExamples: readonly Example[] = [
   example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
   example(haltList, 'halted', { halts: [halt] }),
-  example(haltAnswer, 'halted everywhere', { halts: [halt], unconfirmed: [] }),
+  example(haltAnswer, 'halted everywhere', { halts: [halt] }),
   example(resumeAnswer, 'resumed', { halts: [], cleared: [halt] }),
   example(haltEvent, 'raised', { ...halt, inForce: true }),
   example(haltEvent, 'cleared', {
