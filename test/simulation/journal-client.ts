@@ -71,7 +71,7 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
         if (fence !== undefined && wasFenced(answer)) deps.onFenced(fence);
         const stop = stopOf(journal, name, args, answer);
         if (stop !== undefined) deps.witness()?.sawStop(stop);
-        if (name === 'activeHalts') deps.haltOracle.read(answer as Halt[], host.name);
+        if (stop?.haltId !== undefined) deps.haltOracle.acknowledge(stop.haltId);
         return answer;
       };
     },
@@ -80,7 +80,7 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
 
 /** What a process remembers of an answer about halts, as `store/commands/stops.ts` does. */
 function stopOf(journal: MemoryJournal, name: JournalOperation, args: readonly unknown[], answer: unknown) {
-  if (name === 'raiseHalt' && answer !== 'fenced') return { haltId: (answer as Halt).haltId };
+  if (name === 'raiseHalt') return { haltId: (answer as Halt).haltId };
   if (name !== 'clearHalts' || typeof answer !== 'number') return undefined;
   const { atMs } = args[1] as { readonly atMs: number };
   const cleared = journal.halts.find((halt) => halt.clearedAtMs === atMs && isDeepStrictEqual(halt.scope, args[0]));
@@ -112,7 +112,7 @@ function mustBeAlone({ shard, epoch }: Fence, { fences, host, database }: Journa
     database.violations.push(`${host.name} works on shard ${shard} under epoch ${epoch} of ${other}`);
 }
 
-function hookOf({ database, host, clock, random, points }: JournalClientDeps): JournalHook {
+function hookOf({ database, host, clock, random, points, haltOracle }: JournalClientDeps): JournalHook {
   const whole = <T>(transact: () => T): T => {
     try {
       return transact();
@@ -120,6 +120,8 @@ function hookOf({ database, host, clock, random, points }: JournalClientDeps): J
       if (error instanceof JournalViolation)
         database.violations.push(`${host.name} asks the journal for what it forbids: ${error.message}`);
       throw error;
+    } finally {
+      haltOracle.transacted();
     }
   };
   /** Nobody waits for its answer any more. */

@@ -154,15 +154,10 @@ export class SimulatedWorld {
       { writeWithinMs: commandDefaults.writeWithinMs },
     );
     this.haltOracle = new HaltOracle(this.journal, {
-      holderOf: ({ shard, epoch }) => {
-        const row = database.shards.rows[shard];
-        return row?.epoch === epoch && row.lane !== undefined ? database.lanes.get(row.lane)?.holder : undefined;
-      },
       nowMs: () => clock.monotonicMs(),
-      lanesAreLive: () => !this.databaseClockWasSet && !database.restored,
       writeWithinMs: commandDefaults.writeWithinMs,
+      haltAt: () => this.settings.commands.haltAt,
     });
-    this.journal.lanes = (expireMs) => database.liveLanes(expireMs);
     database.lacksStops = (seen) => lacksStops(this.journal, seen);
     this.callers = new Callers(this, this.source(7));
     this.stopping = this.source(16);
@@ -424,6 +419,7 @@ export class SimulatedWorld {
       );
       bindable(command, database.attempts);
       commandWatch.committed(command, before);
+      this.haltOracle.committed(command, before);
     };
     platform.ledger.onLeft = (write) => {
       this.mustHold(write.from);

@@ -1,46 +1,42 @@
+import { type Command, isDoubtful } from '../../../src/domain/command.ts';
 import type { HaltResult } from '../../../src/service/commands/commands.ts';
+import type { HaltBounds } from '../../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../../src/store/commands/stops-journal.ts';
-import type { Fence } from '../../../src/store/commands/term.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { LedgerWrite } from '../write-ledger.ts';
 
 interface HaltOracleWorld {
-  /** The process that has a shard under this epoch. */
-  holderOf(fence: Fence): string | undefined;
   /** Monotonic. */
   nowMs(): number;
-  /**
-   * The rows of lanes show every process that may send: neither was the
-   * database's clock set, nor were commits lost.
-   */
-  lanesAreLive(): boolean;
   /** How long a marked attempt may take until it is written. */
   readonly writeWithinMs: number;
+  haltAt(): HaltBounds;
 }
 
 /**
- * After a halt was acknowledged no write but a cancel leaves, of whatever attempt, until a person
- * resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered, and what the
- * journal took from the holder of the account by itself: it held there in memory before. What was
- * answered holds for all processes, but for those that the answer names; whatever the journal took
- * holds for all once a marked attempt has had its time.
+ * After a halt was acknowledged no write but a cancel leaves, of whatever attempt and process, until
+ * a person resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered at once,
+ * and whatever the journal took, once a marked attempt has had its time. And no transaction leaves
+ * more doubtful commands behind than the bounds allow without their halt.
  */
 export class HaltOracle {
   readonly breaches: string[] = [];
-  /** The processes that know of a halt, by its id. */
-  private readonly known = new Map<string, Set<string>>();
-  /** Halts that were answered: the processes that the answer named. */
-  private readonly unconfirmed = new Map<string, ReadonlySet<string>>();
+  /** Halts that were answered. */
+  private readonly told = new Set<string>();
   /** Monotonic: when the journal took each halt. */
   private readonly takenAtMs = new Map<string, number>();
   /**
    * Halts that an operator was answered, and nobody has resumed: with the process that answered.
    */
   private readonly kept = new Map<string, { readonly halt: Halt; readonly from: string }>();
+  /** Halts that the journal has answered a process with. */
+  private readonly acknowledged = new Set<string>();
   /** Those of them that the database lost: the generation in which it did. */
   private readonly lostIn = new Map<string, number>();
-  /** By scope: when a person let it place again. */
-  private readonly resumedAtMs = new Map<string, number>();
+  /** By scope: when a person let it place again, and how often. */
+  private readonly resumed = new Map<string, { readonly atMs: number; readonly times: number }>();
+  /** Where the transaction that is being done has made a command doubtful. */
+  private readonly becameDoubtful = new Map<string, Halt['scope']>();
   private readonly journal: MemoryJournal;
 
   private readonly world: HaltOracleWorld;
@@ -48,41 +44,73 @@ export class HaltOracle {
   constructor(journal: MemoryJournal, world: HaltOracleWorld) {
     this.journal = journal;
     this.world = world;
-    journal.onHalted = ({ haltId, scope, sinceMs }, fence) => {
+    journal.onHalted = ({ haltId, scope, sinceMs }) => {
       // A write whose answer was lost may arrive behind the resume of its own halt: the halt holds
-      // again once the holder reads it (seed 15207).
-      const isOld = sinceMs <= (this.resumedAtMs.get(JSON.stringify(scope)) ?? Number.NEGATIVE_INFINITY);
-      const holder = fence && world.holderOf(fence);
+      // again (seed 15207).
+      const isOld = sinceMs <= this.resumesOf(scope).atMs;
       if (!isOld) this.takenAtMs.set(haltId, world.nowMs());
-      if (holder !== undefined && !isOld) this.knows(holder, haltId);
     };
     journal.onResumed = (scope, atMs) => {
       const key = JSON.stringify(scope);
+      const before = this.resumesOf(scope);
       // An older resume whose answer was lost may arrive behind a newer one (seed 14641).
-      this.resumedAtMs.set(key, Math.max(atMs, this.resumedAtMs.get(key) ?? Number.NEGATIVE_INFINITY));
+      this.resumed.set(key, { atMs: Math.max(atMs, before.atMs), times: before.times + 1 });
       // Whatever the journal knew of them: where it has lost one, the
       // process that resumes forgets it all the same.
       for (const [haltId, { halt }] of this.kept) if (JSON.stringify(halt.scope) === key) this.kept.delete(haltId);
       // Each of these may be written once more, by a statement whose answer was lost (seed 4172).
-      for (const halt of journal.halts)
-        if (JSON.stringify(halt.scope) === key && halt.sinceMs <= atMs)
-          for (const each of [this.known, this.unconfirmed, this.takenAtMs]) each.delete(halt.haltId);
+      for (const { haltId, ...halt } of journal.halts) {
+        if (JSON.stringify(halt.scope) !== key || halt.sinceMs > atMs) continue;
+        this.told.delete(haltId);
+        this.takenAtMs.delete(haltId);
+      }
     };
   }
 
-  /** An operator was answered that these are in force. */
-  answered(
-    { halts, unconfirmed = [] }: Extract<HaltResult, { kind: 'done' }>,
-    scope: Halt['scope'],
-    from: string,
-  ): void {
-    for (const { haltId, ...halt } of halts) {
-      if (JSON.stringify(halt.scope) !== JSON.stringify(scope)) continue;
-      this.knows(from, haltId);
-      const stands = this.journal.halts.some((each) => each.haltId === haltId && each.clearedAtMs === undefined);
-      if (stands) this.kept.set(haltId, { halt: { haltId, ...halt }, from });
-      if (halt.cause === 'operator' && this.world.lanesAreLive()) this.unconfirmed.set(haltId, new Set(unconfirmed));
+  /**
+   * An operator asks for a halt. To be called with the answer: these are in force. If a person has
+   * resumed meanwhile, those in the answer may be newer than the one that was asked for.
+   */
+  asked(scope: Halt['scope'], from: string): (answer: Extract<HaltResult, { kind: 'done' }>) => void {
+    const { times } = this.resumesOf(scope);
+    return ({ halts }) => {
+      for (const { haltId, ...halt } of halts) {
+        if (JSON.stringify(halt.scope) !== JSON.stringify(scope)) continue;
+        const isCleared = this.journal.halts.some((each) => each.haltId === haltId && each.clearedAtMs !== undefined);
+        if (isCleared || this.resumesOf(scope).times !== times) continue;
+        this.kept.set(haltId, { halt: { haltId, ...halt }, from });
+        if (halt.cause === 'operator') this.told.add(haltId);
+      }
+    };
+  }
+
+  acknowledge(haltId: string): void {
+    this.acknowledged.add(haltId);
+  }
+
+  private resumesOf(scope: Halt['scope']) {
+    return this.resumed.get(JSON.stringify(scope)) ?? { atMs: Number.NEGATIVE_INFINITY, times: 0 };
+  }
+
+  committed({ state, request: { accountId } }: Command, before: Command | undefined): void {
+    if (!isDoubtful(state) || (before !== undefined && isDoubtful(before.state))) return;
+    for (const scope of [{ kind: 'account', accountId }, { kind: 'service' }] as const)
+      this.becameDoubtful.set(JSON.stringify(scope), scope);
+  }
+
+  /** A transaction of the journal is over. */
+  transacted(): void {
+    const { journal, world } = this;
+    for (const [key, scope] of this.becameDoubtful) {
+      const isOf = ({ request }: Command) => scope.kind === 'service' || scope.accountId === request.accountId;
+      const doubtful = [...journal.commands.values()].filter((each) => isDoubtful(each.state) && isOf(each)).length;
+      const isHalted = journal.halts.some(
+        (halt) => halt.clearedAtMs === undefined && halt.cause === 'unresolved' && JSON.stringify(halt.scope) === key,
+      );
+      if (doubtful >= world.haltAt()[scope.kind] && !isHalted)
+        this.breaches.push(`a commit leaves ${doubtful} doubtful commands of ${key}, and nothing is halted`);
     }
+    this.becameDoubtful.clear();
   }
 
   /**
@@ -111,23 +139,14 @@ export class HaltOracle {
 
   /** The database has come back as the journal is now. */
   lost(generation: number): void {
-    for (const haltId of this.kept.keys())
+    for (const haltId of this.acknowledged)
       if (!this.journal.halts.some((each) => each.haltId === haltId)) this.lostIn.set(haltId, generation);
   }
 
-  /** A process has read these in the journal. */
-  read(halts: readonly Halt[], from: string): void {
-    for (const { haltId } of halts) if (this.known.has(haltId)) this.knows(from, haltId);
-  }
-
-  private knows(process: string, haltId: string): void {
-    this.known.set(haltId, (this.known.get(haltId) ?? new Set()).add(process));
-  }
-
-  private forbids(haltId: string, from: string): boolean {
+  private forbids(haltId: string): boolean {
     const { world } = this;
-    if (this.known.get(haltId)?.has(from) === true || this.unconfirmed.get(haltId)?.has(from) === false) return true;
-    return world.nowMs() - (this.takenAtMs.get(haltId) ?? Number.POSITIVE_INFINITY) > world.writeWithinMs;
+    const takenAtMs = this.takenAtMs.get(haltId) ?? Number.POSITIVE_INFINITY;
+    return this.told.has(haltId) || world.nowMs() - takenAtMs > world.writeWithinMs;
   }
 
   /** The first byte of a request leaves its process. */
@@ -142,7 +161,7 @@ export class HaltOracle {
     const { accountId, kind } = command.request;
     for (const { haltId, scope, cause, clearedAtMs } of this.journal.halts) {
       const covers = scope.kind === 'service' || scope.accountId === accountId;
-      if (clearedAtMs === undefined && covers && this.forbids(haltId, from))
+      if (clearedAtMs === undefined && covers && this.forbids(haltId))
         this.breaches.push(`${from} writes ${attemptId}, a ${kind}, behind the acknowledged halt ${haltId} (${cause})`);
     }
   }

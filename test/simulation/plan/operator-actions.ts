@@ -69,8 +69,9 @@ export class OperatorActions {
   }
 
   private async halt({ name }: Reached['host'], commands: Commands, scope: Halt['scope']): Promise<void> {
+    const answered = this.world.haltOracle.asked(scope, name);
     const result = await commands.operator.halt(scope, this.word());
-    if (result.kind === 'done') this.world.haltOracle.answered(result, scope, name);
+    if (result.kind === 'done') answered(result);
   }
 
   /** Now and then the one before once more, as somebody does who was not answered. */

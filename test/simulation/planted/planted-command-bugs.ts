@@ -1,17 +1,19 @@
-import type { Command, CommandKind } from '../../../src/domain/command.ts';
+import { type Command, type CommandKind, isDoubtful } from '../../../src/domain/command.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
 import type { Finding, SettlingUpdate, Verdict } from '../../../src/domain/settling.ts';
 import { CancelAllRun } from '../../../src/service/commands/cancel-all/cancel-all-run.ts';
 import { CommandBook } from '../../../src/service/commands/command-book.ts';
 import { CommandSteps } from '../../../src/service/commands/command-steps.ts';
 import { decideFinding } from '../../../src/service/commands/decide-step.ts';
-import { HaltWatch } from '../../../src/service/commands/halt-watch.ts';
 import { ProbeWatch } from '../../../src/service/commands/probe-watch.ts';
 import { findingOf, SettleWatched } from '../../../src/service/commands/settle-watched.ts';
 import type { Watched } from '../../../src/service/commands/watched.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { CommandStep, Miss, MissResult } from '../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { Fence, Term } from '../../../src/store/commands/term.ts';
+import { MemoryJournal } from '../../support/commands/memory-journal.ts';
+import type { SimulatedWorld } from '../simulated-world.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { sends } from './planted-sending-bugs.ts';
 import { instead, replaced } from './replaced.ts';
@@ -117,7 +119,7 @@ const places: readonly PlantedBug[] = [
     seed: 7,
     shows: /landed late, and nothing is halted/,
     seeds: 'patient',
-    plant: replaced(HaltWatch, 'beforeStep', async () => true),
+    deps: writing(({ lateLanding, ...step }) => step),
   },
   {
     name: 'what is presumed absent is looked for no more',
@@ -125,6 +127,63 @@ const places: readonly PlantedBug[] = [
     shows: /is unknown, not applied/,
     seeds: 'patient',
     plant: judging('place', (finding, command) => (command.presumedAbsent ? { kind: 'nothing' } : finding)),
+  },
+];
+
+function countDoubtful({ journal }: SimulatedWorld, accountId: string): number {
+  const commands = [...journal.commands.values()];
+  return commands.filter(({ state, request }) => isDoubtful(state) && request.accountId === accountId).length;
+}
+
+/** Of one moment: so far apart are two transactions that do not see each other. */
+const besideMs = 50;
+
+const doubts: readonly PlantedBug[] = [
+  {
+    name: 'the halt for too many doubtful commands is raised behind their step, in a transaction of its own',
+    seed: 46,
+    shows: /doubtful commands of .*, and nothing is halted/,
+    deps: ({ journal, random }, world) => ({
+      journal: instead(journal, {
+        step: async ({ haltAt, ...step }: CommandStep, fence: Fence) => {
+          const result = await journal.step(step, fence);
+          if (result.kind !== 'stepped' || haltAt === undefined) return result;
+          const { accountId } = result.command.request;
+          const halt = { scope: { kind: 'account', accountId }, cause: 'unresolved', reason: 'late', by: 'x' } as const;
+          if (countDoubtful(world, accountId) >= haltAt.account)
+            await journal.raiseHalt({ ...halt, haltId: random.uuid(), sinceMs: step.atMs });
+          return result;
+        },
+      }),
+    }),
+  },
+  {
+    name: 'two steps to doubt at one moment do not see each other',
+    seed: 81,
+    shows: /doubtful commands of .*, and nothing is halted/,
+    plant: replaced(
+      MemoryJournal,
+      'countDoubtful' as keyof MemoryJournal,
+      function (this: MemoryJournal, scope: Halt['scope']) {
+        const isOf = ({ request }: Command) => scope.kind === 'service' || scope.accountId === request.accountId;
+        const doubtful = [...this.commands.values()].filter((command) => isDoubtful(command.state) && isOf(command));
+        const newestMs = Math.max(...doubtful.map(({ updatedAtMs }) => updatedAtMs));
+        return doubtful.filter(({ updatedAtMs }) => updatedAtMs <= newestMs - besideMs).length + 1;
+      },
+    ),
+  },
+  {
+    name: 'what a takeover makes unknown is not counted',
+    shows: /doubtful commands of .*, and nothing is halted/,
+    deps: ({ journal }, world) => {
+      // A sweep finds few at once.
+      Object.assign(world.settings.commands, { haltAt: { account: 1, service: 100 } });
+      return {
+        journal: instead(journal, {
+          takeOver: (fence: Fence, atMs: number, recentMs: number) => journal.takeOver(fence, atMs, recentMs),
+        }),
+      };
+    },
   },
 ];
 
@@ -331,6 +390,7 @@ const memories: readonly PlantedBug[] = [
 export const plantedCommandBugs: readonly PlantedBug[] = [
   ...sends,
   ...places,
+  ...doubts,
   ...bindings,
   ...replaces,
   ...cancels,
@@ -352,6 +412,13 @@ function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNul
         return { kind: 'noted', noted: [], moved };
       },
     }),
+  });
+}
+
+/** Steps as `change` writes them. */
+function writing(change: (step: CommandStep) => CommandStep): NonNullable<PlantedBug['deps']> {
+  return ({ journal }) => ({
+    journal: instead(journal, { step: (step: CommandStep, fence: Fence) => journal.step(change(step), fence) }),
   });
 }
 

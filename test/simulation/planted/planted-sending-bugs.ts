@@ -1,14 +1,13 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Declined } from '../../../src/service/commands/check-submission.ts';
-import { HaltAgreement } from '../../../src/service/commands/halt-agreement.ts';
 import { Halts } from '../../../src/service/commands/halts.ts';
 import type { OpenedAs } from '../../../src/service/commands/opening.ts';
+import { OperatorService } from '../../../src/service/commands/operator-service.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../../src/service/commands/send-attempts.ts';
 import { SubmitCommand } from '../../../src/service/commands/submit-command.ts';
 import { WritePermit } from '../../../src/service/commands/write-permit.ts';
 import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { Term } from '../../../src/store/commands/term.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { opened } from '../../support/commands/journaled-command.ts';
@@ -92,16 +91,8 @@ interface Opens {
   write(command: NewCommand, as: OpenedAs, term: Term): Promise<{ readonly result: OpenResult | Declined }>;
 }
 
-interface Held {
-  readonly halt: Halt;
-}
-
-/** The private parts of `Halts`. */
-interface Forgetful {
-  readonly active: readonly Held[];
-  keep(active: readonly object[]): void;
-  merge(halts: readonly Halt[], before: ReadonlySet<Held>): void;
-}
+/** A halt is answered as soon as it is committed. */
+const answeringAtOnce = replaced(OperatorService, 'writesAreOver' as keyof OperatorService, async () => undefined);
 
 function sendAttempt(of: SendAttempts) {
   return (of as unknown as { write(sending: Sending, attemptId: string): Promise<unknown> }).write;
@@ -164,6 +155,7 @@ export const sends: readonly PlantedBug[] = [
   },
   {
     name: 'what is journaled already is sent although its account was halted',
+    seeds: 'leaking',
     shows: /behind the acknowledged halt/,
     plant: together(sendingWithoutHalts(), markingWithoutHalts),
   },
@@ -173,38 +165,22 @@ export const sends: readonly PlantedBug[] = [
     plant: openingWithoutAnswer(),
   },
   {
-    name: 'a halt is answered before all processes hold it, and an opening as sending does not look at it',
+    name: 'a halt is answered without its second, and an opening as sending does not look at it',
     seeds: 'leaking',
     shows: /behind the acknowledged halt/,
-    plant: together(
-      openingWithoutHalts,
-      askingWithoutTime(),
-      replaced(HaltAgreement, 'awaitHeld', async () => []),
-    ),
+    plant: together(openingWithoutHalts, askingWithoutTime(), answeringAtOnce),
   },
   {
-    name: 'a halt is answered before all processes hold it, and the mark of a write does not look at the halts',
+    name: 'a halt is answered without its second, and the mark of a write does not look at the halts',
     seeds: 'leaking',
     shows: /behind the acknowledged halt/,
-    plant: together(
-      markingWithoutHalts,
-      askingWithoutTime(),
-      replaced(HaltAgreement, 'awaitHeld', async () => []),
-    ),
+    plant: together(markingWithoutHalts, askingWithoutTime(), answeringAtOnce),
   },
   {
     name: 'a halt that the database has lost is forgotten at the next look',
     seeds: 'forgetting',
     shows: /has forgotten the acknowledged halt/,
-    plant: replaced(
-      Halts as unknown as { readonly prototype: Forgetful },
-      'merge',
-      function (this: Forgetful, halts: readonly Halt[], before: ReadonlySet<Held>) {
-        const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
-        const active = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
-        this.keep([...active, ...this.active.filter((held) => !before.has(held) && !active.includes(held))]);
-      },
-    ),
+    plant: replaced(Halts, 'lose' as keyof Halts, () => undefined),
   },
   {
     name: 'a halt that the database has lost is put back before its loss was noticed',
@@ -213,8 +189,10 @@ export const sends: readonly PlantedBug[] = [
     deps: () => ({ noticeWitnessed: async () => undefined }),
   },
   {
-    name: 'the halts are not asked again in the turn of the write',
+    name: 'a halt is answered before the writes are over that were marked before it',
+    seeds: 'leaking',
     shows: /behind the acknowledged halt/,
+    plant: answeringAtOnce,
     deps: ({ host }) => ({
       wrapEntry: (entry) => ({
         send: (request, attemptId, options) => {
@@ -224,7 +202,7 @@ export const sends: readonly PlantedBug[] = [
             await host.clock.sleep(500);
             return may;
           };
-          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
+          return entry.send(request, attemptId, { ...options, mayWrite });
         },
       }),
     }),

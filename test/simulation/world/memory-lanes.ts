@@ -112,17 +112,6 @@ export abstract class MemoryLanes implements LaneStore {
     row.renewedMs = this.clock.nowMs();
   }
 
-  /**
-   * Those with a process that renewed them less than `expireMs` ago,
-   * but for one that finishes another's lane.
-   */
-  liveLanes(expireMs: number): { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] {
-    return [...this.lanes].flatMap(([lane, { holder, epoch, renewedMs }]) => {
-      const isLive = Math.abs(this.clock.nowMs() - renewedMs) < expireMs;
-      return holder === undefined || holder.endsWith('/finisher') || !isLive ? [] : [{ lane, epoch, holder }];
-    });
-  }
-
   /** The lane's row as it stands, for whoever looks from outside. */
   holdOf(lane: number): LaneHold {
     return holdOf(this.laneRow(lane));
