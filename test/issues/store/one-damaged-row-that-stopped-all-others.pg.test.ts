@@ -77,8 +77,9 @@ it('damage of some orders is theirs alone, and a read from REST brings each back
   await damage(rig, spoil);
 
   const doubts: [string, Doubt, number][] = [];
-  const onDoubt = ({ view: { orderId } }: Observation, ...raised: [Doubt, number]) =>
-    void doubts.push([orderId, ...raised]);
+  // That the row went to quarantine holds the mark of its account back, and is another test's.
+  const onDoubt: Observation['onDoubt'] = ({ view: { orderId } }, doubt, revision) =>
+    doubt === 'quarantined' ? undefined : void doubts.push([orderId, doubt, revision]);
   await ingested(
     rig,
     rig.epoch,
@@ -166,7 +167,9 @@ it('a command that cannot be read is named, and keeps no other from its takeover
      update command_events set attempts = '"gone"' where command_id = '${event?.commandId}'`,
   );
   const unreadable: UnreadableCommand[] = [];
-  const taken = await rig.journal.takeOver({ shard: 0, epoch: 2n }, Date.now(), 0, (each) => unreadable.push(each));
+  const taken = await rig.journal.takeOver({ shard: 0, epoch: 2n }, Date.now(), 0, undefined, (each) =>
+    unreadable.push(each),
+  );
   const rest = places.slice(1).map(({ commandId }) => commandId);
   const known = await rig.journal.unresolved(50);
   expect(taken.map(({ commandId }) => commandId).sort()).toEqual([...rest].sort());
