@@ -106,6 +106,8 @@ export interface NormalisedOrder {
   readonly origin: 'tidemark' | 'external';
   /** Rises when the platform lost its store; absent is 0 */
   readonly sourceEpoch?: number;
+  /** The platform gave the id again: 2, 3 … for each further order under it; absent is the first one */
+  readonly incarnation?: number;
   readonly rejectReason?: string;
   readonly rejectText?: string;
   readonly createdAt?: Instant;

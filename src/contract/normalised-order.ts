@@ -87,6 +87,11 @@ export const normalisedOrder = z
     callerRef: z.string().optional().describe("The caller's own reference"),
     origin: z.enum(['tidemark', 'external']),
     sourceEpoch: z.int().positive().optional().describe('Rises when the platform lost its store; absent is 0'),
+    incarnation: z
+      .int()
+      .min(2)
+      .optional()
+      .describe('The platform gave the id again: 2, 3 … for each further order under it; absent is the first one'),
     rejectReason: z.string().optional(),
     rejectText: z.string().optional(),
     createdAt: instant.optional(),

@@ -17,9 +17,26 @@ export function aboveBaseline(baseline: Baseline, updates: readonly SettlingUpda
 
 function isNews(baseline: Baseline, update: SettlingUpdate): boolean {
   if (update.revision <= baseline.revision || update.sourceEpoch < baseline.sourceEpoch) return false;
+  if (update.order.incarnation !== baseline.incarnation) return false;
   const comparable = update.sourceEpoch === baseline.sourceEpoch;
   const { sourceVersion: held } = baseline;
   return !comparable || held === undefined || update.sourceVersion === undefined || update.sourceVersion > held;
+}
+
+/**
+ * The first update of another order under the id: the platform gave it again, so the one that the
+ * command names is over, whether or not its end was seen.
+ */
+export function nextUnderId(baseline: Baseline, updates: readonly SettlingUpdate[]): SettlingUpdate | undefined {
+  const [first = 1, isNext] = [baseline.incarnation, ({ order }: SettlingUpdate) => (order.incarnation ?? 1) > first];
+  return updates.filter(isNext).sort((a, b) => a.revision - b.revision)[0];
+}
+
+export function endedUnseen(update: SettlingUpdate): Verdict {
+  return verdictBy(update, 'moot', 'ended', {
+    code: 'ORDER_ENDED',
+    message: 'the order is over: the platform has given its id to another one',
+  });
 }
 
 /**

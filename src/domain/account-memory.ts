@@ -48,6 +48,10 @@ export interface AccountMemory {
   readonly formerly?: string;
   /** The last side that a view showed, if the order's own view leaves it out. */
   readonly side?: string;
+  /** As the order shows it, for queries that do not read the order. */
+  readonly incarnation?: number;
+  /** See `asAnotherOrder`. It goes with the order's next change. */
+  readonly inQuestion?: true;
 }
 
 type Hidden = Pick<OrderView, 'status' | 'statusRaw' | 'pendingAction' | 'leavesQty' | 'avgPrice'>;
@@ -92,6 +96,8 @@ export function memoryOf(
     correction,
     formerly,
     side,
+    incarnation: order.incarnation,
+    inQuestion: undefined,
   };
   return memory;
 }

@@ -157,6 +157,8 @@ export interface Baseline {
   readonly pendingAction: string;
   readonly rejectReason?: string;
   readonly rejectText?: string;
+  /** As the order's: another one under its id is none of the command's. */
+  readonly incarnation?: number;
 }
 
 export interface Command {

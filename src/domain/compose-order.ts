@@ -1,7 +1,7 @@
 import type { Order, OrderView, Whole } from './order.ts';
 
 /** Fields only we know. */
-export type OwnFields = Pick<Order, 'origin' | 'commandId' | 'callerRef' | 'sourceEpoch' | 'conflict'>;
+export type OwnFields = Pick<Order, 'origin' | 'commandId' | 'callerRef' | 'sourceEpoch' | 'incarnation' | 'conflict'>;
 
 /**
  * The order that shows `view`: every field, in this order. So equal orders have equal JSON, which
@@ -45,6 +45,7 @@ export function composeOrder(view: OrderView, own: OwnFields): Whole<Order> {
     commandId: own.commandId,
     callerRef: own.callerRef,
     sourceEpoch: own.sourceEpoch,
+    incarnation: own.incarnation,
     conflict: own.conflict,
     extra: view.extra,
   };
@@ -58,6 +59,6 @@ export const firstSeen: OwnFields = { origin: 'external' };
  * with every change.
  */
 export function ownFields(order: Order): Whole<OwnFields> {
-  const { origin, commandId, callerRef, sourceEpoch } = order;
-  return { origin, commandId, callerRef, sourceEpoch, conflict: undefined };
+  const { origin, commandId, callerRef, sourceEpoch, incarnation } = order;
+  return { origin, commandId, callerRef, sourceEpoch, incarnation, conflict: undefined };
 }

@@ -56,11 +56,22 @@ export interface Fill {
  *   late, or the platform's clock was set back.
  * - `unversioned`: a row without a version is newer than the one that counts, and shows the order
  *   otherwise. The stream is about to bring its version, or has lost it.
+ * - `reused`: a view shows another order under the id of one that has ended (`isAnotherOrder`).
+ *   `reused_earlier`: the same, at an instant before ours.
  * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has
  *   changed.
  * - `unreadable`: the stored state can't be read, and nothing else has it.
  */
-export type Doubt = 'taken_back' | 'same_instant' | 'older' | 'unversioned' | 'conflict' | 'renamed' | 'unreadable';
+export type Doubt =
+  | 'taken_back'
+  | 'same_instant'
+  | 'older'
+  | 'unversioned'
+  | 'reused'
+  | 'reused_earlier'
+  | 'conflict'
+  | 'renamed'
+  | 'unreadable';
 
 export type Reduction =
   /**
@@ -73,6 +84,8 @@ export type Reduction =
       readonly changed: readonly string[];
       readonly fill?: Fill;
       readonly correction?: true;
+      /** It is another order than before: the platform gave the id again. */
+      readonly begins?: true;
       /** It adds to what is known at this instant, and contradicts nothing. */
       readonly learnt?: boolean;
       readonly doubt?: Doubt;

@@ -15,7 +15,7 @@ import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
 import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
-import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
+import { asAnotherOrder, beginNext, changedFields, contradictedFields, deriveFill, ownOfNext } from './order-fields.ts';
 import {
   contradictedIdentity,
   contradictsContent,
@@ -39,6 +39,8 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
       detail: `${contradiction} differs from the one first seen`,
     };
   }
+  const another = asAnotherOrder(head, observation);
+  if (another !== undefined) return another === 'begins' ? nextOrder(head, view, own) : another;
   const held = recallJoin(head);
   const { correction, formerly, side } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
@@ -119,6 +121,15 @@ function firstRevision(view: OrderView, own: OwnFields): Reduction {
     ...fillOf(undefined, order),
     ...doubt(order.conflict === undefined ? undefined : 'conflict'),
   };
+}
+
+/** Views up to the read that confirmed it are of the order before. */
+function nextOrder(head: Head, view: OrderView, own: OwnFields): Reduction {
+  const joined = joinOfView(view);
+  const order = presentAccount(joined, ownOfNext(head, own));
+  const { correction } = head.join as AccountMemory;
+  const join = memoryOf(joined, order, { epoch: correction?.epoch ?? 0, readAt: view.updatedAt });
+  return { ...beginNext(head, order, { join }), ...doubt(order.conflict === undefined ? undefined : 'conflict') };
 }
 
 function withoutEffect(held: AccountJoin, view: OrderView, dispute: Doubt | undefined): Reduction {

@@ -1,8 +1,10 @@
+import { type OwnFields, ownFields } from './compose-order.ts';
 import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
-import type { Fill } from './head.ts';
+import type { Doubt, Fill, Head, Reduction } from './head.ts';
 import { compareInstants, sameToCoarser } from './instant.ts';
-import type { Order, WorkingTerms } from './order.ts';
-import { contradictsInstrument, sameInstrument } from './view-content.ts';
+import type { Observation } from './observation.ts';
+import { isTerminal, type Order, type OrderView, type WorkingTerms } from './order.ts';
+import { contradictsContent, contradictsInstrument, sameInstrument } from './view-content.ts';
 
 type OrderField = keyof Order;
 
@@ -54,6 +56,7 @@ function addChangedHistory(changed: OrderField[], a: Before, b: Order): void {
   if (a.commandId !== b.commandId) changed.push('commandId');
   if (a.callerRef !== b.callerRef) changed.push('callerRef');
   if (a.sourceEpoch !== b.sourceEpoch) changed.push('sourceEpoch');
+  if (a.incarnation !== b.incarnation) changed.push('incarnation');
   if (a.rejectReason !== b.rejectReason) changed.push('rejectReason');
   if (a.rejectText !== b.rejectText) changed.push('rejectText');
   if (!sameInstant(a.createdAt, b.createdAt)) changed.push('createdAt');
@@ -131,4 +134,105 @@ function fillPrice(before: Order | undefined, after: Order): string | undefined 
   return withinLimits !== undefined && compareDecimals(withinLimits, '0') === compareDecimals(average, '0')
     ? price
     : undefined;
+}
+
+/**
+ * The reference an order was placed with. Prediction orders have a `clOrdId` too, but it is
+ * between the platform and its venue.
+ */
+export function clientReferenceOf(view: OrderView): string | undefined {
+  return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
+}
+
+/** A platform, or a venue behind it, may show a reference in capitals. */
+function sameReference(a: string, b: string): boolean {
+  return a === b || a.toLowerCase() === b.toLowerCase();
+}
+
+/**
+ * Whether a view under the order's id and account shows another order: the platform gave the id
+ * again (docs/decisions/091-an-id-that-is-given-again.md).
+ *
+ * - The order has ended, and the view has another reference. Not if it tells our end,
+ *   at the same instant or of the same creation: some venues give an amended or cancelled order a
+ *   new reference.
+ * - The view was created after the order's last change. An order still open here may get a new
+ *   reference by an amendment: both have to differ; under an id given before, the reference alone.
+ * - The order has ended without a reference, and the view has one and shows it at work.
+ */
+export function isAnotherOrder({ order, join }: Head, view: OrderView): boolean {
+  const [known, shown] = [clientReferenceOf(order), clientReferenceOf(view)];
+  const { createdAt } = view;
+  // Nearly every view ends here.
+  const isSame = known === shown || shown === undefined;
+  if (isSame && (createdAt === undefined || createdAt === order.createdAt)) return false;
+  const isOther = known !== undefined && shown !== undefined && !sameReference(known, shown);
+  if (!isOther && !isTerminal(order.status)) return false;
+  const { carried, endedAt } = join as Remembered;
+  const ours = carried?.createdAt ?? order.createdAt;
+  // Later rows without a reference may have been joined to the end.
+  const end = isTerminal(order.status) ? (endedAt?.[order.status] ?? order.updatedAt) : order.updatedAt;
+  const isSameCreation = createdAt !== undefined && ours !== undefined && sameToCoarser(createdAt, ours);
+  const isLater = createdAt !== undefined && !isSameCreation && compareInstants(createdAt, end) >= 0;
+  if (!isTerminal(order.status)) return isLater || order.incarnation !== undefined;
+  if (isOther && isLater) return true;
+  const isTold = showsEnd(order, view);
+  if (isOther) return !isTold || !(isSameCreation || compareInstants(view.updatedAt, order.updatedAt) === 0);
+  if (isLater) return !isTold && (ours !== undefined || known === undefined || shown === undefined);
+  return known === undefined && shown !== undefined && !isSameCreation && !isTerminal(view.status);
+}
+
+/** Of `AccountMemory`. */
+interface Remembered {
+  readonly carried?: Pick<Order, 'createdAt'>;
+  readonly endedAt?: Readonly<Partial<Record<Order['status'], string>>>;
+}
+
+function showsEnd(order: Order, view: OrderView): boolean {
+  if (view.status !== order.status) return false;
+  const ended = { leavesQty: '0', pendingAction: 'none' } as const;
+  return !contradictsContent({ ...view, ...ended }, { ...order, ...ended });
+}
+
+/**
+ * What an observation of another order under the head's id does; undefined: it is of the same one.
+ * It is never joined. `begins`: two reads have confirmed it, as they do a correction
+ * (`Observation.correction`), and of an instant before ours only against the same revision.
+ * Otherwise it raises the doubt that makes those reads; an event with an earlier instant is late.
+ */
+export function asAnotherOrder(head: Head, observation: Observation): Reduction | 'begins' | undefined {
+  const { view, cause, correction, overrules } = observation;
+  if (!isAnotherOrder(head, view)) return undefined;
+  const isEarlier = compareInstants(view.updatedAt, head.order.updatedAt) < 0;
+  if (correction === true && (!isEarlier || overrules === head.revision)) return 'begins';
+  if (isEarlier && cause === 'stream') return { outcome: 'stale' };
+  const doubt: Doubt = isEarlier ? 'reused_earlier' : 'reused';
+  if (head.join['inQuestion'] === true) return { outcome: 'stale', doubt };
+  // Kept with the order until it changes: its id may be another one's by now.
+  return { outcome: 'stale', head: { ...head, join: { ...head.join, inQuestion: true } }, doubt };
+}
+
+/** Our own fields of the next order under the head's id. Nothing of the order before is its own. */
+export function ownOfNext({ order }: Head, own: OwnFields): OwnFields {
+  return { ...own, incarnation: (order.incarnation ?? 1) + 1, sourceEpoch: ownFields(order).sourceEpoch };
+}
+
+/**
+ * The first revision of the next order under an id. Revisions go on, so that consumers' one rule
+ * holds; every field and every fill counts from the start.
+ */
+export function beginNext(
+  before: Head,
+  order: Order,
+  { join, sourceVersion }: Pick<Head, 'join' | 'sourceVersion'>,
+): Extract<Reduction, { outcome: 'applied' }> {
+  const fill = deriveFill(undefined, order, true);
+  const head: Head = {
+    order,
+    revision: before.revision + 1,
+    join,
+    ...(sourceVersion !== undefined && { sourceVersion }),
+  };
+  const changed = changedFields(undefined, order);
+  return { outcome: 'applied', head, changed, ...(fill !== undefined && { fill }), begins: true };
 }

@@ -123,6 +123,10 @@ export interface Order extends OrderView {
   /** Rises when the platform lost its store and versions may have restarted. Absent: 0. */
   readonly sourceEpoch?: number | undefined;
   /**
+   * The platform gave the id again: 2, 3 … for each further order under it. Absent: the first one.
+   */
+  readonly incarnation?: number | undefined;
+  /**
    * Two different terminal statuses were seen, or a terminal one contradicts the quantities. A
    * person should look.
    */

@@ -4,16 +4,27 @@ import { compareInstants } from './instant.ts';
 import { joinAccount } from './join-account.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView } from './order.ts';
-import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
+import {
+  asAnotherOrder,
+  beginNext,
+  changedFields,
+  contradictedFields,
+  deriveFill,
+  isAnotherOrder,
+  ownOfNext,
+} from './order-fields.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
 /** The part of a prediction order's head the order does not show. */
 interface PredictionMemory {
   /**
-   * `updatedAt` of the row that opened the present source epoch; absent in epoch 0, since nothing
-   * came before.
+   * `updatedAt` of the row that opened the present source epoch, or this order under an id that was
+   * given again; absent where nothing came before.
    */
   readonly openedAt?: string;
+  /** See `AccountMemory`. */
+  readonly incarnation?: number | undefined;
+  readonly inQuestion?: true;
 }
 
 /**
@@ -32,20 +43,23 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
       detail: `${contradiction} differs from the one first seen`,
     };
   }
+  const another = asAnotherOrder(head, observation);
+  if (another !== undefined) return another === 'begins' ? nextOrder(head, observation, own) : another;
   const held = head.sourceVersion;
   const { sourceVersion } = observation;
+  const heldEpoch = head.order.sourceEpoch ?? 0;
+  const { openedAt } = head.join as PredictionMemory;
+  const isBefore = openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0;
+  if (isBefore && observation.sourceEpoch === heldEpoch) return { outcome: 'stale' };
   if (sourceVersion === undefined)
     return held === undefined ? joinUnversioned(head, observation) : belowVersioned(head, observation);
   if (held === undefined) return accept(head, observation, ownFields(head.order));
 
-  const heldEpoch = head.order.sourceEpoch ?? 0;
   if (observation.sourceEpoch !== heldEpoch) {
     return observation.sourceEpoch > heldEpoch
       ? accept(head, observation, ownFields(head.order))
       : { outcome: 'stale' };
   }
-  const { openedAt } = head.join as PredictionMemory;
-  if (openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0) return { outcome: 'stale' };
   if (sourceVersion > held) return accept(head, observation, ownFields(head.order));
   return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
 }
@@ -117,6 +131,14 @@ function accept(head: Head | undefined, observation: Observation, own: OwnFields
     : { outcome: 'applied', head: next, changed, fill };
 }
 
+/** Its versions have nothing to do with those of the order before, whose late views are refused. */
+function nextOrder(head: Head, observation: Observation, own: OwnFields): Reduction {
+  const { view, sourceVersion, sourceEpoch } = observation;
+  const order = composeOrder(view, inEpoch(ownOfNext(head, own), sourceEpoch));
+  const join: PredictionMemory = { openedAt: view.updatedAt, incarnation: order.incarnation };
+  return beginNext(head, order, { join: { ...join }, ...(sourceVersion !== undefined && { sourceVersion }) });
+}
+
 function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
   if ((own.sourceEpoch ?? 0) === sourceEpoch) return own;
   const { sourceEpoch: _left, ...rest } = own;
@@ -124,9 +146,11 @@ function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
 }
 
 function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Observation): Head['join'] {
-  if (sourceEpoch === 0 || sourceVersion === undefined) return nothing;
-  const goesOn = head?.sourceVersion !== undefined && head.order.sourceEpoch === sourceEpoch;
-  return goesOn ? head.join : ({ openedAt: view.updatedAt } satisfies PredictionMemory);
+  const { openedAt, incarnation } = (head?.join ?? nothing) as PredictionMemory;
+  const goesOn = (head?.order.sourceEpoch ?? 0) === sourceEpoch && openedAt !== undefined;
+  const begins = !goesOn && sourceEpoch > 0 && sourceVersion !== undefined;
+  const from = begins ? view.updatedAt : goesOn ? openedAt : undefined;
+  return from === undefined ? nothing : { openedAt: from, ...(incarnation !== undefined && { incarnation }) };
 }
 
 const nothing: Head['join'] = Object.freeze({});
@@ -161,9 +185,17 @@ function excerpt(order: Order, field: string): string {
  * carries them, and only `reduceOwned` changes them.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
-  return observation.view.stream === 'prediction'
-    ? reducePrediction(head, observation, own)
-    : joinAccount(head, observation, own);
+  const isPrediction = observation.view.stream === 'prediction';
+  const reduction = isPrediction ? reducePrediction(head, observation, own) : joinAccount(head, observation, own);
+  return head?.join['inQuestion'] === true ? answered(head, observation, reduction) : reduction;
+}
+
+/** REST shows the order that we hold: its id is not in question any more. */
+function answered(head: Head, { view, cause }: Observation, reduction: Reduction): Reduction {
+  if (reduction.outcome === 'conflict' || reduction.head !== undefined) return reduction;
+  if (cause === 'stream' || isAnotherOrder(head, view)) return reduction;
+  const { inQuestion: _answered, ...join } = head.join;
+  return { ...reduction, head: { ...head, join } };
 }
 
 /**
@@ -175,8 +207,9 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
  * nothing.
  */
 export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
-  const plain = reduce(head, observation);
-  if (plain.outcome === 'conflict') return plain;
+  const plain = reduce(head, observation, own);
+  // The order before is not theirs: only the next one may be.
+  if (plain.outcome === 'conflict' || isAnotherOrder(head, observation.view)) return plain;
   const base = plain.head ?? head;
   const order = composeOrder(withReference(base.order, observation.view), { ...base.order, ...own });
   const changed = changedFields(head.order, order);

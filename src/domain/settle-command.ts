@@ -1,9 +1,11 @@
 import {
   aboveBaseline,
+  endedUnseen,
   flaggedBy,
   isAbove,
   isBeforeSend,
   isConfirmed,
+  nextUnderId,
   pendingAfter,
   reachedBy,
   recordedReason,
@@ -77,6 +79,8 @@ function settleReplace({ command, updates, successor, rivals }: Settling): Findi
       ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
       : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
   }
+  const next = nextUnderId(baseline, updates);
+  if (next !== undefined) return endedUnseen(next);
   // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
@@ -223,6 +227,8 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
     if (isAnswer && !isTakenBack(update) && !hiding.has(update))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
+  const next = nextUnderId(baseline, updates);
+  if (next !== undefined) return endedUnseen(next);
   // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }

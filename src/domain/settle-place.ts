@@ -32,7 +32,7 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
   const ours = bound.filter(({ commandId }) => commandId === command.commandId).sort(byOrderId);
   const matching = ours.filter(({ matches }) => matches);
   if (command.orderId !== undefined) return ofItsOrder(command, command.orderId, matching, updates);
-  const isLeft = (each: BoundOrder) => !isDenied(command, each) && !wasReplaced(each.orderId, updates);
+  const isLeft = (each: BoundOrder) => !isDenied(command, each) && !wasReplaced(each.orderId, command, updates);
   const landed = matching.find(isLeft) ?? matching.find((each) => !isDenied(command, each)) ?? matching[0];
   if (landed !== undefined) return firstSeenAs(command, landed, updates);
   const foreign = ours[0];
@@ -51,7 +51,7 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
 
 /** An order of ours that was not bound before. */
 function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
-  const views = updatesOf(landed.orderId, updates);
+  const views = updatesOf(landed.orderId, command, updates);
   const decision = venueDecision(views.map(({ order }) => order));
   // A rejected place's order shows up as rejected, as the platform answered. After a person's
   // decision alone, an undecided order is a finding: the person has not seen it.
@@ -84,13 +84,13 @@ function ofItsOrder(
   updates: readonly SettlingUpdate[],
 ): Finding {
   const own = matching.find((each) => each.orderId === orderId);
-  const views = updatesOf(orderId, updates);
+  const views = updatesOf(orderId, command, updates);
   const decision = venueDecision(views.map(({ order }) => order));
   const isNews = isFinal(command.state)
     ? decision === 'bound' && command.state !== 'applied'
     : decision !== 'bound_undecided';
   if (own !== undefined && isNews) return landedAs(command, own, decision, views);
-  const left = matching.filter((each) => !wasReplaced(each.orderId, updates));
+  const left = matching.filter((each) => !wasReplaced(each.orderId, command, updates));
   const second = left.find((each) => each.orderId !== orderId);
   if (second === undefined) return nothing;
   const code = left.length > 1 ? 'second_order' : 'successor';
@@ -103,8 +103,8 @@ function ofItsOrder(
 }
 
 /** Amended by its owner or the venue: the platform made another order in its place. */
-function wasReplaced(orderId: string, updates: readonly SettlingUpdate[]): boolean {
-  return updatesOf(orderId, updates).at(-1)?.order.status === 'replaced';
+function wasReplaced(orderId: string, command: Command, updates: readonly SettlingUpdate[]): boolean {
+  return updatesOf(orderId, command, updates).at(-1)?.order.status === 'replaced';
 }
 
 type VenueDecision = 'bound' | 'bound_undecided' | 'bound_rejected';
@@ -173,10 +173,15 @@ function attemptOf({ attempts }: Command, { attemptId }: BoundOrder): Attempt | 
   return attempts.find((attempt) => attempt.attemptId === attemptId);
 }
 
-/** Each once, oldest first: arrival order and repeats have no effect. */
-function updatesOf(orderId: string, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
+/**
+ * Each once, oldest first: arrival order and repeats have no effect. The platform may give the id
+ * again: of all orders under it the command's is the one that was bound to it.
+ */
+function updatesOf(orderId: string, { commandId }: Command, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
+  const underId = updates.filter(({ order }) => order.orderId === orderId);
+  const own = underId.find(({ order }) => order.commandId === commandId)?.order.incarnation;
   const byRevision = new Map(
-    updates.filter(({ order }) => order.orderId === orderId).map((update) => [update.revision, update]),
+    underId.filter(({ order }) => order.incarnation === own).map((update) => [update.revision, update]),
   );
   return [...byRevision.values()].sort((a, b) => a.revision - b.revision);
 }

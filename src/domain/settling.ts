@@ -14,6 +14,8 @@ export interface SettlingUpdate {
   /** When we received it, by our wall clock. Absent if only the stored order was read. */
   readonly observedAtMs?: number;
   readonly order: Order;
+  /** Only of the stored order: something was shown under its id that may be another order. */
+  readonly inQuestion?: true;
 }
 
 /** An order with an attempt's id, and with our account and side (`matches`) or not. */

@@ -15,7 +15,7 @@ const sourceStates = [
  * Equal to `absenceCauses` in service/sources/. This room may not import it; a test compares both.
  */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
-const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
+const frameTypes = ['event', 'control', 'unreadable', 'foreign', 'unacknowledged'] as const;
 
 /**
  * Equal to `EndReason` in service/sources/. This room may not import it; a test compares the two.
@@ -59,7 +59,7 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
     }),
     frames: counter(
       'tidemark_source_frames_total',
-      'Frames received, by what they were: event, control, unreadable, foreign',
+      'Frames received, by what they were: event, control, unreadable, foreign, unacknowledged (no order id yet)',
       { source: streams, type: frameTypes },
     ),
     reconnects: counter('tidemark_source_reconnects_total', 'Connections given up, by reason', {

@@ -9,7 +9,7 @@ import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
 import { type Known, loadKnown } from './load-known.ts';
-import { noneUnproven, prepareBatch } from './prepare-batch.ts';
+import { idGivenAgain, noneUnproven, prepareBatch } from './prepare-batch.ts';
 
 const maxFlights = 2;
 
@@ -218,6 +218,7 @@ export class BatchPipeline {
     }
     this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
     endEntries(flight.entries, flight.prepared, metrics.observations);
+    for (const begun of flight.prepared.begun) this.deps.log.warn(begun, idGivenAgain);
     for (const { observation, raised } of flight.prepared.doubts) observation.onDoubt?.(observation, ...raised);
     backoff.reset();
     this.trouble = undefined;

@@ -1,7 +1,9 @@
 import { attemptPrefix } from '../../domain/command.ts';
 import { firstSeen, type OwnFields } from '../../domain/compose-order.ts';
 import { type Head, isUnreadable, type UnreadableHead } from '../../domain/head.ts';
+import type { Observation } from '../../domain/observation.ts';
 import { type OrderView, orderWord } from '../../domain/order.ts';
+import { clientReferenceOf, isAnotherOrder } from '../../domain/order-fields.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { Binding, BindingRow } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
@@ -16,19 +18,24 @@ const inCapitals = new RegExp(`^${attemptPrefix}[0-9a-f-]{36}$`, 'i');
  * others, so that foreign orders cost nothing.
  */
 export function referenceOf(view: OrderView): string | undefined {
-  // Prediction orders have a `clOrdId` too, but it is between the platform and its venue.
-  const reference = view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
+  const reference = clientReferenceOf(view);
   if (reference === undefined || reference.startsWith(attemptPrefix)) return reference;
   return inCapitals.test(reference) ? reference.toLowerCase() : undefined;
 }
 
 /**
  * The reference to look up for an observation: the order is new, or its views so far lacked their
- * reference. An order costs nothing once it is bound or its reference was looked up.
+ * reference. An order costs nothing once it is bound or its reference was looked up. A confirmed
+ * read may begin another order under the id: it gets a binding of its own.
  */
-export function referenceToBind(head: Head | undefined, view: OrderView): string | undefined {
+export function referenceToBind(
+  head: Head | undefined,
+  { view, correction }: Pick<Observation, 'view' | 'correction'>,
+): string | undefined {
   const reference = referenceOf(view);
   if (reference === undefined || head === undefined) return reference;
+  if (correction === true && isAnotherOrder(head, view))
+    return referenceOf(head.order) === reference ? undefined : reference;
   return head.order.commandId === undefined && referenceOf(head.order) === undefined ? reference : undefined;
 }
 
@@ -95,7 +102,7 @@ export async function loadKnown(
     const cached = cache.get(key);
     if (cached === undefined) unknown.add(key);
     // For most entries this looks at one prefix: bound orders and foreign orders cost no query.
-    const reference = cached === undefined ? referenceOf(entry.view) : referenceToBind(cached, entry.view);
+    const reference = cached === undefined ? referenceOf(entry.view) : referenceToBind(cached, entry);
     if (reference !== undefined) references.add(reference);
   }
   if (unknown.size === 0 && references.size === 0) return nothing;

@@ -11,7 +11,7 @@ import {
 import type { Doubt, Head, Reduction, UnreadableHead } from '../../domain/head.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
-import type { OrderView } from '../../domain/order.ts';
+import type { Order } from '../../domain/order.ts';
 import { reduce, reduceOwned, reduceUnreadable } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/settling.ts';
 import type {
@@ -33,9 +33,13 @@ import { bindOrder, referenceToBind } from './load-known.ts';
  */
 const maxOrderBytes = 256 * 1024;
 
+export const idGivenAgain = "the platform gave an order's id again: the one before is over, and this is another order";
+
+type BegunOrder = Pick<Order, 'stream' | 'accountId' | 'orderId' | 'incarnation' | 'commandId'>;
+
 interface RaisedDoubt {
   readonly observation: Observation;
-  /** And our revision, which the observation was held against. */
+  /** And our revision in that reduction. */
   readonly raised: readonly [Doubt | 'quarantined', revision: number];
 }
 
@@ -51,12 +55,14 @@ export interface PreparedBatch {
   readonly bindings: readonly BindingRow[];
   /** How each entry ends, in the entries' order. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
-  /** Those of the applied ones that only added to what was known. */
+  /** The applied ones with nothing but additions. */
   readonly learnt: ReadonlySet<Entry>;
-  /** Observations whose orders ought to be read from REST once this is committed. */
+  /** Their orders ought to be read from REST once this is committed. */
   readonly doubts: readonly RaisedDoubt[];
+  /** Orders that began under ids of others: for the log, once this is committed. */
+  readonly begun: readonly BegunOrder[];
   /**
-   * Keys of cached heads that are ahead of the database until this batch commits. Each is pinned
+   * Keys of cached heads ahead of the database until this batch commits. Each is pinned
    * once.
    */
   readonly touched: readonly string[];
@@ -117,6 +123,7 @@ class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
   private readonly learnt = new Set<Entry>();
   private readonly doubts: RaisedDoubt[] = [];
+  private readonly begun: BegunOrder[] = [];
   private readonly newest = new Map<string, Newest>();
   private readonly updates: UpdateRow[] = [];
   private readonly before: (number | null)[] = [];
@@ -139,10 +146,9 @@ class BatchBuilder {
   }
 
   addObservation(observation: Observation, key: string): void {
-    const { view } = observation;
     const head = this.cache.get(key);
     const stored = head === undefined ? this.options.unreadable.get(key) : undefined;
-    const bound = this.bind(head, view, stored);
+    const bound = this.bind(head, observation, stored);
     const reduction =
       stored !== undefined
         ? reduceUnreadable(stored, observation, bound?.own)
@@ -153,6 +159,7 @@ class BatchBuilder {
       const outcome = this.apply(key, observation, reduction, bound?.row);
       if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
       if (reduction.learnt === true) this.learnt.add(observation);
+      if (reduction.begins === true && outcome === 'applied') this.begun.push(begunOf(reduction.head.order));
       this.outcomes.push(outcome);
     } else if (reduction.outcome === 'conflict') {
       this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
@@ -207,7 +214,7 @@ class BatchBuilder {
       heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
       places.newest.push(update);
     }
-    const { updates, quarantine, bindings, outcomes, learnt, doubts, rows, receivedMs, streams, bytes } = this;
+    const { updates, quarantine, bindings, outcomes, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
     const unproven = this.unproven();
     return {
@@ -219,6 +226,7 @@ class BatchBuilder {
       outcomes,
       learnt,
       doubts,
+      begun,
       touched,
       rows,
       receivedMs,
@@ -248,11 +256,12 @@ class BatchBuilder {
 
   private bind(
     head: Head | undefined,
-    view: OrderView,
+    observation: Observation,
     stored: UnreadableHead | undefined,
   ): ReturnType<typeof bindOrder> {
-    const reference = stored?.attemptId ?? referenceToBind(head, view);
-    return reference === undefined ? undefined : bindOrder(view, reference, this.options.bindings.get(reference));
+    const reference = stored?.attemptId ?? referenceToBind(head, observation);
+    if (reference === undefined) return undefined;
+    return bindOrder(observation.view, reference, this.options.bindings.get(reference));
   }
 
   private apply(
@@ -325,6 +334,10 @@ class BatchBuilder {
     this.streams.push(stream);
     this.bytes += payload.length;
   }
+}
+
+function begunOf({ stream, accountId, orderId, incarnation, commandId }: Order): BegunOrder {
+  return { stream, accountId, orderId, incarnation, commandId };
 }
 
 function boundOrderOf({ attemptId, commandId, orderId, matches }: BindingRow): BoundOrder {

@@ -13,6 +13,8 @@ export interface CompleteLook extends CompleteRead {
   readonly complete: true;
   readonly shown: readonly string[];
   readonly working?: readonly string[];
+  /** Those of `shown` that seem to be another order than the stored one (`isAnotherOrder`). */
+  readonly reused?: ReadonlySet<string>;
 }
 
 /** How one look at an account ended. One that failed shows neither an order nor its absence. */

@@ -1,4 +1,6 @@
+import type { Observation } from '../../domain/observation.ts';
 import { isTerminal, type OrderView, type Stream } from '../../domain/order.ts';
+import { clientReferenceOf } from '../../domain/order-fields.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
@@ -70,7 +72,7 @@ export class AccountLooks implements AccountAccess {
 
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
     // Ours in capitals too, as ingest binds it.
-    const isOurs = (view: OrderView) => referenceOf(view) === reference || ownReferenceOf(view) === reference;
+    const isOurs = (view: OrderView) => clientReferenceOf(view) === reference || ownReferenceOf(view) === reference;
     return this.lookInList({ state: 'all', reference }, isOurs, signal, budget);
   }
 
@@ -134,12 +136,17 @@ export class AccountLooks implements AccountAccess {
     const startedAtMs = clock.nowMs();
     const storeMark = intake.mark;
     const items: TakenRow[] = [];
+    const reused = new Set<string>();
+    const onDoubt: Observation['onDoubt'] = ({ view }, doubt) => {
+      if (doubt === 'reused' || doubt === 'reused_earlier') reused.add(view.orderId);
+    };
     const onPage = async ({ rows, bytes }: Page) => {
       const receivedMs = clock.monotonicMs();
       const rowBytes = Math.ceil(bytes / rows.length);
       for (const row of rows) {
         const raw = () => JSON.stringify(row);
-        items.push(intake.takeRow(row, { cause: 'probe', urgent: true, receivedMs, storeMark, bytes: rowBytes, raw }));
+        const source = { cause: 'probe', urgent: true, receivedMs, storeMark, bytes: rowBytes, raw, onDoubt } as const;
+        items.push(intake.takeRow(row, source));
       }
       await roomIn(sink, signal);
     };
@@ -155,12 +162,8 @@ export class AccountLooks implements AccountAccess {
     if (views.length < items.length) return failed(unclear);
     const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
     const shown = views.filter(shows).map(({ orderId }) => orderId);
-    return { complete: true, startedAtMs, shown, certain };
+    return { complete: true, startedAtMs, shown, certain, ...(reused.size > 0 && { reused }) };
   }
-}
-
-function referenceOf(view: OrderView): string | undefined {
-  return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
 }
 
 /** An answer may take as long as a whole account. A caller who gives up gets its answer at once. */

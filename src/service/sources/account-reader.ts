@@ -270,9 +270,9 @@ export class AccountReader {
 
   private taken(item: TakenRow, progress: ReadProgress): void {
     if (item.kind !== 'order') {
-      const orderId = item.kind === 'unreadable' ? item.orderId : undefined;
+      const orderId = item.kind === 'unreadable' || item.kind === 'unacknowledged' ? item.orderId : undefined;
       progress.unread.add(orderId);
-      if (orderId !== undefined) this.deps.unrecovered.unread(orderId);
+      if (item.kind === 'unreadable' && orderId !== undefined) this.deps.unrecovered.unread(orderId);
       return;
     }
     if (item.view.certainty !== 'certain') progress.certain = false;

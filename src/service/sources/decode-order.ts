@@ -279,10 +279,23 @@ export interface ForeignRow {
 }
 
 /**
+ * The order has no id of its own yet: some platforms show all orders under one until they are
+ * acknowledged, and that is no order's. It is followed from the row on that has the id.
+ */
+interface UnacknowledgedRow {
+  readonly kind: 'unacknowledged';
+  readonly orderId: string;
+}
+
+/**
  * A row of the platform, from a stream event or a REST answer alike → an item for ingest. Never
  * throws. `raw` is called only when the row cannot be read.
  */
-export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string): Observation | Unreadable | ForeignRow {
+export function decodeOrder(
+  row: unknown,
+  origin: RowOrigin,
+  raw: () => string,
+): Observation | Unreadable | ForeignRow | UnacknowledgedRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
     return unreadable(origin, { reason: 'not_an_object', detail: 'expected an order object' }, raw, undefined);
   }
@@ -292,6 +305,8 @@ export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string):
   if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
     return { kind: 'foreign', accountId: namedAccount };
   }
+  const temporary = temporaryId(origin.stream, fields);
+  if (temporary !== undefined) return { kind: 'unacknowledged', orderId: temporary };
   const reader = new RowReader(fields);
   const decoded =
     origin.stream === 'account'
@@ -301,6 +316,20 @@ export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string):
   if (reader.hasOddId) origin.onOddId?.(decoded.view);
   return observation(decoded, origin);
 }
+
+const placeholder = /^(?:0*|-+|pending|none|null|nil|undefined|n\/?a|unknown|unassigned)$/i;
+
+/** Only before the acknowledgement: a platform may count its orders from 0. */
+function temporaryId(stream: Stream, fields: Readonly<Record<string, unknown>>): string | undefined {
+  const [id, status] =
+    stream === 'account' ? [fields['ordId'], fields['ordStatus']] : [fields['orderId'], fields['state']];
+  const text = String(id ?? '').trim();
+  if (text.length > maxPlaceholder || !placeholder.test(text)) return undefined;
+  return typeof status === 'string' && statusWord(status.trim()) === 'pending_new' ? text : undefined;
+}
+
+/** Nearly every id is longer. */
+const maxPlaceholder = 16;
 
 function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
   return {

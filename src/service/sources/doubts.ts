@@ -1,6 +1,7 @@
 import type { Doubt } from '../../domain/head.ts';
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
+import { clientReferenceOf } from '../../domain/order-fields.ts';
 import { accountContent } from '../../domain/view-content.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
@@ -49,6 +50,8 @@ interface Candidate {
   disputed: boolean;
   /** The stream has, too: an earlier read may not know. */
   stirred: boolean;
+  /** That read has shown another order under the id. */
+  reused: boolean;
 }
 
 /** A read has met an older view than ours. */
@@ -68,6 +71,9 @@ interface OlderView {
  * state (fills or an end taken back, another content at the same instant), a second one 2 s later
  * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
  * an ended order (docs/merging.md).
+ *
+ * The same two reads confirm that the platform gave the id of an ended order to another one
+ * (docs/decisions/091-an-id-that-is-given-again.md).
  *
  * A row with an earlier instant than ours and another content is mostly late. It is only noted, and
  * becomes a candidate where a read meets one again, behind any lag
@@ -144,8 +150,8 @@ export class Doubts {
     const { orderId } = view;
     const fromRest = cause !== 'stream';
     const known = this.candidates.get(orderId);
-    const disputes = doubt === 'taken_back' || doubt === 'same_instant';
-    if (doubt === 'older' || doubt === 'unversioned') {
+    const disputes = doubt === 'taken_back' || doubt === 'same_instant' || doubt === 'reused';
+    if (doubt === 'older' || doubt === 'unversioned' || doubt === 'reused_earlier') {
       if (correction === true || this.options.signal.aborted) return;
       if (known !== undefined) meetsAgain(known, revision);
       else if (this.isMetAgain(view, revision)) this.enter(view, { doubt, revision: undefined });
@@ -155,6 +161,7 @@ export class Doubts {
     const isLost = doubt === 'unreadable';
     if (known !== undefined) {
       if ((disputes && fromRest) || (isLost && !fromRest)) known.disputed = true;
+      if (doubt === 'reused' && fromRest) known.reused = true;
       if (disputes && !fromRest) known.stirred = true;
       return;
     }
@@ -168,7 +175,8 @@ export class Doubts {
       this.refuse(updatedAt);
       return;
     }
-    const candidate: Candidate = { orderId, updatedAt, older, undecided: 0, disputed: false, stirred: false };
+    const checked = { disputed: false, stirred: false, reused: false };
+    const candidate: Candidate = { orderId, updatedAt, older, undecided: 0, ...checked };
     this.candidates.set(orderId, candidate);
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
@@ -216,6 +224,7 @@ export class Doubts {
   private async isDone(candidate: Candidate): Promise<boolean> {
     candidate.disputed = false;
     candidate.stirred = false;
+    candidate.reused = false;
     if (candidate.older !== undefined) candidate.older.revision = undefined;
     const first = await this.look(candidate);
     if (passes(first)) return false;
@@ -224,7 +233,7 @@ export class Doubts {
       await this.deps.clock.sleep(settleMs, this.options.signal);
       const second = await this.look(candidate);
       if (passes(second)) return false;
-      if (second.kind === 'found' && agree(first.item, second.item) && !candidate.stirred) {
+      if (second.kind === 'found' && isConfirmed(first.item, second.item, candidate)) {
         this.correct(second, candidate);
         if (candidate.older?.doubt === 'unversioned') this.given(second.item.view, candidate.older.revision ?? 0);
         return true;
@@ -282,6 +291,14 @@ function meetsAgain(candidate: Candidate, revision: number): void {
   candidate.disputed = true;
   // The order may have changed between the two reads: then no revision fits.
   older.revision = older.revision === undefined || older.revision === revision ? revision : 0;
+}
+
+/** Another order under the id may go on meanwhile: it is enough that both reads show that one. */
+function isConfirmed(first: Observation, second: Observation, { reused, stirred }: Candidate): boolean {
+  if (!reused) return agree(first, second) && !stirred;
+  return (
+    clientReferenceOf(first.view) === clientReferenceOf(second.view) && first.view.createdAt === second.view.createdAt
+  );
 }
 
 function agree(first: Observation, second: Observation): boolean {

@@ -29,6 +29,8 @@ interface RowSource {
   readonly urgent?: true;
   readonly onOutcome?: OnRowOutcome | undefined;
   readonly upTo?: Observation['upTo'];
+  /** Called beside the account's own. */
+  readonly onDoubt?: Observation['onDoubt'];
 }
 
 /**
@@ -44,7 +46,8 @@ export type OnRowOutcome = (
   ...how: Parameters<NonNullable<Observation['onOutcome']>>
 ) => void;
 
-export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
+export type TakenRow = Decoded | Withheld;
+type Decoded = ReturnType<typeof decodeOrder>;
 
 interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
   /**
@@ -70,7 +73,8 @@ const rememberedOwn = 1_000;
 
 /**
  * The one way for an account's rows into ingest, from its stream and its lists. Every row ends as
- * offered, kept in quarantine, dropped because it is another account's (alarmed), or withheld.
+ * offered, kept in quarantine, dropped because it is another account's (alarmed), passed over
+ * because its order has no id yet (counted), or withheld.
  *
  * Invariant: if a row was asked for before the platform's store was lost, or before the next source
  * epoch was opened, it is never given the later epoch.
@@ -155,6 +159,8 @@ export class RowIntake {
       this.deps.onOrder(item.view.orderId);
     } else if (item.kind === 'foreign') {
       this.foreign(item);
+    } else if (item.kind === 'unacknowledged') {
+      this.deps.metrics.frames.inc({ source: this.stream, type: 'unacknowledged' });
     } else if (source.cause === 'stream' || this.isNewFault(item)) {
       this.deps.metrics.decodeFailures.inc({ source: this.stream, reason: item.reason });
       this.deps.sink.offer(item);
@@ -169,7 +175,7 @@ export class RowIntake {
     if (item.kind === 'order') this.deps.guard(item);
   }
 
-  private withReference(item: Observation | Unreadable | ForeignRow): Observation | Unreadable | ForeignRow {
+  private withReference(item: Decoded): Decoded {
     if (this.own.size === 0 || item.kind !== 'order') return item;
     const { view } = item;
     const reference = this.own.get(view.orderId);
@@ -178,7 +184,7 @@ export class RowIntake {
     return { ...item, view: { ...view, [field]: reference } };
   }
 
-  private originOf({ cause, receivedMs, bytes, correction, overrules, urgent, upTo }: RowSource): RowOrigin {
+  private originOf({ cause, receivedMs, bytes, correction, overrules, urgent, upTo, onDoubt }: RowSource): RowOrigin {
     return {
       stream: this.stream,
       accountId: this.accountId,
@@ -190,7 +196,7 @@ export class RowIntake {
       ...(correction && { correction }),
       ...(overrules !== undefined && { overrules }),
       ...(urgent && { urgent }),
-      onDoubt: this.deps.onDoubt,
+      onDoubt: onDoubt === undefined ? this.deps.onDoubt : both(this.deps.onDoubt, onDoubt),
       onOddId: this.deps.onOddId,
       upTo,
     };
@@ -213,6 +219,13 @@ export class RowIntake {
     this.faults.set(name, digest);
     return true;
   }
+}
+
+function both(first: Observation['onDoubt'], second: NonNullable<Observation['onDoubt']>): typeof second {
+  return (...raised) => {
+    first?.(...raised);
+    second(...raised);
+  };
 }
 
 function withOutcome(item: Observation, onOutcome: RowSource['onOutcome']): Observation {

@@ -53,7 +53,7 @@ describe('our own reference on an order', () => {
     for (const spelled of [attemptId, attemptId.toUpperCase(), `TM${attemptId.slice(2)}`, `Tm${attemptId.slice(2)}`]) {
       const view = { ...equityView, accountId: 'acct-1', clOrdId: spelled };
       expect(referenceOf(view)).toBe(attemptId);
-      expect(referenceToBind(undefined, { ...predictionView, clientOrderRef: spelled })).toBe(attemptId);
+      expect(referenceToBind(undefined, { view: { ...predictionView, clientOrderRef: spelled } })).toBe(attemptId);
       expect(bindOrder(view, attemptId, binding)).toMatchObject({ row: { matches: true } });
     }
     for (const foreign of ['xtm-1', 'TM-1', `x${attemptId.toUpperCase()}`, undefined]) {

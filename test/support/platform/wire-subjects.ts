@@ -96,6 +96,7 @@ function row(stream: Stream, cause: 'stream' | 'snapshot', value: unknown): Outc
   const item = decodeOrder(value, origin, () => '');
   if (item.kind === 'unreadable') return { word: `kept aside (${item.reason}), read again` };
   if (item.kind === 'foreign') return { word: 'of another account' };
+  if (item.kind === 'unacknowledged') return { word: 'without an id yet' };
   return { word: 'an order', facts: { view: item.view, version: item.sourceVersion?.toString() } };
 }
 
