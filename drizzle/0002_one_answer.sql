@@ -1,5 +1,12 @@
 -- Each fact stands once. What changes for tables and rows is written by hand; the functions below the line are copied from src/store/sql.
 
+-- The platform may give an order's id again: each order under it has a binding of its own, and a place of its own. Readers go on while the index is built.
+CREATE UNIQUE INDEX order_bindings_stream_order_id_attempt_id_pk ON public.order_bindings (stream, order_id, attempt_id);
+--> statement-breakpoint
+ALTER TABLE public.order_bindings DROP CONSTRAINT order_bindings_stream_order_id_pk,
+  ADD CONSTRAINT order_bindings_stream_order_id_attempt_id_pk PRIMARY KEY USING INDEX order_bindings_stream_order_id_attempt_id_pk;
+DROP INDEX public.commands_one_place_per_order;
+--> statement-breakpoint
 -- A partition is dropped once no snapshot is from before its last move.
 ALTER TABLE public.moved_states ADD COLUMN moved_by xid8 DEFAULT pg_current_xact_id() NOT NULL, ADD COLUMN moved_at timestamptz DEFAULT now() NOT NULL;
 DROP FUNCTION public.lane_to_move(text, bigint);
@@ -46,6 +53,32 @@ SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open
   CASE WHEN o.state IS NULL THEN coalesce((SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)) END AS payload,
   o.join_state, o.updated_at, o.closed_changed_at, o.seq
 FROM public.orders o;
+
+CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(
+  p_lane integer, p_epoch bigint, p_number bigint,
+  h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
+  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], h_update bigint[],
+  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_before bigint[], u_payload text[],
+  q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[],
+  b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[]
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_last bigint;
+BEGIN
+  v_last := public.apply_batch(
+    p_lane, p_epoch, p_number,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update,
+    u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload,
+    q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
+  -- An order is bound once: its head was compared. A further order under the id has another attempt.
+  INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
+  SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
+  FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
+  ON CONFLICT (stream, order_id, attempt_id) DO NOTHING;
+  RETURN v_last;
+END
+$$;
 
 CREATE OR REPLACE FUNCTION public.lane_to_move(p_name text, p_from_seq bigint, p_after integer, OUT lane integer, OUT moved bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -162,6 +195,17 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.order_status_of(c public.commands) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- Of the command's own order: the platform may have given the id again since. The order itself is read only where that is so.
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id
+    AND CASE WHEN c.kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM c.baseline ->> 'incarnation'
+      WHEN o.join_state ->> 'incarnation' IS NULL THEN true
+      ELSE (SELECT v.state ->> 'commandId' = c.command_id::text FROM public.current_orders v WHERE v.stream = c.stream AND v.order_id = c.order_id) END);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.event_json(e public.command_events) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -205,7 +249,7 @@ BEGIN
       END AS value
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
-    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric, "commandId" uuid)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
     CROSS JOIN LATERAL (SELECT
       CASE WHEN NOT i.is_option THEN 1 WHEN i.legs = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric) ELSE 100 END,
@@ -216,8 +260,7 @@ BEGIN
         ELSE lower(s.side) LIKE 'buy%' AND coalesce((s.working ->> 'price')::numeric, s.price) > 0 AND 0 <= (
           SELECT sum((l ->> 'ratioQty')::numeric * CASE WHEN lower(l ->> 'side') LIKE 'buy%' THEN 1 ELSE -1 END) FROM json_array_elements(s.instrument -> 'legs') AS l)
       END) AS u(shares, bounded)
-    LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
-    LEFT JOIN public.commands c ON c.command_id = b.command_id
+    LEFT JOIN public.commands c ON c.command_id = s."commandId"
     -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL

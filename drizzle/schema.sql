@@ -214,7 +214,6 @@ CASE
     WHEN (NOT key_held) THEN command_id
     ELSE NULL::uuid
 END)) NULLS NOT DISTINCT
-CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands USING btree (stream, order_id) WHERE ((kind = 'place'::text) AND (order_id IS NOT NULL))
 CREATE INDEX commands_settled ON public.commands USING btree (settled_at) WHERE (settled_at IS NOT NULL)
 CREATE INDEX commands_successors ON public.commands USING btree (supersedes) WHERE (supersedes IS NOT NULL)
 CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION commands_guard()
@@ -346,7 +345,7 @@ table order_bindings
   command_id uuid not null
   matches boolean not null
   bound_at timestamp with time zone not null default now()
-  constraint order_bindings_stream_order_id_pk PRIMARY KEY (stream, order_id)
+  constraint order_bindings_stream_order_id_attempt_id_pk PRIMARY KEY (stream, order_id, attempt_id)
 CREATE INDEX order_bindings_by_command ON public.order_bindings USING btree (command_id)
 CREATE TRIGGER order_bindings_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant select to tidemark_app
@@ -675,11 +674,11 @@ BEGIN
     h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update,
     u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
-  -- An order is bound once: the first row stays.
+  -- An order is bound once: its head was compared. A further order under the id has another attempt.
   INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
   SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
   FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
-  ON CONFLICT (stream, order_id) DO NOTHING;
+  ON CONFLICT (stream, order_id, attempt_id) DO NOTHING;
   RETURN v_last;
 END
 $function$
@@ -1957,7 +1956,11 @@ CREATE OR REPLACE FUNCTION public.order_status_of(c commands)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id);
+  -- Of the command's own order: the platform may have given the id again since. The order itself is read only where that is so.
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id
+    AND CASE WHEN c.kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM c.baseline ->> 'incarnation'
+      WHEN o.join_state ->> 'incarnation' IS NULL THEN true
+      ELSE (SELECT v.state ->> 'commandId' = c.command_id::text FROM public.current_orders v WHERE v.stream = c.stream AND v.order_id = c.order_id) END);
 END
 $function$
 grant execute to tidemark_app, tidemark_reader

@@ -5,10 +5,19 @@ import type { Fence } from './term.ts';
 export interface OpenOrder {
   readonly stream: Stream;
   readonly orderId: string;
+  /** As the order's (`Order.incarnation`). */
+  readonly incarnation?: number;
 }
 
 export interface OrderOfAccount extends OpenOrder {
   readonly accountId: string;
+  /**
+   * Listed as the platform shows it, whichever order that is. Otherwise the cancel is for the
+   * stored one alone, and for none that got its id since.
+   */
+  readonly asShown?: true;
+  /** It had ended here when it was listed, and the platform showed it open. */
+  readonly ended?: true;
 }
 
 /** The orders a cancel-all covers. */

@@ -155,7 +155,7 @@ const text = `
     left join public.current_orders o on o.stream = b.stream and o.order_id = b.order_id
     left join public.attempts a on a.attempt_id = b.attempt_id
     cross join lateral (select
-      o.state ->> 'cumQty' <> '0' or (o.state ->> 'certainty' = 'certain' and o.status not in ('pending_new', 'unknown', 'rejected')) as taken,
+      o.state ->> 'commandId' = b.command_id::text and (o.state ->> 'cumQty' <> '0' or o.state ->> 'certainty' = 'certain' and o.status not in ('pending_new', 'unknown', 'rejected')) as taken,
       o.status = 'rejected' as refused) v
     where coalesce(v.taken, false)
       or p.order_id is null and (p.state <> 'rejected' or not (coalesce(v.refused, false) or a.state = 'rejected'))
@@ -237,21 +237,28 @@ export async function readSettlingOrder(
   orderId: string,
 ): Promise<SettlingUpdate | undefined> {
   if (orderId.includes('\0')) return undefined;
-  const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order | null }>({
+  const { rows } = await pool.query<{
+    revision: string;
+    source_version: string | null;
+    order: Order | null;
+    in_question: boolean | null;
+  }>({
     name: 'settling_order',
-    text: 'select revision, source_version, state as order from public.current_orders where stream = $1 and order_id = $2',
+    text: `select revision, source_version, state as order, (join_state ->> 'inQuestion')::boolean as in_question
+      from public.current_orders where stream = $1 and order_id = $2`,
     values: [stream, orderId],
   });
   const [row] = rows;
   // Nothing is known of an order whose state can't be read; a read of it brings an update.
   if (row?.order == null) return undefined;
-  const { revision, source_version, order } = row;
+  const { revision, source_version, order, in_question } = row;
   return {
     revision: Number(revision),
     sourceEpoch: order.sourceEpoch ?? 0,
     ...(source_version !== null && { sourceVersion: BigInt(source_version) }),
     cause: 'stored',
     order,
+    ...(in_question === true && { inQuestion: true }),
   };
 }
 
@@ -262,12 +269,13 @@ interface OpenOrderRow {
   readonly side: string;
   readonly principal: string | null;
   readonly refs: string[];
+  readonly incarnation: number | null;
 }
 
 /**
  * One account's open orders by (stream, orderId), from above `after`. `orders_by_account` has the
  * same order, so no more rows are read than are returned. An order's place is the one it is bound
- * to. If the order was only shown without its reference, it is the one whose answer named it.
+ * to, and no other that named the id: the platform may have given it again.
  */
 export async function readOpenOrders(
   pool: Pool,
@@ -297,18 +305,24 @@ export async function readNamedOrders(
   return rows.map(selectableOf);
 }
 
-/** An unreadable state keeps no order from its cancel: the command that placed it is known. */
-const selectableOrders = `select o.stream, o.order_id, o.symbol, coalesce(s.side, c.side, p.side, 'unknown') as side,
-       coalesce(c.principal, p.principal) as principal,
-       array_remove(array[coalesce(s."callerRef", c.caller_ref, p.caller_ref), s."clOrdId", s."clientOrderRef",
+/**
+ * An unreadable state keeps no order from its cancel: the command that placed it is known, as long
+ * as the id was given once.
+ */
+const selectableOrders = `select o.stream, o.order_id, o.symbol, coalesce(s.side, c.side, 'unknown') as side, c.principal, s.incarnation,
+       array_remove(array[coalesce(s."callerRef", c.caller_ref), s."clOrdId", s."clientOrderRef",
          case when s.side is null then b.attempt_id end], null) as refs
      from public.current_orders o
-     left join lateral json_to_record(o.state) as s(side text, "commandId" text, "callerRef" text, "clOrdId" text, "clientOrderRef" text) on true
-     left join public.order_bindings b on s."commandId" is null and b.stream = o.stream and b.order_id = o.order_id and b.matches
+     left join lateral json_to_record(o.state) as s(side text, "commandId" text, "callerRef" text, "clOrdId" text, "clientOrderRef" text, incarnation integer) on true
+     left join public.order_bindings b on o.state is null and o.join_state ->> 'incarnation' is null and b.stream = o.stream and b.order_id = o.order_id and b.matches
      left join public.commands c on c.command_id =
-       case when s."commandId" ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then s."commandId"::uuid else b.command_id end
-     left join public.commands p on p.kind = 'place' and p.stream = o.stream and p.order_id = o.order_id`;
+       case when s."commandId" ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then s."commandId"::uuid else b.command_id end`;
 
-function selectableOf({ stream, order_id, symbol, side, principal, refs }: OpenOrderRow): OpenOrder & Selectable {
-  return { stream, orderId: order_id, symbol, side, references: refs, ...(principal !== null && { principal }) };
+function selectableOf(row: OpenOrderRow): OpenOrder & Selectable {
+  const { stream, order_id: orderId, symbol, side, principal, refs, incarnation } = row;
+  return {
+    ...{ stream, orderId, symbol, side, references: refs },
+    ...(principal !== null && { principal }),
+    ...(incarnation !== null && { incarnation }),
+  };
 }

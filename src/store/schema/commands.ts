@@ -82,10 +82,6 @@ export const commands = pg.pgTable(
     pg
       .uniqueIndex('commands_one_per_key')
       .on(t.idempotencyKey, t.principal, sql`(case when not ${t.keyHeld} then ${t.commandId} end)`),
-    pg
-      .uniqueIndex('commands_one_place_per_order')
-      .on(t.stream, t.orderId)
-      .where(sql`${t.kind} = 'place' and ${t.orderId} is not null`),
     // Not unique: there may be several if all but one failed (`not_sent`, `refused`), and one of
     // the failed may still turn out to have landed. The trigger checks this when one begins.
     pg.index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),

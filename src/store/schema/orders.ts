@@ -126,8 +126,9 @@ export const orderUpdates = pg.pgTable(
 
 /**
  * Orders with an attempt's id. `apply_batch_with_bindings` writes them with the first revision that
- * shows it. The key is the invariant: an order is bound once. No foreign keys: the journal must
- * never make the stream's batches wait or fail.
+ * shows it. An order is bound once, by the comparison of its head's revision; a further order under
+ * the same id has another attempt. No foreign keys: the journal must never make the stream's
+ * batches wait or fail.
  */
 export const orderBindings = pg.pgTable(
   'order_bindings',
@@ -140,7 +141,10 @@ export const orderBindings = pg.pgTable(
     matches: pg.boolean().notNull(),
     boundAt: pg.timestamp('bound_at', { withTimezone: true }).notNull().defaultNow(),
   },
-  (t) => [pg.primaryKey({ columns: [t.stream, t.orderId] }), pg.index('order_bindings_by_command').on(t.commandId)],
+  (t) => [
+    pg.primaryKey({ columns: [t.stream, t.orderId, t.attemptId] }),
+    pg.index('order_bindings_by_command').on(t.commandId),
+  ],
 );
 
 /**

@@ -47,7 +47,6 @@ CREATE TABLE public.commands (
 
 -- One command for each key that is held, and any number of those that gave it up: one index for both, and for the search by key.
 CREATE UNIQUE INDEX commands_one_per_key ON public.commands (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT;
-CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands (stream, order_id) WHERE kind = 'place' and order_id is not null;
 CREATE INDEX commands_successors ON public.commands (supersedes) WHERE supersedes is not null;
 CREATE INDEX commands_newest ON public.commands (created_at, command_id);
 CREATE INDEX commands_by_account ON public.commands (account_id, created_at, command_id);
@@ -181,7 +180,11 @@ $$;
 CREATE FUNCTION public.order_status_of(c public.commands) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id);
+  -- Of the command's own order: the platform may have given the id again since. The order itself is read only where that is so.
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id
+    AND CASE WHEN c.kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM c.baseline ->> 'incarnation'
+      WHEN o.join_state ->> 'incarnation' IS NULL THEN true
+      ELSE (SELECT v.state ->> 'commandId' = c.command_id::text FROM public.current_orders v WHERE v.stream = c.stream AND v.order_id = c.order_id) END);
 END
 $$;
 

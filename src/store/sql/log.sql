@@ -157,7 +157,7 @@ CREATE TABLE public.order_bindings (
   command_id uuid NOT NULL,
   matches boolean NOT NULL,
   bound_at timestamptz DEFAULT now() NOT NULL,
-  CONSTRAINT order_bindings_stream_order_id_pk PRIMARY KEY (stream, order_id)
+  CONSTRAINT order_bindings_stream_order_id_attempt_id_pk PRIMARY KEY (stream, order_id, attempt_id)
 );
 
 CREATE INDEX order_bindings_by_command ON public.order_bindings (command_id);
@@ -286,11 +286,11 @@ BEGIN
     h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state, h_update,
     u_stream, u_order_id, u_account_id, u_revision, u_before, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
-  -- An order is bound once: the first row stays.
+  -- An order is bound once: its head was compared. A further order under the id has another attempt.
   INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
   SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
   FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
-  ON CONFLICT (stream, order_id) DO NOTHING;
+  ON CONFLICT (stream, order_id, attempt_id) DO NOTHING;
   RETURN v_last;
 END
 $$;

@@ -113,8 +113,7 @@ export class MemoryLimits {
       openOrders: open.flatMap(({ stream, orderId }) => orders.readOrder(stream, orderId)?.order ?? []),
       exposureOf: (commandId) => this.exposures.get(commandId) ?? null,
       isBound: (commandId) => bound(commandId).some(({ matches }) => matches),
-      placedBy: (order) =>
-        commands.find(({ commandId }) => bound(commandId).some(({ orderId }) => orderId === order.orderId)),
+      placedBy: (order) => commands.find(({ commandId }) => commandId === order.commandId),
     });
   }
 }

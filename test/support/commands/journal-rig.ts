@@ -32,7 +32,12 @@ export async function journalRig(options: StoreRigOptions = {}) {
       place?: NewCommand,
       matches = true,
     ) {
-      const state = JSON.stringify({ stream, orderId, accountId, instrument, status, ...rest });
+      const [known] = await rig.rows<{ command_id: string }>(
+        'select command_id from order_bindings where stream = $1 and order_id = $2 and matches',
+        [stream, orderId],
+      );
+      const commandId = matches ? (place?.commandId ?? known?.command_id) : undefined;
+      const state = JSON.stringify({ stream, orderId, accountId, instrument, status, commandId, ...rest });
       await rig.rows(
         `insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state) values ($1, $2, 0, $3, $4, $5, 1, $6, '{}')
          on conflict (stream, order_id) do update set status = excluded.status, state = excluded.state, revision = orders.revision + 1`,

@@ -14,7 +14,7 @@ export interface JournaledOrders {
 
 /** As the port sorts them, a page of them. */
 export function pageOf(orders: readonly Order[], after: OpenOrder | undefined, limit: number): Order[] {
-  const place = ({ stream, orderId }: OpenOrder) => `${stream} ${orderId}`;
+  const place = ({ stream, orderId }: Pick<OpenOrder, 'stream' | 'orderId'>) => `${stream} ${orderId}`;
   return orders
     .filter((order) => after === undefined || place(order) > place(after))
     .sort((a, b) => (place(a) < place(b) ? -1 : 1))

@@ -18,8 +18,10 @@ describe('the journal in memory', () => {
     return {
       show: async (order, place, matches = true) => {
         const revision = (orders.readOrder(order.stream, order.orderId)?.revision ?? 0) + 1;
-        orders.add({ revision, sourceEpoch: 0, cause: 'stream', order: { ...order, origin: 'external' } });
         const { attemptId = '', commandId = '' } = place ?? {};
+        const before = orders.readOrder(order.stream, order.orderId)?.order.commandId;
+        const owner = place !== undefined && matches ? { commandId } : { commandId: before };
+        orders.add({ revision, sourceEpoch: 0, cause: 'stream', order: { ...owner, ...order, origin: 'external' } });
         if (place !== undefined) orders.bind({ attemptId, commandId, orderId: order.orderId, matches });
       },
       journal,

@@ -277,12 +277,12 @@ export class MemoryJournal implements CommandJournal {
   }
 
   private selectableOf(order: Order): OpenOrder & Selectable {
-    const { stream, orderId, side, commandId = '', clOrdId, clientOrderRef } = order;
-    const placed = this.commands.get(commandId) ?? this.placeOf(order);
-    const callerRef = order.callerRef ?? placed?.callerRef;
+    const { stream, orderId, side, commandId = '', callerRef, clOrdId, clientOrderRef, incarnation } = order;
+    const placed = this.commands.get(commandId);
     return {
       ...{ stream, orderId, side, symbol: order.instrument.symbol },
       ...(placed !== undefined && { principal: placed.principal }),
+      ...(incarnation !== undefined && { incarnation }),
       references: [callerRef, clOrdId, clientOrderRef].filter((each) => each !== undefined),
     };
   }
@@ -554,13 +554,6 @@ export class MemoryJournal implements CommandJournal {
     return { code: 'LIMITS_CHANGED', message };
   }
 
-  private placeOf({ stream, orderId }: OpenOrder): Command | undefined {
-    const commands = [...this.commands.values()];
-    return commands.find(
-      ({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId,
-    );
-  }
-
   private cancelAllOfKey(shard: number, principal: string, key: string): NewCancelAll | undefined {
     const ofShard = this.cancelAlls.filter((each) => each.shard === shard).map(({ cancelAll }) => cancelAll);
     return ofShard.findLast((each) => each.principal === principal && each.idempotencyKey === key);
@@ -583,7 +576,7 @@ export class MemoryJournal implements CommandJournal {
     const { commandId, state, request, attempts } = command;
     return this.orders.boundOrders(new Set([commandId])).filter(({ matches, orderId, attemptId }) => {
       const order = this.orders.readOrder(request.stream, orderId)?.order;
-      const decision = venueDecision(order === undefined ? [] : [order]);
+      const decision = venueDecision(order?.commandId === commandId ? [order] : []);
       if (!matches || decision === 'bound' || command.orderId !== undefined) return matches && decision === 'bound';
       const answered = attempts.some((attempt) => attempt.attemptId === attemptId && attempt.state === 'rejected');
       return state !== 'rejected' || !(answered || order?.status === 'rejected');
@@ -677,7 +670,6 @@ export class MemoryJournal implements CommandJournal {
     }
     const next = this.shown(stepped(command, step, attempts));
     mustHoldAttempts(next);
-    this.mustBindOnce(next);
     if (nextAttemptId !== undefined) this.byAttempt.set(nextAttemptId, next.commandId);
     this.commit(next, step.evidence);
     const halts = this.haltsOf(command, step);
@@ -771,18 +763,6 @@ export class MemoryJournal implements CommandJournal {
 
   private mustBeNew(attemptId: string): void {
     must(!this.byAttempt.has(attemptId), '23505', `${attemptId} names two attempts`);
-  }
-
-  private mustBindOnce({ commandId, orderId, request: { kind, stream } }: Command): void {
-    if (orderId === undefined || kind !== 'place') return;
-    for (const other of this.commands.values()) {
-      const same = other.orderId === orderId && other.request.kind === 'place' && other.request.stream === stream;
-      must(
-        !same || other.commandId === commandId,
-        '23505',
-        `${stream}:${orderId} is bound to ${other.commandId} and to ${commandId}`,
-      );
-    }
   }
 }
 
