@@ -1,6 +1,6 @@
 import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
-import { isAskableId, type Order } from '../../domain/order.ts';
+import { isAskableId, isTerminal, type Order } from '../../domain/order.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
@@ -65,6 +65,8 @@ export async function checkSubmission(
   // them apart.
   if (held === undefined || held.order.accountId !== request.accountId)
     return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
+  if (isAnotherThan(submission.onlyOf, held)) return idGivenAgain;
+  if (submission.onlyOf?.whileOpen === true && isTerminal(held.order.status)) return hasEnded;
   return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
 }
 
@@ -82,6 +84,13 @@ export function* placeObjections(
   yield* placingObjections(deps, options, request);
   const refusal = checkPlace(request, priorsOf(deps, request.accountId), supersedes);
   if (refusal !== undefined) yield { kind: 'declined', ...refusal };
+}
+
+/** Or may be: until two reads agree, only a caller's own cancel goes to the id. */
+function isAnotherThan(only: Submission['onlyOf'], { order, inQuestion }: SettlingUpdate): boolean {
+  if (only === undefined) return false;
+  const isNamed = 'commandId' in only ? order.commandId === only.commandId : order.incarnation === only.incarnation;
+  return !isNamed || inQuestion === true;
 }
 
 function priorsOf({ book }: Pick<CheckDeps, 'book'>, accountId: string): readonly Command[] {
@@ -229,7 +238,7 @@ export function rateUsedUp(of: 'commands' | 'cancels' | 'previews', waitMs: numb
 }
 
 function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
-  const { status, working, cumQty, pendingAction, rejectReason, rejectText } = order;
+  const { status, working, cumQty, pendingAction, rejectReason, rejectText, incarnation } = order;
   return {
     revision,
     sourceEpoch,
@@ -240,6 +249,7 @@ function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpd
     pendingAction,
     ...(rejectReason !== undefined && { rejectReason }),
     ...(rejectText !== undefined && { rejectText }),
+    ...(incarnation !== undefined && { incarnation }),
   };
 }
 
@@ -260,6 +270,11 @@ export const storeUnavailable = declined(
 export const notEnrolled = declined(
   'ACCOUNT_NOT_TRADED',
   'the platform shows no prediction orders of this account to its login: it is not enrolled, or the login has lost it (asked again every hour)',
+);
+const hasEnded = declined('ORDER_CLOSED', 'the order has ended since it was listed');
+const idGivenAgain = declined(
+  'ORDER_NOT_FOUND',
+  'the platform shows another order under this id than the one that was to be cancelled',
 );
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
 /** Why this process sends nothing just now; asked again, a caller may reach one able to. */

@@ -22,6 +22,15 @@ export interface Submission {
   readonly supersedes?: string;
   /** Replace and cancel: only at this revision of the order. */
   readonly ifRevision?: number;
+  /**
+   * A cancel no person gave for this very order: only of the order listed, or of the one the
+   * command placed. The platform may have given its id to another one since.
+   * `whileOpen`: not once it has ended here, so that no order which nothing has shown yet is met.
+   */
+  readonly onlyOf?: { readonly whileOpen: boolean } & (
+    | { readonly incarnation: number | undefined }
+    | { readonly commandId: string }
+  );
   readonly requestId: string;
   /**
    * How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is

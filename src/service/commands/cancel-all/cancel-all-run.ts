@@ -42,6 +42,8 @@ export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
 
 type CancelAllRunOptions = Pick<CommandOptions, 'cancelAllWindow' | 'journalBackoff'>;
 
+type Only = { readonly onlyOf: Submission['onlyOf'] };
+
 interface Followed {
   command: Command | undefined;
   /** The cancel of its order. */
@@ -134,6 +136,12 @@ export class CancelAllRun {
     return this.record.orders.some((order) => order.stream === stream && order.orderId === command?.orderId);
   }
 
+  /** Not all orders of its accounts: then none but those that it selects may meet its cancels. */
+  private get isSelected(): boolean {
+    const { accountId: _scope, ...only } = this.record.selection;
+    return Object.keys(only).length > 0;
+  }
+
   private known(of: number | string): void {
     this.unknown.delete(of);
     if (this.unknown.size === 0) this.markAnswered();
@@ -150,7 +158,9 @@ export class CancelAllRun {
         first.resolve();
       };
       const pacing = { firstOver: first.resolve, others: firstsOver.promise };
-      work.push(this.cancel(order, keyOfCancel(this.record, at), keep, pacing));
+      const whileOpen = this.isSelected && order.ended !== true;
+      const onlyOf = order.asShown === true ? undefined : { incarnation: order.incarnation, whileOpen };
+      work.push(this.cancel({ ...order, onlyOf }, keyOfCancel(this.record, at), keep, pacing));
       await first.promise;
     });
     firstsOver.resolve();
@@ -159,7 +169,7 @@ export class CancelAllRun {
 
   /** Tries until the result is not one of the passing reasons. */
   private async cancel(
-    { accountId, stream, orderId }: OrderOfAccount,
+    { accountId, stream, orderId, onlyOf }: Pick<OrderOfAccount, 'accountId' | 'stream' | 'orderId'> & Only,
     idempotencyKey: string,
     keep: (result: SubmitResult, isFollowedByALook?: boolean) => void,
     pacing?: Pacing,
@@ -167,7 +177,13 @@ export class CancelAllRun {
     const { submit, clock, random } = this.deps;
     const { principal, cancelAllId } = this.record;
     const request = { kind: 'cancel', stream, accountId, orderId } as const;
-    const submission: Submission = { principal, idempotencyKey, request, requestId: cancelAllId };
+    const submission: Submission = {
+      principal,
+      idempotencyKey,
+      request,
+      requestId: cancelAllId,
+      ...(onlyOf && { onlyOf }),
+    };
     const backoff = new Backoff(random, againAfter);
     for (let looked = 0; ; ) {
       const result = await submit(submission, pacing);
@@ -222,7 +238,8 @@ export class CancelAllRun {
     const orderId = followed.command?.orderId;
     const isLeft = this.record.onLanding === 'leave' || this.isListed(followed.command);
     if (orderId === undefined || isLeft || isTaken(followed.result)) return;
-    await this.cancel({ accountId, stream, orderId }, keyOfCancel(this.record, commandId), (result) => {
+    const onlyOf = { commandId, whileOpen: this.isSelected };
+    await this.cancel({ accountId, stream, orderId, onlyOf }, keyOfCancel(this.record, commandId), (result) => {
       followed.result = result;
       this.known(commandId);
     });
@@ -259,7 +276,7 @@ function refusalOfEnded(result: SubmitResult | undefined): number | undefined {
  * knows no such order either. Any other refusal says nothing of an order that ended.
  */
 function isInHand(result: SubmitResult | undefined): boolean {
-  if (result?.kind !== 'journaled') return false;
+  if (result?.kind !== 'journaled') return result?.code === 'ORDER_CLOSED';
   return ['accepted', 'applied', 'moot'].includes(result.command.state) || refusalOfEnded(result) === 404;
 }
 

@@ -8,7 +8,7 @@ import type {
   UnreadAccount,
 } from '../../../store/commands/cancel-all-journal.ts';
 import type { CommandJournal } from '../../../store/commands/command-journal.ts';
-import type { FollowedAccounts } from '../../sources/account-access.ts';
+import type { CompleteLook, FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';
 import { type Declined, hasLogin } from '../check-submission.ts';
@@ -42,8 +42,10 @@ const pageSize = 500;
  * may have lost an order, or we may believe one ended although it lives there. Then come the places
  * without a known order, and the open orders, ours and the platform's. A place that was asked for
  * before, and is being connected or journaled, is waited for: no list shows it. `scope.only`
- * selects among both. For the whole service, accounts closed to trading are listed separately.
- * Rejects when the journal can't be read.
+ * selects among both. Where the platform shows another order under an id than the stored one, what
+ * is stored selects nothing: it is cancelled where all orders are, and else named as unread. For
+ * the whole service, accounts closed to trading are listed separately. Rejects when the journal
+ * can't be read.
  */
 export async function listCancelAll(
   deps: ListDeps,
@@ -73,13 +75,25 @@ export async function listCancelAll(
   const orders: OrderOfAccount[] = [];
   for (const accountId of accountIds) {
     const theirs = new Map((shown.get(accountId) ?? []).map((order) => [orderKey(order.stream, order.orderId), order]));
-    const take = (order: OpenOrder & Selectable) => {
+    const take = (order: OpenOrder & Selectable, ended?: true) => {
       const { stream, orderId } = order;
+      const shown = theirs.get(orderKey(stream, orderId));
       theirs.delete(orderKey(stream, orderId));
-      if (isSelected(order, scope.only)) orders.push({ accountId, stream, orderId });
+      if (shown?.reused !== true) {
+        const { incarnation } = order;
+        const listed = {
+          accountId,
+          stream,
+          orderId,
+          ...(incarnation !== undefined && { incarnation }),
+          ...(ended && { ended }),
+        };
+        if (isSelected(order, scope.only)) orders.push(listed);
+      } else if (scope.only === undefined) orders.push({ accountId, stream, orderId, asShown: true });
+      else unread.push({ accountId, stream, code: 'UNCERTAIN', message: anotherOrder(orderId) });
     };
     for await (const order of openOrders(journal, accountId)) take(order);
-    for (const order of await journal.namedOrders(accountId, [...theirs.values()])) take(order);
+    for (const order of await journal.namedOrders(accountId, [...theirs.values()])) take(order, true);
     for (const { stream, orderId } of theirs.values())
       unread.push({
         accountId,
@@ -91,6 +105,15 @@ export async function listCancelAll(
   return { orders, places, unread, declined };
 }
 
+interface Shown extends OpenOrder {
+  /** It seems to be another order than the stored one. */
+  readonly reused: boolean;
+}
+
+function anotherOrder(orderId: string): string {
+  return `the platform shows another order as ${orderId} than the stored one: what it is selected by is not known yet`;
+}
+
 /**
  * Reads every account's open orders on every followed stream, by the platform's own lists.
  * `unread`: these accounts may have unknown open orders. `shown`: by account. Never rejects.
@@ -100,16 +123,19 @@ async function readAccounts(
   accountIds: readonly string[],
   untilMs: number,
   over: AbortSignal,
-): Promise<{ unread: UnreadAccount[]; shown: Map<string, OpenOrder[]> }> {
+): Promise<{ unread: UnreadAccount[]; shown: Map<string, Shown[]> }> {
   const unread: UnreadAccount[] = [];
-  const shown = new Map<string, OpenOrder[]>();
+  const shown = new Map<string, Shown[]>();
   const streams = ['account', 'prediction'] as const;
   const all = accountIds.flatMap((accountId) => streams.map((stream) => ({ accountId, stream })));
   const read = async ({ accountId, stream }: (typeof all)[number]) => {
     const leftMs = untilMs - deps.clock.monotonicMs();
-    const { why, ids } = await readAccount(deps, stream, accountId, leftMs, over);
+    const { why, ids, reused } = await readAccount(deps, stream, accountId, leftMs, over);
     if (why !== undefined) unread.push({ accountId, stream, ...why });
-    shown.set(accountId, [...(shown.get(accountId) ?? []), ...ids.map((orderId) => ({ stream, orderId }))]);
+    shown.set(accountId, [
+      ...(shown.get(accountId) ?? []),
+      ...ids.map((orderId) => ({ stream, orderId, reused: reused?.has(orderId) === true })),
+    ]);
   };
   await Promise.all(all.map((each) => deps.listWindow.run(() => read(each))));
   unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
@@ -135,6 +161,12 @@ async function awaitPlaces(
   return [...new Map(unread.map((each) => [`${each.stream}:${each.accountId}`, each])).values()];
 }
 
+interface OpenIds {
+  readonly ids: readonly string[];
+  readonly reused?: CompleteLook['reused'] | undefined;
+  readonly why?: Pick<UnreadAccount, 'code' | 'message'>;
+}
+
 /** The platform's open orders, and why the account may have unknown ones, if so. */
 async function readAccount(
   { accounts, clock }: ListDeps,
@@ -142,7 +174,7 @@ async function readAccount(
   accountId: string,
   leftMs: number,
   stop: AbortSignal,
-): Promise<{ readonly ids: readonly string[]; readonly why?: Pick<UnreadAccount, 'code' | 'message'> }> {
+): Promise<OpenIds> {
   const account = accounts.account(stream, accountId);
   if (account === undefined) {
     const listed = accounts.hasListed && hasLogin({ accounts }, accountId);
@@ -157,10 +189,11 @@ async function readAccount(
     if (account.notEnrolled && look.error.status === 403) return { ids: [] };
     return { ids: [], why: { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() } };
   }
-  const ids = look.shown;
-  if (!look.certain) return { ids, why: { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' } };
+  const { shown: ids, reused } = look;
+  if (!look.certain)
+    return { ids, reused, why: { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' } };
   const message = 'its order stream is not live: what opened since the read is not known';
-  return { ids, ...(!live && { why: { code: 'NOT_LIVE', message } }) };
+  return { ids, reused, ...(!live && { why: { code: 'NOT_LIVE', message } }) };
 }
 
 async function* openOrders(journal: ListDeps['journal'], accountId: string): AsyncGenerator<OpenOrder & Selectable> {
