@@ -10,6 +10,7 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['people halt at one process while another one places', { leaking: true }, 30],
   ['owners cancel what we cancel', { contesting: true }, 30],
   ['the platform does what no document says', { odd: true }, 80],
+  ['the platform gives ids of ended orders again', { reusing: true }, 80],
   ["the platform's clock is set back", { setback: true }, 80],
   ['the stored states of some orders are lost', { damaging: true }, 80],
   ['the database loses its last commits', { losing: true }, 120],

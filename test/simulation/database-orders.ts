@@ -30,7 +30,8 @@ export class DatabaseOrders implements JournaledOrders {
   readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined {
     const head = this.database.heads.get(orderKey(stream, orderId));
     if (head === undefined) return undefined;
-    return this.updatesAfter(stream, orderId, head.revision - 1, 1)[0];
+    const [newest] = this.updatesAfter(stream, orderId, head.revision - 1, 1);
+    return newest && { ...newest, ...(decodeHead(head).join['inQuestion'] === true && { inQuestion: true }) };
   }
 
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Order[] {

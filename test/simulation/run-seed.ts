@@ -12,6 +12,7 @@ import type { CommandWishes } from './plan/command-plan.ts';
 import type { CrashPoint } from './plan/crash-points.ts';
 import { noEnemy } from './plan/enemy.ts';
 import { HaltRounds } from './plan/halt-rounds.ts';
+import { IdReuse } from './plan/id-reuse.ts';
 import { happen } from './plan/incident.ts';
 import { noReadFaults } from './plan/stream-faults.ts';
 import type { PlantedBug } from './planted/planted-bug.ts';
@@ -140,6 +141,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (plan.operatorEveryMs !== undefined) wish(plan.operatorEveryMs);
   if (wishes?.leaking === true) new HaltRounds(world, world.source(17)).begin(() => faulty);
   if (wishes?.contesting === true) new OwnersCancels(world, world.source(18)).begin(() => faulty);
+  if (wishes?.reusing === true) new IdReuse(world, world.source(24)).begin(() => faulty);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -23,6 +23,7 @@ const { values } = parseArgs({
     odd: { type: 'boolean' },
     setback: { type: 'boolean' },
     damaging: { type: 'boolean' },
+    reusing: { type: 'boolean' },
     contesting: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
@@ -60,6 +61,7 @@ function wishes(): CommandWishes {
     ...(values.odd === true && { odd: true }),
     ...(values.setback === true && { setback: true }),
     ...(values.damaging === true && { damaging: true }),
+    ...(values.reusing === true && { reusing: true }),
     ...(values.contesting === true && { contesting: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };

@@ -147,8 +147,11 @@ export class SimulatedWorld {
         // verdict that was true of all that was shown.
         orderOf: (orderId) => {
           const order = this.platform.exchange.orders.get(orderId ?? '');
-          return order !== undefined && this.platform.corrected.has(order) ? undefined : order;
+          if (order === undefined || this.platform.corrected.has(order)) return undefined;
+          // It may be another one by now.
+          return this.platform.reused.has(`${order.terms.stream}:${order.terms.orderId}`) ? undefined : order;
         },
+        orderAt: (orderId) => this.platform.exchange.orders.get(orderId),
         clock,
       },
       { writeWithinMs: commandDefaults.writeWithinMs },

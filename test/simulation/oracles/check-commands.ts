@@ -58,6 +58,7 @@ function allowedStates(command: Command, world: SimulatedWorld): ReadonlySet<Com
   const order = platform.exchange.orders.get(command.orderId ?? '');
   // A correction may bring back an order that had ended.
   if (order === undefined || platform.corrected.has(order)) return anything;
+  if (platform.reused.has(`${request.stream}:${command.orderId}`)) return anything;
   return request.kind === 'cancel' ? canceled(done, order) : replaced(command, done, order);
 }
 
@@ -168,7 +169,7 @@ function landedAndLeft({ journal, database }: SimulatedWorld): string[] {
       const { orderId, state } = journal.commands.get(commandId) ?? {};
       const order = orderId === undefined ? undefined : journal.orders.readOrder(stream, orderId)?.order;
       // An order that had ended when it was seen is refused a cancel.
-      if (order === undefined || state !== 'applied' || canceled.has(order.orderId)) return [];
+      if (order?.commandId !== commandId || state !== 'applied' || canceled.has(order.orderId)) return [];
       if (isTerminal(order.status) || ended.has(`${stream}:${orderId}`)) return [];
       if (journal.evidence.get(commandId)?.some(({ kind }) => kind === 'person') === true) return [];
       return [

@@ -72,7 +72,7 @@ function stillLost({ database, platform }: SimulatedWorld): string[] {
   return keys.filter((key) => database.damaged.has(key)).map((key) => `the state of ${key} is still lost`);
 }
 
-function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
+function stateAgainstTruth({ platform, database, journal }: SimulatedWorld): string[] {
   const wrong: string[] = [];
   for (const truth of platform.exchange.orders.values()) {
     const key = `${truth.terms.stream}:${truth.terms.orderId}`;
@@ -91,6 +91,7 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
       if (found !== expected)
         wrong.push(`${key} revision ${row.revision}: ${field} is ${found}, the platform has ${expected}`);
     }
+    if (platform.reused.has(key)) wrong.push(...ofAnother(order, truth, journal));
     const legs = platform.bare.legsOf(truth);
     if (legs !== undefined && sorted(order.instrument.legs ?? []) !== sorted(legs))
       wrong.push(
@@ -110,6 +111,16 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
  */
 function outrun(order: Order, truth: ExchangeOrder, corrected: ReadonlySet<ExchangeOrder>): boolean {
   return corrected.has(truth) && order.conflict !== undefined && order.cumQty === expectedOrder(truth)['cumQty'];
+}
+
+/** The id was given again: we show the order that has it now, and its owner. */
+function ofAnother(order: Order, { terms }: ExchangeOrder, journal: SimulatedWorld['journal']): string[] {
+  const reference = terms.stream === 'account' ? terms.clOrdId : terms.clientOrderRef;
+  const shown = order.stream === 'account' ? order.clOrdId : order.clientOrderRef;
+  const owner = journal.ofAttempts([reference ?? '']).get(reference ?? '')?.commandId;
+  // A view that leaves its reference out may be the newest one.
+  if ((shown ?? reference) === reference && order.commandId === owner) return [];
+  return [`${order.orderId} is shown as ${shown} of ${order.commandId}, and is ${reference} of ${owner}`];
 }
 
 /**

@@ -11,6 +11,8 @@ interface CommandWatchDeps {
   readonly ledger: WriteLedger;
   readonly completeLists: readonly CompleteList[];
   readonly orderOf: (orderId: string | undefined) => ExchangeOrder | undefined;
+  /** The order that the platform has under the id now. */
+  readonly orderAt: (orderId: string) => ExchangeOrder | undefined;
   /** Of the world. */
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
 }
@@ -60,6 +62,7 @@ export class CommandWatch {
     }
     // Unknown: a later holder has swept it between the permit and the byte, since its database's
     // clock ran ahead of our lease. It sends nothing for it, and looks for it.
+    this.mustBeOurs(command, from);
     if (attempt.state !== 'sending' && attempt.state !== 'unknown')
       this.breach(`${from} writes ${attemptId}, which is ${attempt.state}`);
     if (ledger.ofAttempt(attemptId).length > 1) this.breach(`${from} writes ${attemptId} a second time`);
@@ -75,6 +78,26 @@ export class CommandWatch {
           );
       }
     }
+  }
+
+  /**
+   * Nothing is sent to an order of somebody else, unless a person named that order: a cancel-all
+   * that selects, and one that cancels what lands, mean orders that carry our reference.
+   */
+  private mustBeOurs({ request, idempotencyKey }: Command, from: string): void {
+    const [, cancelAllId, of = ''] = /^cancel-all:([^:]+):(.+)$/.exec(idempotencyKey) ?? [];
+    const order = request.kind === 'cancel' ? this.deps.orderAt(request.orderId) : undefined;
+    if (cancelAllId === undefined || order === undefined || isClosed(order.state)) return;
+    const { journal } = this.deps;
+    const { cancelAll } = journal.cancelAlls.find((each) => each.cancelAll.cancelAllId === cancelAllId) ?? {};
+    const reference = order.terms.clientOrderRef ?? order.terms.clOrdId;
+    const placed = journal.ofAttempts([reference]).get(reference);
+    const principal = cancelAll?.selection.principal;
+    const isMeant = /^\d+$/.test(of)
+      ? principal === undefined || placed?.principal === principal
+      : placed?.commandId === of;
+    if (!isMeant)
+      this.breach(`${from} cancels ${order.terms.orderId} of ${reference}, an order that it was not asked to cancel`);
   }
 
   /** The platform has done what it was asked. */

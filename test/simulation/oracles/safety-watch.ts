@@ -24,6 +24,7 @@ interface Known {
   epoch: number;
   version: bigint;
   cumQty: string;
+  incarnation: number;
   status: OrderStatus;
 }
 
@@ -74,12 +75,12 @@ export class SafetyWatch {
 
   private readonly assignmentOf: (accountId: string) => Assignment;
   /** It knows whether it took back what it had shown of an order. */
-  private readonly platform: Pick<MemoryPlatform, 'takesBack'>;
+  private readonly platform: Pick<MemoryPlatform, 'takesBack' | 'reused'>;
   private readonly database: Pick<MemoryDatabase, 'healing'>;
 
   constructor(
     assignmentOf: (accountId: string) => Assignment,
-    platform: Pick<MemoryPlatform, 'takesBack'>,
+    platform: Pick<MemoryPlatform, 'takesBack' | 'reused'>,
     database: Pick<MemoryDatabase, 'healing'>,
   ) {
     this.assignmentOf = assignmentOf;
@@ -184,12 +185,15 @@ export class SafetyWatch {
     // The service calls its own step a correction: it is one only where the platform agrees, and
     // never where versions order the steps.
     const corrects = cause === 'correction' && order.stream === 'account' && this.platform.takesBack(order.orderId);
+    const begins = before !== undefined && now.incarnation === before.incarnation + 1 && this.platform.reused.has(key);
     // Nobody can know what a state was that can't be read; its version stands beside it.
     const heals = this.database.healing.has(payload);
+    if (before !== undefined && !begins && !heals && now.incarnation !== before.incarnation)
+      this.breach(`${key} is order ${now.incarnation} under its id, and the platform did not give that again`);
     const isVersioned = before !== undefined && order.stream === 'prediction' && now.epoch === 0;
     if (heals && isVersioned && now.version < before.version)
       this.breach(`${key} begins again at version ${now.version}, below ${before.version}`);
-    if (before !== undefined && !corrects && !heals)
+    if (before !== undefined && !corrects && !heals && !begins)
       this.neverBack(key, before, now, order.stream === 'prediction' && { changed });
     this.known.set(key, now);
   }
@@ -275,6 +279,7 @@ function knownOf({ revision, order, sourceVersion }: Payload): Known {
     epoch: order.sourceEpoch ?? 0,
     version: sourceVersion === undefined ? -1n : BigInt(sourceVersion),
     cumQty: order.cumQty,
+    incarnation: order.incarnation ?? 1,
     status: order.status,
   };
 }

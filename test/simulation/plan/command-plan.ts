@@ -57,6 +57,8 @@ export interface CommandWishes {
   readonly leaking?: boolean;
   /** The platform does what no document says: surprises.ts. */
   readonly odd?: boolean;
+  /** The platform gives ids of ended orders again: plan/id-reuse.ts. */
+  readonly reusing?: boolean;
   /** The platform's clock is ahead, and is set right in the middle of the run. */
   readonly setback?: boolean;
   /** The stored states of some orders are lost. */

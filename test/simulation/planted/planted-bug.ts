@@ -18,7 +18,8 @@ export interface PlantedBug {
    * `forgetting`: where people halt beside a loss. `leaking`: where people halt at one
    * process, and another one places. `contesting`: where owners cancel what we cancel.
    * `odd`: where the platform does what no document says. `setback`: where its clock is set back.
-   * `damaging`: where stored states are lost.
+   * `damaging`: where stored states are lost. `reusing`: where the
+   * platform gives ids again.
    */
   readonly seeds?:
     | 'patient'
@@ -31,7 +32,8 @@ export interface PlantedBug {
     | 'contesting'
     | 'odd'
     | 'setback'
-    | 'damaging';
+    | 'damaging'
+    | 'reusing';
   /** And where shards change hands all the time, besides. */
   readonly moves?: true;
   /** Other parts for each process. */

@@ -1,6 +1,27 @@
 import { isTerminal, type Leg } from '../../../src/domain/order.ts';
+import { HeadCache } from '../../../src/service/orders/head-cache.ts';
+import { AccountLooks } from '../../../src/service/sources/account-looks.ts';
+import { Doubts } from '../../../src/service/sources/doubts.ts';
+import { DatabaseOrders } from '../database-orders.ts';
 import { passing } from '../passing.ts';
 import type { PlantedBug } from './planted-bug.ts';
+import { replaced } from './replaced.ts';
+
+const { raise } = Doubts.prototype;
+const { lookAtOpen } = AccountLooks.prototype;
+const { readOrder } = DatabaseOrders.prototype;
+const { set } = HeadCache.prototype;
+
+const byIdAlone = [
+  replaced(AccountLooks, 'lookAtOpen', async function (this: AccountLooks, ...asked: Parameters<typeof lookAtOpen>) {
+    const look = await lookAtOpen.apply(this, asked);
+    return look.complete ? { ...look, reused: new Set() } : look;
+  }),
+  replaced(DatabaseOrders, 'readOrder', function (this: DatabaseOrders, ...asked: Parameters<typeof readOrder>) {
+    const { inQuestion: _left, ...stored } = readOrder.apply(this, asked) ?? {};
+    return 'order' in stored ? stored : undefined;
+  }),
+];
 
 /** Mistakes with what a platform does and no document says (surprises.ts). */
 export const plantedOddBugs: readonly PlantedBug[] = [
@@ -152,6 +173,38 @@ export const plantedOddBugs: readonly PlantedBug[] = [
           const { overrules: _left, ...without } = item;
           return without;
         }),
+    }),
+  },
+  {
+    name: 'an id that is given again is not asked about',
+    seed: 2,
+    seeds: 'reusing',
+    shows: /is shown as .*, and is|, the platform has/,
+    plant: replaced(Doubts, 'raise', function (this: Doubts, ...raised: Parameters<typeof raise>) {
+      if (!raised[1].startsWith('reused')) raise.apply(this, raised);
+    }),
+  },
+  {
+    name: 'an order is ours by its id alone',
+    seed: 9,
+    seeds: 'reusing',
+    shows: /an order that it was not asked to cancel/,
+    plant: () => {
+      const back = byIdAlone.map((plant) => plant());
+      return () => {
+        for (const undo of back) undo();
+      };
+    },
+  },
+  {
+    name: 'the next order under an id keeps the owner of the one before',
+    seed: 8,
+    seeds: 'reusing',
+    shows: /is shown as .*, and is|an order that it was not asked to cancel/,
+    plant: replaced(HeadCache, 'set', function (this: HeadCache, ...[key, head]: Parameters<typeof set>) {
+      const { commandId, origin } = this.get(key)?.order ?? head.order;
+      const isNext = head.order.incarnation !== undefined;
+      set.call(this, key, isNext ? { ...head, order: { ...head.order, commandId, origin } } : head);
     }),
   },
 ];

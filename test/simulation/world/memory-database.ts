@@ -197,7 +197,8 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
       this.nextSeq += this.seqStep;
     }
     this.quarantine.push(...batch.quarantine);
-    for (const binding of batch.bindings ?? []) this.bindings.set(orderKey(binding.stream, binding.orderId), binding);
+    for (const binding of batch.bindings ?? [])
+      this.bindings.set(`${orderKey(binding.stream, binding.orderId)} ${binding.attemptId}`, binding);
     const rows = this.log.slice(first);
     this.onCommit(batch, rows);
     return rows.at(-1)?.seq;

@@ -66,6 +66,8 @@ export class MemoryPlatform {
   readonly tokens = new MemoryTokens();
   /** Accounts whose store was lost. */
   readonly storesLost = new Set<string>();
+  /** Ids that were given again, by the key of the order. */
+  readonly reused = new Set<string>();
   /** Orders whose fills were taken back. */
   readonly corrected = new Set<ExchangeOrder>();
   private readonly gapUntilMs = new Map<string, number>();
