@@ -43,7 +43,7 @@ const orderChecks = {
     expireTime: maybe(isInstant),
   },
   ...{ origin: oneOf('tidemark', 'external'), commandId: maybe(text), callerRef: maybe(text) },
-  ...{ sourceEpoch: maybe(natural), conflict: maybe(text), extra: maybe(object) },
+  ...{ sourceEpoch: maybe(natural), incarnation: maybe(natural), conflict: maybe(text), extra: maybe(object) },
 } satisfies Record<keyof Order, Check>;
 
 /** For both streams: the other one's fields are absent. */
@@ -61,7 +61,7 @@ const joinChecks = {
   leastWorking: maybe(decimal),
   carried: maybe(fields(registers)),
   correction: maybe(fields({ epoch: natural, readAt: isInstant, undone: maybe(isInstant) })),
-  formerly: maybe(text),
+  ...{ formerly: maybe(text), side: maybe(text), incarnation: maybe(natural), inQuestion: maybe((it) => it === true) },
 };
 
 /**

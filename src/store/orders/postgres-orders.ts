@@ -148,7 +148,7 @@ async function readColumns(pool: Pool, faults: ReadonlyMap<string, string>): Pro
   }>(
     `select k.key, o.account_id, o.revision, o.source_version, b.attempt_id from unnest($1::text[]) as k(key)
      join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
-     left join public.order_bindings b on b.stream = o.stream and b.order_id = o.order_id`,
+     left join public.order_bindings b on o.join_state ->> 'incarnation' is null and b.stream = o.stream and b.order_id = o.order_id`,
     [[...faults.keys()]],
   );
   return rows.map(({ key, account_id: accountId, revision, source_version, attempt_id }) => [
