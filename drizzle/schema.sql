@@ -1271,7 +1271,7 @@ BEGIN
       END AS value
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
-    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric, "commandId" uuid)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
     CROSS JOIN LATERAL (SELECT
       CASE WHEN NOT i.is_option THEN 1 WHEN i.legs = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric) ELSE 100 END,
@@ -1282,8 +1282,7 @@ BEGIN
         ELSE lower(s.side) LIKE 'buy%' AND coalesce((s.working ->> 'price')::numeric, s.price) > 0 AND 0 <= (
           SELECT sum((l ->> 'ratioQty')::numeric * CASE WHEN lower(l ->> 'side') LIKE 'buy%' THEN 1 ELSE -1 END) FROM json_array_elements(s.instrument -> 'legs') AS l)
       END) AS u(shares, bounded)
-    LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
-    LEFT JOIN public.commands c ON c.command_id = b.command_id
+    LEFT JOIN public.commands c ON c.command_id = s."commandId"
     -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
