@@ -145,6 +145,11 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
     expect(answered.outcome === 'conflict' ? undefined : answered.head?.join['inQuestion']).toBeUndefined();
   });
 
+  it('in another account stays with the first one, also by a confirmed read: it goes to quarantine', () => {
+    const elsewhere = see({ ...next, accountId: 'acct-2' }, 2n, confirmed);
+    expect(reduce(head, elsewhere)).toMatchObject({ outcome: 'conflict', reason: 'identity_changed' });
+  });
+
   it('may be given a third time', () => {
     const { head: second } = begun();
     const over = { ...next, ...filled, updatedAt: instantAt(80) };

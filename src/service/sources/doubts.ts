@@ -253,12 +253,14 @@ export class Doubts {
    * Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row
    * as a correction only if it disputes our state.
    */
-  private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>, { older }: Candidate): void {
+  private correct({ row, bytes, storeMark }: Extract<OrderLook, { kind: 'found' }>, { older }: Candidate): void {
     const receivedMs = this.deps.clock.monotonicMs();
     this.deps.intake.takeRow(row, {
       cause: 'snapshot',
       receivedMs,
       bytes,
+      // Of a store that was lost since, it must not get the versions of the next one.
+      storeMark,
       raw: () => JSON.stringify(row),
       correction: true,
       // Without one of its own it is an order that was raised by a newer view: none fits.

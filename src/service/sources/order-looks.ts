@@ -40,6 +40,8 @@ export type OrderLook =
       readonly item: Observation;
       readonly row: unknown;
       readonly bytes: number;
+      /** The platform's store that it is of (`RowIntake.mark`). */
+      readonly storeMark: number;
     }
   | { readonly kind: 'absent'; readonly startedMs: number }
   | { readonly kind: 'unclear' }
@@ -216,7 +218,7 @@ export class OrderLooks {
       return failed(notCommitted(error));
     }
     if (item.kind !== 'order' || item.view.orderId !== orderId) return { kind: 'unclear' };
-    return { kind: 'found', startedMs, item, row, bytes };
+    return { kind: 'found', startedMs, item, row, bytes, storeMark };
   }
 
   private stop(): void {
