@@ -7,8 +7,8 @@ import { migrate } from '../src/store/migrate.ts';
 import { readMigrations } from '../src/store/migrations.ts';
 
 // What `tidemark migrate` takes on a large database of the first build, and for how long a reader
-// waits meanwhile: npm exec -- node bench/migrate.ts [--rows 10000000] [--orders 1000000] [--commands 20000]
-// [--bytes 200], the last of a payload and of a state.
+// waits meanwhile: npm exec -- node bench/migrate.ts [--rows 10000000] [--orders 1000000]
+// [--commands 20000] [--bytes 200], the last of a payload and of a state.
 
 const number = (text: string) => Number.parseInt(text, 10);
 const text = { type: 'string' } as const;

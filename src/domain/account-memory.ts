@@ -11,7 +11,7 @@ import { terminalPrecedence } from './order.ts';
  * state.
  */
 export interface Correction {
-  /** 1, 2, 3 … for each correction to the order. */
+  /** 0 until the order's first correction, then 1, 2, 3 … */
   readonly epoch: number;
   /** The correcting read's `updatedAt`. */
   readonly readAt: string;
@@ -46,7 +46,7 @@ export interface AccountMemory {
    * Instrument and side before their last change, as JSON: a change back is not looked at again.
    */
   readonly formerly?: string;
-  /** The last side that a view showed, if the order's own view leaves it out. */
+  /** The last shown side, if the order's own view leaves it out. */
   readonly side?: string;
   /** As the order shows it, for queries that do not read the order. */
   readonly incarnation?: number;

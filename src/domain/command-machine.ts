@@ -133,10 +133,10 @@ export function stateOf(standing: Standing): CommandState {
 }
 
 /**
- * A command's state after an event (docs/commands.md, "Outcome of a write", "How unknown is settled"). No
- * other code decides this: every step of the journal asks here first. The same event again is
- * ignored, or leads to the state the command is already in. So getting an event twice never
- * matters.
+ * A command's state after an event (docs/commands.md, "Outcome of a write", "How unknown is
+ * settled"). No other code decides this: every step of the journal asks here first. The same event
+ * again is ignored, or leads to the state the command is already in. So getting an event twice
+ * never matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
   const cell = table[event][standing];

@@ -258,7 +258,7 @@ export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request'
   return request.kind === 'place' && state === 'accepted' && orderId !== undefined;
 }
 
-/** So many of these halt their account. An attempt in flight is not doubtful. */
+/** So many halt their account. An attempt in flight is not doubtful. */
 export function isDoubtful(state: CommandState): boolean {
   return state === 'unknown' || state === 'conflict';
 }

@@ -1,7 +1,7 @@
 import { isInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderStatuses } from './order.ts';
-import { type Check, decimal, faultOf, fields, listOf, maybe, natural, object, oneOf, text } from './shape.ts';
+import { type Check, count, decimal, faultOf, fields, listOf, maybe, natural, object, oneOf, text } from './shape.ts';
 
 const kind = oneOf('equity', 'option', 'prediction');
 export const legs = listOf(fields({ symbol: text, side: text, ratioQty: decimal, positionEffect: maybe(text) }));
@@ -60,7 +60,7 @@ const joinChecks = {
   instrument: maybe(fields({ kind, outcome: told(text), legs: told(legs), effects: told(legs) })),
   leastWorking: maybe(decimal),
   carried: maybe(fields(registers)),
-  correction: maybe(fields({ epoch: natural, readAt: isInstant, undone: maybe(isInstant) })),
+  correction: maybe(fields({ epoch: count, readAt: isInstant, undone: maybe(isInstant) })),
   ...{ formerly: maybe(text), side: maybe(text), incarnation: maybe(natural), inQuestion: maybe((it) => it === true) },
 };
 

@@ -97,7 +97,7 @@ function isUndone({ view, cause }: Observation, correction: Correction | undefin
  */
 function isOverruled(joined: AccountJoin, shown: Order, view: OrderView): boolean {
   if (view.status === 'unknown') return false;
-  // A status that was left out denies no other, and so it is no contradiction of content.
+  // A status left out denies no other, and so it is no contradiction in content.
   if (shown.status === 'unknown') return true;
   const { terminals, endedAt } = joined;
   const isLater = (end: TerminalStatus) => compareInstants(endedAt[end] ?? view.updatedAt, view.updatedAt) > 0;
@@ -123,7 +123,7 @@ function firstRevision(view: OrderView, own: OwnFields): Reduction {
   };
 }
 
-/** Views up to the read that confirmed it are of the order before. */
+/** Views up to the confirming read show the order before. */
 function nextOrder(head: Head, view: OrderView, own: OwnFields): Reduction {
   const joined = joinOfView(view);
   const order = presentAccount(joined, ownOfNext(head, own));
@@ -144,7 +144,7 @@ const noDoubt = Object.freeze({});
 
 type Named = Pick<Order, 'instrument' | 'side'>;
 
-/** By the last side that was shown: a view that leaves it out does not deny it. */
+/** By the last shown side: a view without one does not deny it. */
 function named({ order, join }: Head): Named {
   const { side } = join as AccountMemory;
   return side === undefined ? order : { instrument: order.instrument, side };

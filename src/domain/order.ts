@@ -159,17 +159,17 @@ export const platformId =
 export const idWords =
   '1 to 128 characters, without control characters, blanks at the ends, or marks of what could not be read';
 
-/** Whether it is an id that the platform may show, and that we follow. */
+/** Whether the platform may show such an id, and we follow it. */
 export function isPlatformId(text: string): boolean {
   return plainId.test(text) || platformId.test(text);
 }
 
-/** Whether the text has characters that need a further look (`isAddressable`). */
+/** Whether some characters need a further look (`isAddressable`). */
 export function isOddId(text: string): boolean {
   return !plainId.test(text);
 }
 
-/** The characters at which a server may split a path, as they are or after decoding. */
+/** A server may split a path at these, as they are or after decoding. */
 const separators = /[/\\?#;\p{Cc}]/u;
 const escaped = /%([0-7][0-9a-f])/gi;
 

@@ -190,7 +190,7 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
   return head?.join['inQuestion'] === true ? answered(head, observation, reduction) : reduction;
 }
 
-/** REST shows the order that we hold: its id is not in question any more. */
+/** REST shows our order: its id is not in question any more. */
 function answered(head: Head, { view, cause }: Observation, reduction: Reduction): Reduction {
   if (reduction.outcome === 'conflict' || reduction.head !== undefined) return reduction;
   if (cause === 'stream' || isAnotherOrder(head, view)) return reduction;

@@ -20,9 +20,9 @@ import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
 
 /**
- * A replace (docs/commands.md, "How unknown is settled"), judged version by version above the baseline.
- * The first version that proves something is the verdict, so later changes to the order can't
- * reverse it.
+ * A replace (docs/commands.md, "How unknown is settled"), judged version by version above the
+ * baseline. The first version that proves something is the verdict, so later changes to the order
+ * can't reverse it.
  *
  * While the command is open its write may not have left: a pending or refused action, or a change
  * to other terms, may belong to another request. Then only its own terms at work, or the order's
@@ -169,9 +169,9 @@ function otherTerms({ working }: Order): Reason {
 }
 
 /**
- * A cancel (docs/commands.md, "How unknown is settled"), judged update by update above the baseline. Only
- * an observed end of the order is an end of the cancel. It proves nothing that the order can't be
- * found, or that time passes.
+ * A cancel (docs/commands.md, "How unknown is settled"), judged update by update above the
+ * baseline. Only an observed end of the order is an end of the cancel. It proves nothing that the
+ * order can't be found, or that time passes.
  *
  * A rival is another cancel for the order, perhaps out at the same time. Either may then be the one
  * seen pending, unless this one was seen pending before. With a rival, a cancel is never taken as
@@ -291,9 +291,9 @@ function ended(update: SettlingUpdate, wasRefused: boolean): Verdict {
 }
 
 /**
- * The conclusion from the updates about a command (docs/commands.md, "How unknown is settled"). The same
- * rules hold for unknown and accepted commands, for those in flight, and for those that are over
- * (late landings). Pure: equal sets of updates give equal findings, in any order and with any
+ * The conclusion from the updates about a command (docs/commands.md, "How unknown is settled"). The
+ * same rules hold for unknown and accepted commands, for those in flight, and for those that are
+ * over (late landings). Pure: equal sets of updates give equal findings, in any order and with any
  * repeats. Ask again after each step: an answered command may allow a conclusion an open one did
  * not.
  */

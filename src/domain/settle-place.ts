@@ -15,10 +15,10 @@ import {
 import { directionOf } from './view-content.ts';
 
 /**
- * A place (docs/commands.md, "How unknown is settled"). An order with one of its attempt ids, and with
- * our account and side, is its order, even with another symbol, price or quantity. Never bound by
- * terms alone, and absence proves nothing: another client may have placed the same order, and lists
- * are late.
+ * A place (docs/commands.md, "How unknown is settled"). An order with one of its attempt ids, and
+ * with our account and side, is its order, even with another symbol, price or quantity. Never bound
+ * by terms alone, and absence proves nothing: another client may have placed the same order, and
+ * lists are late.
  *
  * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order,
  * `rejected` when it refused it without a fill, `accepted` until then.

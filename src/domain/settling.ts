@@ -14,7 +14,7 @@ export interface SettlingUpdate {
   /** When we received it, by our wall clock. Absent if only the stored order was read. */
   readonly observedAtMs?: number;
   readonly order: Order;
-  /** Only of the stored order: something was shown under its id that may be another order. */
+  /** Only for the stored order: perhaps another order was shown under its id. */
   readonly inQuestion?: true;
 }
 

@@ -6,6 +6,8 @@ export type Check = (value: unknown) => boolean;
 export const text: Check = (value) => typeof value === 'string';
 export const decimal: Check = (value) => value !== undefined && parseDecimal(value) === value;
 export const natural: Check = (value) => Number.isSafeInteger(value) && (value as number) > 0;
+/** From zero. */
+export const count: Check = (value) => value === 0 || natural(value);
 export const object: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 export const maybe =
   (check: Check): Check =>
@@ -26,7 +28,7 @@ export function fields(checks: Readonly<Record<string, Check>>): Check {
   return (value) => object(value) && entries.every(([name, check]) => check((value as Record<string, unknown>)[name]));
 }
 
-/** The first field that fails its check, after `name`; undefined: all pass. */
+/** The first field to fail its check, after `name`; undefined: all pass. */
 export function faultOf(name: string, checks: Readonly<Record<string, Check>>, value: unknown): string | undefined {
   if (!object(value)) return name;
   for (const field in checks)

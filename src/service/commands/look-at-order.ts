@@ -25,8 +25,8 @@ const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
 
 /**
  * The platform refused a cancel by 404 or 409: one read, since the order may have ended by other
- * means (docs/commands.md, "How unknown is settled", cancel). Its result says nothing about the place.
- * Never rejects.
+ * means (docs/commands.md, "How unknown is settled", cancel). Its result says nothing about the
+ * place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
   const { accounts, reads } = deps;

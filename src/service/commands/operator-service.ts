@@ -209,8 +209,8 @@ export class OperatorService implements OperatorActs {
 
   /**
    * An attempt marked before a halt's commit is written within `writeWithinMs`, counted from before
-   * its mark (`WritePermit`), or never. Counted here from after the answer to that commit: monotonic
-   * time, so no clock that is set shortens it. A timer may fire early.
+   * its mark (`WritePermit`), or never. Counted here from after the answer to that commit:
+   * monotonic time, so no clock that is set shortens it. A timer may fire early.
    */
   private async writesAreOver(): Promise<void> {
     const { clock } = this.deps;

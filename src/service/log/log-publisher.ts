@@ -66,7 +66,7 @@ interface Connected {
  *
  * Where one partition refuses, the others have their records: of a call that failed, the next one
  * sends only the rows that were not acknowledged. A key's rows are in one partition, so nothing is
- * sent before the row of its key that was refused.
+ * sent before a refused row with its key.
  *
  * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Readers drop
  * repeats. The caller waits between two tries: a second backoff here would only be added to it.
@@ -75,7 +75,7 @@ export class LogPublisher implements Publisher {
   private connected: Connected | undefined;
   private attempts = 0;
   private closed = false;
-  /** The payloads that Kafka has of the call that failed last. A payload names its record. */
+  /** The payloads Kafka has from the last failed call. A payload names its record. */
   private acknowledged: ReadonlySet<string> = new Set();
   private readonly deps: LogPublisherDeps;
   private readonly options: LogPublisherOptions;

@@ -329,9 +329,7 @@ export class BatchPipeline {
     await this.pause();
   }
 
-  /**
-   * An entry may go ahead of others, even of a barrier: no entry is committed later because of it.
-   */
+  /** An entry may go ahead of others, even of a barrier: none is committed later because of it. */
   private tryAnotherBefore(entry: Entry): void {
     this.poison.refused(1);
     if (this.again.length < this.options.batchMaxCount)

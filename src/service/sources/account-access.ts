@@ -13,7 +13,7 @@ export interface CompleteLook extends CompleteRead {
   readonly complete: true;
   readonly shown: readonly string[];
   readonly working?: readonly string[];
-  /** Those of `shown` that seem to be another order than the stored one (`isAnotherOrder`). */
+  /** Views in `shown`, seemingly from another order than the stored one (`isAnotherOrder`). */
   readonly reused?: ReadonlySet<string>;
 }
 

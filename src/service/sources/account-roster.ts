@@ -100,7 +100,7 @@ export class AccountRoster {
     return upToMs;
   }
 
-  /** By account: the orders that its "complete up to" does not speak for. */
+  /** By account: the orders its "complete up to" does not speak for. */
   unreadOrderIds(): Map<string, readonly string[]> {
     const unread = [...this.sessions].map(([id, { unreadOrderIds }]) => [id, unreadOrderIds] as const);
     return new Map(unread.filter(([, orderIds]) => orderIds.length > 0));

@@ -260,7 +260,7 @@ export class AccountSession {
         this.judgeRead();
         return;
       }
-      // A token that is refused is another thing than the login: no person has to act for it.
+      // A refused token is another thing than the login: no person has to act for it.
       if (!outcome.complete && concernsWholeAccount(outcome.error) && outcome.error.status !== 401) {
         cover.connection.unsubscribe(this.accountId);
         this.refused(outcome.error);

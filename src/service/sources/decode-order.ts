@@ -267,7 +267,7 @@ export interface RowOrigin {
   readonly overrules?: number;
   readonly urgent?: true;
   readonly onDoubt?: Observation['onDoubt'] | undefined;
-  /** Called with an order whose id needs a further look. */
+  /** Called with an order if its id needs a further look. */
   readonly onOddId?: ((view: OrderView) => void) | undefined;
   readonly upTo?: Observation['upTo'];
 }
@@ -280,7 +280,7 @@ export interface ForeignRow {
 
 /**
  * The order has no id of its own yet: some platforms show all orders under one until they are
- * acknowledged, and that is no order's. It is followed from the row on that has the id.
+ * acknowledged, and no order owns it. It is followed from the row on with its own id.
  */
 interface UnacknowledgedRow {
   readonly kind: 'unacknowledged';

@@ -259,7 +259,7 @@ export class Doubts {
       cause: 'snapshot',
       receivedMs,
       bytes,
-      // Of a store that was lost since, it must not get the versions of the next one.
+      // From a store lost since, it must not get the versions of the next one.
       storeMark,
       raw: () => JSON.stringify(row),
       correction: true,

@@ -40,7 +40,7 @@ export type OrderLook =
       readonly item: Observation;
       readonly row: unknown;
       readonly bytes: number;
-      /** The platform's store that it is of (`RowIntake.mark`). */
+      /** The platform's store it belongs to (`RowIntake.mark`). */
       readonly storeMark: number;
     }
   | { readonly kind: 'absent'; readonly startedMs: number }
@@ -194,7 +194,7 @@ export class OrderLooks {
     const budget = wishes.find((wish) => wish.budget !== undefined)?.budget;
     const answer = await reads.getOrder(stream, accountId, orderId, abort.signal, budget);
     if (answer.kind === 'failed') {
-      // After a restart this may be the first word of it: no list shows orders that do not change.
+      // After a restart this may be the first word about it: no list shows unchanged orders.
       if (answer.error.sent === 'no') this.deps.outOfReach.note(orderId);
       return answer;
     }

@@ -2,12 +2,12 @@ import { isAddressable, isTerminal, type OrderStatus, type Stream } from '../../
 import type { Logger } from '../../observability/logger.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 
-/** Open orders of one account that no request can name. */
+/** One account's open orders beyond the reach of requests. */
 export interface OutOfReach {
   readonly orders: number;
   /** The first of them, for people. */
   readonly orderIds: readonly string[];
-  /** Wall time: since the oldest of them is known here. */
+  /** Wall time: since the oldest is known here. */
   readonly sinceMs?: number;
 }
 

@@ -61,7 +61,7 @@ interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly guard: (observation: Observation) => boolean;
   /** Called for rows after whose commit the order ought to be read from REST. */
   readonly onDoubt: Observation['onDoubt'];
-  /** Called with each order whose id needs a further look. */
+  /** Called with each order if its id needs a further look. */
   readonly onOddId?: RowOrigin['onOddId'];
   /** Called with every offered row's order. */
   readonly onOrder: (orderId: string) => void;

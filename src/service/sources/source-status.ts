@@ -57,7 +57,7 @@ export interface AccountStatus {
   readonly inDoubt: number;
   /** Orders we hold open and that the platform does not know. */
   readonly absent: readonly Absence[];
-  /** Open orders that no request can name. Left out: none. */
+  /** Open orders no request can name. Left out: none. */
   readonly outOfReach?: OutOfReach;
   /** Changes that the stream lost and an audit found, in the last hour. */
   readonly silentLosses: RecentEvents;

@@ -277,7 +277,7 @@ export class Source {
     this.currentEnded?.({ end, generation: connection.token.generation });
   }
 
-  /** A connection that was to replace the present one: it is not opened again with this token. */
+  /** A connection to replace the present one: it is not opened again with this token. */
   private refusedBefore({ generation }: AccessToken): void {
     if (this.newestToken?.generation === generation) this.newestToken = undefined;
     void this.deps.tokens.renew(generation, this.options.url);
@@ -353,7 +353,7 @@ export class Source {
     const before = this.roster.completeUpToMs();
     if (before.size === 0) return;
     try {
-      // Only then is it known which of the rows before went to quarantine.
+      // Only then are the quarantined rows before it known.
       await sink.committed();
       const now = this.roster.completeUpToMs();
       const upToMs = new Map<string, number>();

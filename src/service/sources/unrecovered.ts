@@ -20,9 +20,9 @@ interface Hole {
   /** Of the stream. Undefined: only a list or a look has shown a row that can't be taken. */
   loss: Loss | undefined;
   readonly sinceMs: number;
-  /** The newest row from REST that could not be taken, by number; 0: none. */
+  /** The newest row from REST not to be taken, by number; 0: none. */
   unread: number;
-  /** The platform has answered the last look, and not with a row that could be taken. */
+  /** The platform has answered the last look, and not with a usable row. */
   answered: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Hole {
  */
 export class Unrecovered {
   private readonly orders = new Map<string, Hole>();
-  /** A loss of no order we know. */
+  /** Lost: no order we know. */
   private account: Loss | undefined;
   private lost = 0;
   private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks };
@@ -64,7 +64,7 @@ export class Unrecovered {
     return this.account !== undefined || [...this.orders.values()].some((hole) => this.holding(hole) !== undefined);
   }
 
-  /** The orders that a mark does not speak for, the first of them. */
+  /** The orders a mark does not speak for, the first few. */
   get unreadOrderIds(): readonly string[] {
     const named = [...this.orders].filter(([, hole]) => this.holding(hole) === undefined);
     return named.slice(0, maxNamed).map(([orderId]) => orderId);
@@ -99,7 +99,7 @@ export class Unrecovered {
     else this.open(orderId, { upTo, newest }, hole?.unread);
   }
 
-  /** A list or a look has shown the order, in a row that could not be taken. */
+  /** A list or a look has shown the order, in a row not to be taken. */
   unread(orderId: string): void {
     const hole = this.orders.get(orderId);
     if (hole !== undefined) hole.unread = this.nextNumber();

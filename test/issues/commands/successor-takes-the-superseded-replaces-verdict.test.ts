@@ -1,4 +1,4 @@
-// What a user saw: A replace was shown as rejected by the answer to the one before it, and then it took effect.
+// What a user saw: A replace was rejected by the answer to the one before it, and then took effect.
 
 import { expect, it } from 'vitest';
 import { CommandRig, replaceWorking, unknown, workingOrder } from '../../support/commands/command-rig.ts';

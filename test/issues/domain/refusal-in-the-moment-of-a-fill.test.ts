@@ -1,4 +1,4 @@
-// What a user saw: A cancel that the venue had refused stayed open, since the order was filled in the same moment.
+// What a user saw: A refused cancel stayed open, since the order was filled in the same moment.
 
 import { describe, expect, it } from 'vitest';
 import { settleCommand } from '../../../src/domain/settle-command.ts';

@@ -20,7 +20,9 @@ async function damagedRig() {
   rig.outcomes.length = 0;
   rig.database.damaged.add('account:ord-7');
   const doubts: unknown[] = [];
-  const onDoubt = ({ view: { orderId } }: Observation, ...raised: unknown[]) => void doubts.push([orderId, ...raised]);
+  const onDoubt = ({ view: { orderId } }: Observation, ...raised: unknown[]) => {
+    if (raised[0] !== 'quarantined') doubts.push([orderId, ...raised]);
+  };
   return Object.assign(rig, { doubts, onDoubt, head: () => rig.database.heads.get('account:ord-7') });
 }
 

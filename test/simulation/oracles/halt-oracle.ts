@@ -14,10 +14,10 @@ interface HaltOracleWorld {
 }
 
 /**
- * After a halt was acknowledged no write but a cancel leaves, of whatever attempt and process, until
- * a person resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered at once,
- * and whatever the journal took, once a marked attempt has had its time. And no transaction leaves
- * more doubtful commands behind than the bounds allow without their halt.
+ * After a halt was acknowledged no write but a cancel leaves, of whatever attempt and process,
+ * until a person resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered at
+ * once, and whatever the journal took, once a marked attempt has had its time. And no transaction
+ * leaves more doubtful commands behind than the bounds allow without their halt.
  */
 export class HaltOracle {
   readonly breaches: string[] = [];

@@ -384,8 +384,8 @@ const memories: readonly PlantedBug[] = [
 ];
 
 /**
- * Mistakes that one could make with commands: one for each rule of "How unknown is settled" at least, and
- * for what must never happen.
+ * Mistakes that one could make with commands: one for each rule of "How unknown is settled" at
+ * least, and for what must never happen.
  */
 export const plantedCommandBugs: readonly PlantedBug[] = [
   ...sends,

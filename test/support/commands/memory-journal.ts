@@ -686,7 +686,10 @@ export class MemoryJournal implements CommandJournal {
     ];
   }
 
-  /** What the holders before this one left: sent or not, nobody will say any more. True: it is unknown by that. */
+  /**
+   * What the holders before this one left: sent or not, nobody will say any more. True: it is
+   * unknown by that.
+   */
   private sweep(command: Command, { epoch }: Fence, atMs: number): boolean {
     const last = command.attempts.at(-1);
     if (last === undefined || last.epoch >= epoch) return false;
