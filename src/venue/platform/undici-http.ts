@@ -1,4 +1,4 @@
-import { Agent, request as send } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, request as send } from 'undici';
 import type { Clock } from '../../runtime/clock.ts';
 import { connectorThrough } from '../../runtime/connector-through.ts';
 import { NotConnectedError } from '../../runtime/dial.ts';
@@ -19,9 +19,17 @@ interface UndiciHttpOptions {
 /**
  * `Http` by undici. Pipelining is off (1): a request behind another on a breaking socket would be
  * neither sent nor unsent. `undici.request` follows no redirect and retries nothing by itself.
+ *
+ * A server may close a kept connection while a request is on its way there. So a GET that meets
+ * this is made again at once on a new connection, and any other request gets a new one from the
+ * start.
  */
 export class UndiciHttp implements Http {
-  private readonly agent: Agent;
+  private readonly kept: Agent;
+  /** Each request on its own connection. */
+  private readonly unkept: Agent;
+  /** Ends of connections that had brought an answer before. */
+  private readonly endsOfUsed = new WeakSet<object>();
   private readonly clock: Clock;
   private readonly totalMs: number;
   private readonly maxBodyBytes: number;
@@ -30,25 +38,33 @@ export class UndiciHttp implements Http {
     this.clock = deps.clock;
     this.totalMs = options.totalMs ?? 10_000;
     this.maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024;
-    this.agent = new Agent({
+    const connect = connectorThrough(
+      { clock: deps.clock, proxies: deps.proxies ?? new Proxies() },
+      options.connectMs ?? 2_000,
+    );
+    const common = {
       connections: options.connections ?? 16,
-      pipelining: 1,
       allowH2: false,
-      connect: connectorThrough(
-        { clock: deps.clock, proxies: deps.proxies ?? new Proxies() },
-        options.connectMs ?? 2_000,
-      ),
+      connect: this.watched(connect),
       headersTimeout: this.totalMs,
       bodyTimeout: this.totalMs,
       maxHeaderSize: 16_384,
-    });
+    };
+    this.kept = new Agent({ ...common, pipelining: 1 });
+    this.unkept = new Agent({ ...common, pipelining: 0 });
   }
 
   async request(request: HttpRequest): Promise<HttpOutcome> {
     const others = request.signal === undefined ? [] : [request.signal];
     using cut = abortAfter(this.clock, this.totalMs, 'the whole answer', ...others);
     try {
-      return await this.attempt(request, cut.signal);
+      const begin = (dispatcher: Agent) => this.begin(dispatcher, request, cut.signal);
+      if (request.method !== 'GET') return await this.read(await begin(this.unkept), request);
+      const answer = await begin(this.kept).catch((error: object) => {
+        if (cut.signal.aborted || !this.endsOfUsed.has(error)) throw error;
+        return begin(this.unkept);
+      });
+      return await this.read(answer, request);
     } catch (error) {
       const { aborted, reason } = cut.signal;
       if (!aborted) return failure(error);
@@ -59,17 +75,34 @@ export class UndiciHttp implements Http {
   }
 
   async close(): Promise<void> {
-    await this.agent.destroy();
+    await Promise.all([this.kept.destroy(), this.unkept.destroy()]);
   }
 
-  private async attempt(request: HttpRequest, signal: AbortSignal): Promise<HttpOutcome> {
-    const answer = await send(request.url, {
-      dispatcher: this.agent,
+  /** Resolves with the head of the answer. */
+  private begin(dispatcher: Agent, request: HttpRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    return send(request.url, {
+      dispatcher,
       method: request.method,
       headers: { 'accept-encoding': 'identity', ...revealed(request.headers) },
       body: request.body ?? null,
       signal,
     });
+  }
+
+  private watched(connect: buildConnector.connector): buildConnector.connector {
+    return (options, callback) =>
+      connect(options, (...[failed, socket]) => {
+        if (failed !== null) return callback(failed, null);
+        // With TLS, its set-up has been read by now.
+        const { bytesRead } = socket;
+        socket.on('error', (error: NodeJS.ErrnoException) => {
+          if (socket.bytesRead > bytesRead && closedByPeer.has(error.code ?? '')) this.endsOfUsed.add(error);
+        });
+        callback(null, socket);
+      });
+  }
+
+  private async read(answer: Dispatcher.ResponseData, request: HttpRequest): Promise<HttpOutcome> {
     const maxBytes = request.maxBytes ?? this.maxBodyBytes;
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -89,6 +122,8 @@ export class UndiciHttp implements Http {
     };
   }
 }
+
+const closedByPeer: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {
   return { kind: 'failed', code, message, sent };
