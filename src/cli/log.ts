@@ -1,6 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { readAuditTrail, readTrailEnd } from '../store/commands/read-audit-trail.ts';
-import { shaped } from './io/flag-text.ts';
+import { instantFlag, shaped } from './io/flag-text.ts';
 import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
@@ -65,7 +65,5 @@ async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
 }
 
 function instant(text: string): Date {
-  const at = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(at.getTime())) return at;
-  throw new InvalidArgumentError('It must be an instant like 2026-11-20T00:00:00Z.');
+  return new Date(instantFlag(text));
 }

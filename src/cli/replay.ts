@@ -11,7 +11,7 @@ import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { isInLog, type LogSlice, logBounds } from '../store/orders/read-log-slice.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { instantFlag, shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
@@ -61,12 +61,6 @@ export function replayCommand(io: CliIo): Command {
 function seqFlag(text: string): bigint {
   if (/^\d{1,18}$/.test(text)) return BigInt(text);
   throw new InvalidArgumentError('It must be a whole number.');
-}
-
-function instantFlag(text: string): number {
-  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be like 2026-11-20T14:30:00Z, or a date.');
-  return ms;
 }
 
 function orderFlag(text: string): { stream: string; orderId: string } {

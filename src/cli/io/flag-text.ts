@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { respelledInstant } from '../../domain/instant.ts';
 
 /** Reads a flag whose text has this shape. `fault` is what a person sees for any other text. */
 export function shaped(shape: RegExp, fault: string): (text: string) => string {
@@ -12,4 +13,15 @@ export function shaped(shape: RegExp, fault: string): (text: string) => string {
 export function shapedNumber(shape: RegExp, fault: string): (text: string) => number {
   const read = shaped(shape, fault);
   return (text) => Number(read(text));
+}
+
+/**
+ * Reads an instant, in milliseconds since the epoch; a date alone begins in UTC. A local time is
+ * refused: it would depend on the zone of this process, and a change of clocks skips some and has
+ * others twice.
+ */
+export function instantFlag(text: string): number {
+  const instant = respelledInstant(/^[\d-]+$/.test(text) ? `${text}T00:00Z` : text);
+  if (instant !== undefined) return Date.parse(instant);
+  throw new InvalidArgumentError('It must be an instant with its zone like 2026-11-20T14:30:00Z, or a date (of UTC).');
 }
