@@ -274,6 +274,89 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt text := p ->> 'attemptId';
+  v_sending timestamptz := public.ms_to_time((p ->> 'sendingAtMs')::double precision);
+  v_prior public.commands;
+  v_breach json;
+  v_change bigint;
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    -- Locked before the key is looked up, and looked at after: if two want to supersede the same place, the second waits here and then sees the result of the first.
+    IF p ->> 'supersedes' IS NOT NULL THEN
+      SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
+    END IF;
+
+    -- Likewise, for a reference that may be used once. No unique index: the rule is a setting, and holds also for commands from before it was turned on.
+    IF (p ->> 'callerRefOnce')::boolean THEN
+      PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
+    END IF;
+
+    SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
+      IF v.settled_at IS NULL OR v.settled_at > v_at - interval '7 days' THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
+    END IF;
+
+    IF public.uses_reference_again(p) THEN
+      RETURN json_build_object('kind', 'caller_ref_reused');
+    END IF;
+
+    IF p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior) THEN
+      RETURN json_build_object('kind', 'not_superseded');
+    END IF;
+
+    IF v_attempt IS NOT NULL THEN
+      -- Read before they are judged: what is changed in between is noticed by the mark.
+      SELECT max(change) INTO v_change FROM public.limits;
+      v_breach := public.judge_limits(p);
+      IF v_breach IS NOT NULL THEN
+        RETURN json_build_object('kind', 'limited', 'breach', v_breach);
+      END IF;
+    END IF;
+
+    INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
+    VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
+      p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
+      (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
+      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
+      public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING
+    RETURNING * INTO v;
+    EXIT WHEN FOUND;
+  END LOOP;
+
+  IF v_attempt IS NOT NULL THEN
+    IF v_sending IS NOT NULL AND v.kind <> 'cancel' AND NOT public.try_sending() THEN
+      v_sending := NULL;
+    ELSIF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
+      v_sending := NULL;
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
+    VALUES (v_attempt, v_id, 1, CASE WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END, p_epoch, v_at, v_sending);
+  END IF;
+  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note',
+    'code', CASE WHEN v_attempt IS NULL THEN 'refused' WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END,
+    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', coalesce(public.time_to_ms(v_sending), (p ->> 'atMs')::double precision))));
+  RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.sending_objection(c public.commands) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

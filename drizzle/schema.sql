@@ -1833,7 +1833,7 @@ BEGIN
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
-      IF v.settled_at IS NULL OR v.created_at > v_at - interval '7 days' THEN
+      IF v.settled_at IS NULL OR v.settled_at > v_at - interval '7 days' THEN
         IF v.request_hash = p ->> 'requestHash' THEN
           RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
         END IF;

@@ -167,7 +167,7 @@ export interface Command {
   readonly shard: number;
   /** The name of the asking principal. */
   readonly principal: string;
-  /** Unique per principal until the command is final and seven days old. */
+  /** Unique per principal until the command has been final for seven days. */
   readonly idempotencyKey: string;
   /** The request's hash, to distinguish one body from another. */
   readonly requestHash: string;

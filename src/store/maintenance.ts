@@ -126,7 +126,7 @@ const rowsAtOnce = 10_000;
 
 /**
  * Deletes published events older than the retention. Frees two kinds of keys after seven days:
- * those of final commands, and those of cancel-alls with all cancels final. Commands, attempts,
+ * those of commands final for so long, and those of cancel-alls with all cancels final. Commands, attempts,
  * evidence and cancel-alls stay for good; a command that is not final keeps its key. To be called
  * by a timer, from any process. Rejects when the database can't be reached.
  */
@@ -155,7 +155,7 @@ export async function maintainCommands(
   );
   const keys = await pool.query(
     `update public.commands set key_held = false where command_id in (
-       select command_id from public.commands where key_held and settled_at is not null and created_at < now() - interval '7 days' limit $1
+       select command_id from public.commands where key_held and created_at < now() - interval '7 days' and settled_at < now() - interval '7 days' limit $1
      ) and key_held and settled_at is not null`,
     [rowsAtOnce],
   );

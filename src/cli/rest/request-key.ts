@@ -14,7 +14,7 @@ export interface KeyFlags extends RestFlags {
 }
 
 export function addKeyFlags(command: Command): Command {
-  const about = 'the same key never sends twice; when left out, one is made and printed';
+  const about = 'the same key sends once, until seven days after its outcome; when left out, one is made and printed';
   return command
     .option('--idempotency-key <key>', about, idempotencyKey)
     .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds(30));

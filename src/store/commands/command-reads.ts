@@ -63,7 +63,7 @@ export async function readCommandByKey(
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command_by_key',
     text: `select public.command_json(c) as command from public.commands c
-      where principal = $1 and idempotency_key = $2 and key_held and (settled_at is null or created_at > clock_timestamp() - interval '7 days')`,
+      where principal = $1 and idempotency_key = $2 and key_held and (settled_at is null or settled_at > clock_timestamp() - interval '7 days')`,
     values: [principal, idempotencyKey],
   });
   return rows[0] && decodeCommand(rows[0].command);

@@ -54,7 +54,7 @@ export const commands = pg.pgTable(
     deadlineAt: pg.timestamp('deadline_at', { withTimezone: true }).notNull(),
     createdAt: pg.timestamp('created_at', { withTimezone: true }).notNull(),
     // What follows changes.
-    /** False once the key may be used again: the command is final, and seven days old. */
+    /** False once the key may be used again: the command has been final for seven days. */
     keyHeld: pg.boolean('key_held').notNull().default(true),
     state: pg.text().notNull(),
     /** Rises by one with every step. */

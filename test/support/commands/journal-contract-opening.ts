@@ -170,6 +170,19 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(refused.commandId)).toMatchObject({ state: 'refused' });
     });
 
+    it('may not use the key of a command that was settled late within seven days of that', async () => {
+      await using rig = await make();
+      const late = newPlace({ atMs: atMs - 8 * dayMs });
+      await unknown(rig.journal, late, { to: 'applied' });
+      const again = (days: number) =>
+        rig.journal.open(
+          newPlace({ idempotencyKey: late.idempotencyKey, requestHash: late.requestHash, atMs: atMs + days * dayMs }),
+          fence,
+        );
+      expect(await again(6.9)).toMatchObject({ kind: 'replayed', command: { commandId: late.commandId } });
+      expect(await again(7.1)).toMatchObject({ kind: 'opened' });
+    });
+
     it('that supersedes passes once, and only behind a presumed absent one', async () => {
       await using rig = await make();
       const first = await unknown(rig.journal);

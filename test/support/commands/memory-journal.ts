@@ -609,7 +609,7 @@ export class MemoryJournal implements CommandJournal {
     if (!this.holds(fence)) return { kind: 'fenced' };
     const key = keyOf(asked.principal, asked.idempotencyKey);
     const earlier = this.commands.get(this.byKey.get(key) ?? '');
-    if (earlier !== undefined && (!isFinal(earlier.state) || earlier.createdAtMs > asked.atMs - keyKeptMs))
+    if (earlier !== undefined && (earlier.settledAtMs ?? asked.atMs) > asked.atMs - keyKeptMs)
       return earlier.requestHash === asked.requestHash
         ? { kind: 'replayed', command: earlier }
         : { kind: 'key_reused' };

@@ -275,7 +275,7 @@ const requestHeaders: Readonly<
 > = {
   'Idempotency-Key': {
     description:
-      'Unique for each command of the caller; free again only once that is settled and seven days old. The same key with the same request tells what became of it; with another request it is refused.',
+      'Unique for each command of the caller; free again only seven days after that was settled. The same key with the same request tells what became of it; with another request it is refused.',
     schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
     required: true,
   },
