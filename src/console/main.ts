@@ -2,12 +2,16 @@ import { openPage } from './open-page.tsx';
 import { loadAgain } from './parts/load-again.ts';
 import { FramePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
+import { sleeplessClock } from './state/sleepless-clock.ts';
 
 // The only file that touches the browser's clock, timers, randomness, network and storage.
 
 const tokenName = 'tidemark.token';
 
-const monotonicMs = () => performance.now();
+const monotonicMs = sleeplessClock(
+  () => performance.now(),
+  () => Date.now(),
+);
 
 function after(ms: number, run: () => void): Timer {
   const timer = setTimeout(run, ms);

@@ -243,6 +243,31 @@ describe('the console in Chromium, in memory', () => {
     expect(new URL(page.url()).search).toBe('');
   });
 
+  it('shows what changed while its tab was frozen and while it was offline, and says meanwhile that it waits', async () => {
+    const { address, add } = await inMemory({ stream: { pollEveryMs: 20, pollGapMs: 1, maxAgeMs: 1_000 } });
+    add({ orderId: 'evening' });
+    const page = await parts().browser.newPage();
+    await page.goto(`${address}/console`);
+    await page.getByText('1 order', { exact: true }).waitFor();
+    const browser = await page.context().newCDPSession(page);
+    await browser.send('Page.setWebLifecycleState', { state: 'frozen' });
+    add({ orderId: 'night' });
+    // The service ends each stream after a second: once another tab has connected twice, that of
+    // the frozen one is over, and its page does not know.
+    const awake = await parts().browser.newPage();
+    await awake.goto(`${address}/console`);
+    for (let times = 0; times < 2; times += 1)
+      await awake.waitForRequest((request) => request.url().includes('/v1/stream'));
+    add({ orderId: 'morning' });
+    await browser.send('Page.setWebLifecycleState', { state: 'active' });
+    await page.getByText('3 orders').waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('group', { name: 'Trust' }).getByText('Stream cut').waitFor();
+    add({ orderId: 'in a tunnel' });
+    await page.context().setOffline(false);
+    await page.getByText('4 orders').waitFor();
+  });
+
   it('shows text from outside as text to operators, leads each doubt to its runbook, and cancels a job', async () => {
     const evil = '"><img src=x onerror=alert(1)>\u202e\u0000';
     const { address, quarantine, followed, reads } = await inMemory();

@@ -182,6 +182,7 @@ export class ConsoleState {
     if (signal.aborted) return;
     const now = this.ports.monotonicMs();
     const heard = this.stream.heardMs;
+    this.stream.leaveIfSilent();
     this.today.value = new Date(this.ports.nowMs()).toDateString();
     this.pulse.value = {
       rate: this.rate.sample(now, this.orders.received),

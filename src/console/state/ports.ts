@@ -23,7 +23,7 @@ export interface Ports {
   readonly fetch: (path: string, request: HttpRequest) => Promise<HttpAnswer>;
   /** Milliseconds since 1970, by the reader's clock: for display only. */
   readonly nowMs: () => number;
-  /** Milliseconds on a clock that never jumps: for ages and waits. */
+  /** Milliseconds on a clock that is never set, and goes on in a sleep: for ages and waits. */
   readonly monotonicMs: () => number;
   readonly after: (ms: number, run: () => void) => Timer;
   /** Runs once before the next frame is drawn. */

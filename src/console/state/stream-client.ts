@@ -54,6 +54,7 @@ export class StreamClient {
   /** When the last byte came, by the monotonic clock. */
   heardMs = 0;
   private lastId: string | undefined;
+  private leave: (() => void) | undefined;
   private readonly ports: Ports;
   private readonly rest: Rest;
   private readonly events: StreamEvents;
@@ -88,6 +89,11 @@ export class StreamClient {
     if (!signal.aborted) this.state.value = { kind: 'ended' };
   }
 
+  /** A timer alone would not notice: it stands still while the machine sleeps. */
+  leaveIfSilent(): void {
+    if (this.state.peek().kind === 'live' && this.ports.monotonicMs() - this.heardMs > silenceMs) this.leave?.();
+  }
+
   /** The next stream begins anew: another token may see other orders. */
   forget(): void {
     this.lastId = undefined;
@@ -97,6 +103,7 @@ export class StreamClient {
   private async connect(path: string, outer: AbortSignal, opened: () => void): Promise<End> {
     const abort = new AbortController();
     const leave = () => abort.abort();
+    this.leave = leave;
     outer.addEventListener('abort', leave, { once: true });
     let silence = this.ports.after(silenceMs, leave);
     const heard = () => {

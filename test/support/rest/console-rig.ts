@@ -78,6 +78,12 @@ export class ConsoleRig {
     await this.settle();
   }
 
+  /** The machine sleeps: no timer counts this time, and no connection survives it. */
+  sleep(ms: number): void {
+    this.nowMs += ms;
+    for (const timer of this.timers) timer.atMs += ms;
+  }
+
   /** Draws one frame; returns how many were asked for. */
   draw(): number {
     const due = this.frames.splice(0);
