@@ -190,7 +190,7 @@ export function parseReplace(body: unknown): BodyResult<Omit<Placed<ReplaceTerms
  * A null field in a place counts as left out. Not in a replace: there a null could mean that a term
  * is to go.
  */
-function withoutNulls(body: unknown): unknown {
+export function withoutNulls(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }

@@ -1,5 +1,6 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import { withoutNulls } from '../../contract/command-bodies.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -16,6 +17,12 @@ export function plainSchema(schema: z.ZodType): StandardSchemaWithJSON {
       jsonSchema: { input: (options) => plain(input(options)), output: (options) => plain(output(options)) },
     },
   };
+}
+
+/** Some assistants send each field that they leave out as null. Within a field a null stays. */
+export function plainInput(schema: z.ZodType): StandardSchemaWithJSON {
+  const { '~standard': standard } = plainSchema(schema);
+  return { '~standard': { ...standard, validate: (value) => standard.validate(withoutNulls(value)) } };
 }
 
 function plain({ $defs, ...schema }: Json): Record<string, unknown> {

@@ -8,7 +8,7 @@ import type { Scope } from '../../service/rest/auth/principal.ts';
 import { clip, printable } from '../io/format-text.ts';
 import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient, understood } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
-import { plainSchema } from './plain-schema.ts';
+import { plainInput, plainSchema } from './plain-schema.ts';
 import type { PreviewBook } from './preview-book.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
@@ -117,7 +117,7 @@ export function addTools(server: McpServer, session: Session, offered: readonly 
       title,
       description,
       annotations,
-      inputSchema: plainSchema(input),
+      inputSchema: plainInput(input),
       ...(output !== undefined && { outputSchema: plainSchema(output) }),
     };
     server.registerTool(name, config, async (given) => {

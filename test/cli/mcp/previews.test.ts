@@ -63,6 +63,12 @@ describe('a preview', () => {
 
   it.each([
     ['a number for a quantity', { ...place, qty: 10 }, /qty/],
+    ['a blank behind a quantity', { ...place, qty: '10 ' }, /qty/],
+    ['a word of another case', { ...place, type: 'limit' }, /type/],
+    ['a text for null', { ...place, clientId: 'x', stopPrice: 'null' }, /stopPrice/],
+    ['null for a field that it needs', { ...place, qty: null }, /qty/],
+    ['null for the price of a limit order', { ...place, price: null }, /price/],
+    ['null within a leg', { ...place, legs: [{ symbol: 'AAPL', side: null }] }, /legs/],
     ['a limit order without a price', { ...place, price: undefined }, /price/],
     ['a field that does not exist', { ...place, leverage: '5' }, /leverage/],
   ])('refuses %s, and names the field', async (_what, order, named) => {
@@ -70,6 +76,15 @@ describe('a preview', () => {
     const { isError, text } = await rig.call('preview_place', order);
     expect(isError).toBe(true);
     expect(text).toMatch(named);
+    expect(service.sent).toEqual([]);
+  });
+
+  it('takes null for a field that is left out', async () => {
+    const { service, rig } = await scriptedRest();
+    const nulls = { stopPrice: null, legs: null, clientId: null, supersedes: null, tradingAccountId: null };
+    const { data, isError } = await rig.call('preview_place', { ...place, ...nulls });
+    expect([isError, data.request.body]).toEqual([false, place]);
+    expect((await rig.call('list_orders', { accountId: null, limit: null, cursor: null })).isError).toBe(false);
     expect(service.sent).toEqual([]);
   });
 
