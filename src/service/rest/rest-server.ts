@@ -53,6 +53,11 @@ const bodyLimit = 32_768;
  * limit; streams have their own bound and heartbeats.
  */
 const idleMs = 180_000;
+/**
+ * An idle connection. Longer than the 60 s of usual proxies (nginx, AWS): the first to close must be
+ * the side that sends requests, or it answers 502 to a request that met the end.
+ */
+const keptMs = 75_000;
 const keepAliveInitialDelay = 20_000;
 /**
  * A revoked token has to end its stream within 5 s: this interval plus that of the readers' checks.
@@ -194,7 +199,7 @@ export class RestServer implements Service {
       bodyLimit,
       connectionTimeout: idleMs,
       requestTimeout: 10_000,
-      keepAliveTimeout: 30_000,
+      keepAliveTimeout: keptMs,
       forceCloseConnections: true,
       return503OnClosing: false,
       exposeHeadRoutes: true,
