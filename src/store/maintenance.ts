@@ -126,9 +126,9 @@ const rowsAtOnce = 10_000;
 
 /**
  * Deletes published events older than the retention. Frees two kinds of keys after seven days:
- * those of commands final for so long, and those of cancel-alls with all cancels final. Commands, attempts,
- * evidence and cancel-alls stay for good; a command that is not final keeps its key. To be called
- * by a timer, from any process. Rejects when the database can't be reached.
+ * those of commands final for so long, and those of cancel-alls with all cancels final. Commands,
+ * attempts, evidence and cancel-alls stay for good; a command that is not final keeps its key. To
+ * be called by a timer, from any process. Rejects when the database can't be reached.
  */
 export async function maintainCommands(
   pool: Pool,

@@ -2,10 +2,10 @@
 const leastSleepMs = 5_000;
 
 /**
- * A monotonic clock that goes on while the machine sleeps. That of the browser stands still then, on
- * Linux and macOS: after a night an order that was heard of in the evening would be a second old. The
- * reader's own clock goes on, and says how long the sleep was. If it was set forward instead, a
- * stream is connected again, and nothing else follows.
+ * A monotonic clock that goes on while the machine sleeps. That of the browser stands still then,
+ * on Linux and macOS: after a night an order of the evening would be a second old. The reader's own
+ * clock goes on, and says how long the sleep was. If it was set forward instead, a stream is
+ * connected again, and nothing else follows.
  */
 export function sleeplessClock(awakeMs: () => number, wallMs: () => number): () => number {
   let asleepMs = 0;

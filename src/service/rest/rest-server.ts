@@ -54,8 +54,8 @@ const bodyLimit = 32_768;
  */
 const idleMs = 180_000;
 /**
- * An idle connection. Longer than the 60 s of usual proxies (nginx, AWS): the first to close must be
- * the side that sends requests, or it answers 502 to a request that met the end.
+ * An idle connection. Longer than the 60 s of usual proxies (nginx, AWS): the first to close must
+ * be the side that sends requests, or it answers 502 to a request that met the end.
  */
 const keptMs = 75_000;
 const keepAliveInitialDelay = 20_000;

@@ -30,10 +30,10 @@ export type HttpOutcome =
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly sent: 'no' | 'maybe' };
 
 /**
- * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice. The
- * exception is a GET on a kept connection that closes before any answer: it is made once more, on a
- * new one. Never rejects. Deadlines: 2 s for the connection, 10 s for the whole. An answer is read up to 8
- * MiB, or to the request's own bound.
+ * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice.
+ * The exception is a GET on a kept connection that closes before any answer: it is made once more,
+ * on a new one. Never rejects. Deadlines: 2 s for the connection, 10 s for the whole. An answer is
+ * read up to 8 MiB, or to the request's own bound.
  */
 export interface Http {
   request(request: HttpRequest): Promise<HttpOutcome>;

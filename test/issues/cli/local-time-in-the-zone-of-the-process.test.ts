@@ -1,4 +1,4 @@
-// What a user saw: `log export --since` took a local time, and a day that no calendar has, for another instant.
+// What a user saw: `log export --since` took a local time or 30 February for another instant.
 
 import { expect, it } from 'vitest';
 import { instantFlag } from '../../../src/cli/io/flag-text.ts';
@@ -11,7 +11,14 @@ const lines = [
   ['replay', '--to', 'risk.rebuild', '--since'],
 ] as const;
 // In Berlin the first does not exist; in New York the second is there twice.
-const texts = ['2026-03-29T02:30', '2026-11-01T01:30:00', '2026-02-30', '2026-02-30T00:00:00Z', '2026-03-29 02:30', '1d'];
+const texts = [
+  '2026-03-29T02:30',
+  '2026-11-01T01:30:00',
+  '2026-02-30',
+  '2026-02-30T00:00:00Z',
+  '2026-03-29 02:30',
+  '1d',
+];
 
 it.each(lines.flatMap((line) => texts.map((text) => [[...line, text]])))('%s is refused', async (line) => {
   const io = cliIo();

@@ -1,4 +1,4 @@
-// What a user saw: A read failed, and a forwarded place was unanswered, whenever a server closed an idle connection.
+// What a user saw: A read failed, or a forwarded place was unanswered, as a server closed an idle socket.
 
 import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
