@@ -158,7 +158,8 @@ async function wrongRights(pool: Pool, relations: string[], functions: string[])
   const planned = new Set<string>();
   for (const role of roles)
     for (const { privilege, on } of await plannedGrants(role))
-      for (const one of eachColumn(privilege)) planned.add(`${role} ${one} ${on.replace(/^(?:FUNCTION|SCHEMA) /, '')}`);
+      for (const one of eachColumn(privilege))
+        planned.add(`${role} ${one} ${on.replace(/^(?:FUNCTION|SCHEMA|SEQUENCE) /, '')}`);
   const { rows } = await pool.query<{ kind: string; name: string; grantee: string; privilege: string }>(
     `${ours}, rights as (
        select o.kind, o.name, x.grantee, x.privilege_type as privilege, o.owner from objects o cross join aclexplode(o.acl) x

@@ -8,11 +8,11 @@ export type GrantedRole = 'tidemark_app' | 'tidemark_reader';
 export interface RoleGrant {
   /** `SELECT`, `EXECUTE`, `UPDATE (dealt_at)`. */
   readonly privilege: string;
-  /** `public.orders`, `FUNCTION public.apply_batch`, `SCHEMA public`. */
+  /** `public.orders`, `FUNCTION public.apply_batch`, `SCHEMA public`, `SEQUENCE public.…`. */
   readonly on: string;
 }
 
-const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
+const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+|SEQUENCE\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
 /**
  * A role's rights by the migrations' GRANTs, read from the migrations themselves. A separate list
@@ -66,14 +66,15 @@ export async function missingGrants(pool: Pool, role: GrantedRole): Promise<Role
      select at from found where not exists (select from pg_roles where rolname = $5::name) or not coalesce(case
        when kind = 'SCHEMA' then has_schema_privilege($5::name, schema, privilege)
        when kind = 'FUNCTION' then (select bool_and(has_function_privilege($5::name, p.oid, privilege)) from pg_proc p where p.proname = name and p.pronamespace = schema)
+       when kind = 'SEQUENCE' then has_sequence_privilege($5::name, class, privilege)
        when columns = '' then has_table_privilege($5::name, class, privilege)
        else (select bool_and(has_column_privilege($5::name, class, trim(c), privilege)) from unnest(string_to_array(columns, ',')) as c)
      end, false) order by at`,
     [
-      grants.map(({ on }) => /^(SCHEMA|FUNCTION) /.exec(on)?.[1] ?? 'TABLE'),
+      grants.map(({ on }) => /^(SCHEMA|FUNCTION|SEQUENCE) /.exec(on)?.[1] ?? 'TABLE'),
       grants.map(({ privilege }) => privilege.replace(/ ?\(.*/, '')),
       grants.map(({ privilege }) => /\((.*)\)/.exec(privilege)?.[1] ?? ''),
-      grants.map(({ on }) => on.replace(/^(SCHEMA|FUNCTION) /, '')),
+      grants.map(({ on }) => on.replace(/^(SCHEMA|FUNCTION|SEQUENCE) /, '')),
       role,
     ],
   );

@@ -73,7 +73,8 @@ describe('orders of places that came to nothing', () => {
       const attemptId = asked.attemptId ?? '';
       const attempt = how === 'answered' ? { attempt: { attemptId, from: 'sending', to: 'rejected' } as const } : {};
       const command = await unknown(rig.journal, asked, { to, ...attempt, ...(how === 'in sight' && { orderId }) });
-      const { head, update } = storedOrder({ orderId, stream: 'account', ...shown[name] });
+      const references = { commandId: command.commandId };
+      const { head, update } = storedOrder({ orderId, stream: 'account', references, ...shown[name] });
       const row = { stream: 'account', orderId, attemptId, commandId: command.commandId, matches: true } as const;
       await rig.store.applyBatch(batch(rig.epoch, i + 1, [], { heads: [head], updates: [update], bindings: [row] }));
       named.set(orderId, name);

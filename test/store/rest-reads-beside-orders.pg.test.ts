@@ -15,7 +15,7 @@ describe('the history of an order', () => {
     const history = (scope: AccountScope, after = 0, limit = 10) =>
       rig.reads.history(scope, 'prediction', 'o-1', after, limit);
     const updates = [1, 2, 3, 4].map((revision) => ({
-      ...{ seq: BigInt(revision), stream: 'prediction', orderId: 'o-1', accountId: 'a' },
+      ...{ seq: BigInt(revision), stream: 'prediction', orderId: 'o-1', accountId: 'a', revision },
       payload: storedOrder({ orderId: 'o-1', accountId: 'a', revision }).update.payload,
       recordedAt: expect.any(Date),
     }));

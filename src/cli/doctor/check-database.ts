@@ -262,7 +262,7 @@ async function checkGrants(pool: Pool): Promise<Finding[]> {
       found.push(
         fail(
           'grants',
-          `${role} may not ${privileges.join(', ')} on ${on.replace(/^FUNCTION /, 'function ').replace(/^SCHEMA /, 'schema ')}`,
+          `${role} may not ${privileges.join(', ')} on ${on.replace(/^[A-Z]+ /, (kind) => kind.toLowerCase())}`,
           `As the owner: GRANT ${privileges.join(', ')} ON ${on} TO ${role};`,
         ),
       );

@@ -2,14 +2,16 @@ import { expect, it } from 'vitest';
 import { rewriteState } from '../../../src/cli/audit.ts';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { batch, head, storeRig, update } from '../../support/orders/store-rig.ts';
+import { batch, storeRig } from '../../support/orders/store-rig.ts';
+import { storedOrder } from '../../support/orders/stored-orders.ts';
 
 it('ends between two transactions when it is interrupted, and tells what is written', async () => {
   await using rig = await storeRig();
   const ids = Array.from({ length: 1_200 }, (_, i) => `o-${String(i).padStart(4, '0')}`);
   for (let from = 0, number = 1; from < ids.length; from += 400, number += 1) {
     const some = ids.slice(from, from + 400);
-    const [heads, updates] = [some.map((id) => head(id, 1)), some.map((id) => update(id, 1))];
+    const orders = some.map((orderId) => storedOrder({ orderId }));
+    const [heads, updates] = [orders.map(({ head }) => head), orders.map(({ update }) => update)];
     expect((await rig.store.applyBatch(batch(rig.epoch, number, [], { heads, updates }))).kind).toBe('committed');
   }
   const interrupted = new AbortController();

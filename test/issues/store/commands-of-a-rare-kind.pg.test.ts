@@ -12,7 +12,7 @@ const commands = `insert into commands (command_id, shard, principal, idempotenc
     state, version, order_id, deadline_at, created_at, updated_at, settled_at)
   select ('00000000-0000-4000-8000-' || lpad(i::text, 12, '0'))::uuid, 0, 'desk', 'k-' || i, 'h', case when i = 1 then 'replace' else 'place' end, 'prediction',
     case when i <= 3 then 'quiet' else 'acct-' || i % 3 end, 'S', 'buy',
-    '{"kind":"place","stream":"prediction","accountId":"a","terms":{"symbol":"S","side":"buy","type":"market","quantity":"1"}}',
+    '{"kind":"place","stream":"prediction","accountId":"a","terms":{"symbol":"S","outcome":"YES","side":"buy","orderType":"market","quantity":"1"}}',
     case when i = 1 then 'moot' when i = 2 then 'unknown' else 'applied' end, 1, 'o-' || i, now(), timestamptz '2026-11-21' + i * interval '1 second', now(),
     case when i <> 2 then now() end
   from generate_series(1, $1::int) i`;

@@ -38,6 +38,7 @@ describe('whatever comes first', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(2), fc.nat(60), fc.nat(60), rolls, async (which, answerMs, landMs, dice) => {
         const rig = await CommandRig.leading();
+        await rig.commands.start();
         disturb(rig, dice);
         const result = answers[which] ?? accepted;
         for (let i = 0; i < 50; i += 1) rig.entry.scripts.push({ result, answerMs });

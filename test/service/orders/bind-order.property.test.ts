@@ -62,7 +62,7 @@ function bindingOf(order: number, kind: Kind): Binding {
 function checkTogether(database: MemoryDatabase, orders: readonly Kind[]): void {
   for (const [order, kind] of orders.entries()) {
     const head = database.heads.get(`account:ord-${order}`);
-    const row = database.bindings.get(`account:ord-${order}`);
+    const row = database.bindingsOf(`account:ord-${order}`)[0];
     const named = kind !== 'foreign' && kind !== 'lookalike';
     const state = head && (JSON.parse(head.state) as Order);
     expect(row !== undefined).toBe(state?.clOrdId !== undefined && named);
@@ -123,7 +123,7 @@ describe('orders that carry a reference of ours, over a database that fails at e
             const { order, changed } = JSON.parse(payload) as { order: Order; changed: string[] };
             // A row that is not ours but carries our reference is shown
             // once, so that a person hears of it at once.
-            const shows = changed.includes('clOrdId') ? database.bindings.get(key) : undefined;
+            const shows = changed.includes('clOrdId') ? database.bindingsOf(key)[0] : undefined;
             expect(bound && { stream: 'account', ...bound }).toEqual(shows);
             expect(commandId).toBe(order.commandId ?? shows?.commandId);
             expect(changed.includes('commandId')).toBe(shows?.matches === true);

@@ -100,12 +100,17 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   }
 
   private columnsOf(key: string, { accountId, revision, sourceVersion }: StoredHead): UnreadableHead {
-    const attemptId = this.bindings.get(key)?.attemptId;
+    const [{ attemptId } = { attemptId: undefined }] = this.bindingsOf(key);
     return {
       ...{ fault: 'it is nowhere', accountId, revision },
       ...(sourceVersion !== null && { sourceVersion: BigInt(sourceVersion) }),
       ...(attemptId !== undefined && { attemptId }),
     };
+  }
+
+  /** One for each order under the id, the oldest first. */
+  bindingsOf(key: string): BindingRow[] {
+    return [...this.bindings.values()].filter(({ stream, orderId }) => orderKey(stream, orderId) === key);
   }
 
   async readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {

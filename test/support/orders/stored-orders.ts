@@ -16,7 +16,7 @@ export interface StoredOrderSpec {
   readonly legs?: readonly Leg[];
   readonly revision?: number;
   readonly origin?: 'tidemark' | 'external';
-  readonly references?: { readonly clOrdId?: string; readonly venueOrderId?: string; readonly callerRef?: string };
+  readonly references?: Partial<Readonly<Record<'clOrdId' | 'venueOrderId' | 'callerRef' | 'commandId', string>>>;
 }
 
 /** An order as the store takes it, with what reads take out of its state. */
