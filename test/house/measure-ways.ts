@@ -4,7 +4,7 @@ import { CommandRig, placeEquity, unknown } from '../support/commands/command-ri
 import { silentLog } from '../support/runs/silent-log.ts';
 
 /** Files of src/, without that prefix, and how many of their functions ran. */
-export type FilesRun = ReadonlyMap<string, number>;
+type FilesRun = ReadonlyMap<string, number>;
 
 type Counts = ReadonlyMap<string, number>;
 
