@@ -7,7 +7,7 @@ import { carriersOf, type Metadata } from './kafkajs/carriers.ts';
 import { lastCluster } from './kafkajs/hidden-cluster.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
 import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
-import { splitSends, toPublishError } from './publish-sends.ts';
+import { PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
 interface LogPublisherDeps extends KafkaClientDeps, Pick<Ambient, 'clock' | 'log'> {
@@ -77,6 +77,7 @@ export class LogPublisher implements Publisher {
   private closed = false;
   /** The payloads Kafka has from the last failed call. A payload names its record. */
   private acknowledged: ReadonlySet<string> = new Set();
+  private readonly size = new PieceSize();
   private readonly deps: LogPublisherDeps;
   private readonly options: LogPublisherOptions;
 
@@ -87,28 +88,33 @@ export class LogPublisher implements Publisher {
 
   async publish(rows: readonly PublishRow[], mayAct: () => boolean = () => true, along?: SentAlong): Promise<void> {
     const had = this.acknowledged;
-    const left = had.size === 0 ? rows : rows.filter(({ payload }) => !had.has(payload));
-    if (left.length === 0) await along?.before();
+    const unsent = had.size === 0 ? rows : rows.filter(({ payload }) => !had.has(payload));
+    if (unsent.length === 0) await along?.before();
     const sent: Message[] = [];
-    for (const [index, piece] of splitSends(left).entries()) {
+    let left = this.size.split(unsent);
+    for (let tries = 0; left.length > 0; tries += 1) {
+      const [piece = [], ...behind] = left;
       const carried = along && this.carried(piece, along);
       if (along !== undefined && carried === undefined) await along.before();
-      if ((index > 0 || along !== undefined) && !mayAct())
+      if ((tries > 0 || along !== undefined) && !mayAct())
         throw new PublishError('lease', 'the lease grew too old before a piece of a send');
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
       try {
         const answer = this.send(piece, sent, carried, along?.row.topic);
         await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', answer);
         if (carried !== undefined) along?.carried();
+        this.size.took();
+        left = behind;
       } catch (err) {
-        const failure = toPublishError(err);
-        const has = sent.flatMap(({ value, acknowledged }) => (acknowledged ? [value] : []));
+        const failure = toPublishError(err, piece);
+        const has = new Set(sent.flatMap(({ value, acknowledged }) => (acknowledged ? [value] : [])));
         this.acknowledged = new Set([...rows.map(({ payload }) => payload).filter((each) => had.has(each)), ...has]);
         this.retire(failure.code);
-        throw failure;
+        if (failure.code !== 'too_large' || !this.size.refused(piece)) throw failure;
+        left = this.size.split(left.flat().filter(({ payload }) => !has.has(payload)));
       }
     }
-    if (had.size > 0) this.acknowledged = new Set();
+    if (this.acknowledged.size > 0) this.acknowledged = new Set();
   }
 
   async close(): Promise<void> {

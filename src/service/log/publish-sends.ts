@@ -30,7 +30,7 @@ export function splitSends<Row extends PublishRow>(
   let piece: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const size = Buffer.byteLength(row.payload) + Buffer.byteLength(row.key) + recordOverheadBytes;
+    const size = bytesOf(row);
     if (piece.length > 0 && (piece.length >= limits.maxRows || bytes + size > limits.maxBytes)) {
       pieces.push(piece);
       piece = [];
@@ -43,11 +43,45 @@ export function splitSends<Row extends PublishRow>(
   return pieces;
 }
 
+function bytesOf({ payload, key }: PublishRow): number {
+  return Buffer.byteLength(payload) + Buffer.byteLength(key) + recordOverheadBytes;
+}
+
 /** To count a payload's bytes takes longer than to write it. A character has at most three. */
 function mostBytes(rows: readonly PublishRow[]): number {
   let bytes = 0;
   for (const { payload, key } of rows) bytes += 3 * (payload.length + key.length) + recordOverheadBytes;
   return bytes;
+}
+
+/**
+ * A publisher's pieces, as large as its topics take them. `max.message.bytes` of a topic may be
+ * below the plan: after a refusal pieces hold half of the refused one, and twice as much again
+ * after each thousand that were taken. So a topic that is as planned again is found.
+ */
+export class PieceSize {
+  private maxBytes = sendLimits.maxBytes;
+  private taken = 0;
+
+  split<Row extends PublishRow>(rows: readonly Row[]): (readonly Row[])[] {
+    return splitSends(rows, { maxRows: sendLimits.maxRows, maxBytes: this.maxBytes });
+  }
+
+  took(): void {
+    this.taken += 1;
+    if (this.taken < 1000) return;
+    this.taken = 0;
+    this.maxBytes = Math.min(sendLimits.maxBytes, 2 * this.maxBytes);
+  }
+
+  /** False: smaller pieces don't help, since it was one row. */
+  refused(piece: readonly PublishRow[]): boolean {
+    if (piece.length < 2) return false;
+    this.taken = 0;
+    const bytes = piece.reduce((sum, row) => sum + bytesOf(row), 0);
+    this.maxBytes = Math.max(1, Math.floor(Math.min(this.maxBytes, bytes) / 2));
+    return true;
+  }
 }
 
 /**
@@ -102,11 +136,16 @@ export function kafkaErrorType(err: unknown): string | undefined {
 const clocksDiffer =
   'the clock of this process and that of the broker differ by more than the topic takes (message.timestamp.after.max.ms and .before.max.ms); compare both, see docs/runbooks/ClockSkewed.md';
 
-/** A send's error, as the relay knows it. */
-export function toPublishError(err: unknown): PublishError {
+/** A send's error, as the relay knows it. `piece`: what was sent. */
+export function toPublishError(err: unknown, piece: readonly PublishRow[] = []): PublishError {
   for (let at = err; at instanceof Error; at = at.cause) if (at instanceof PublishError) return at;
   const code = codeOf(err);
   const message = err instanceof Error ? err.message : String(err);
+  const [row, ...others] = piece;
+  if (code === 'too_large' && row !== undefined && others.length === 0) {
+    const tooSmall = `the record of ${row.key} has ${bytesOf(row)} bytes, more than max.message.bytes of its topic (${row.topic}) takes`;
+    return new PublishError(code, `${message}: ${tooSmall}`, { cause: err });
+  }
   return new PublishError(code, code === 'clock' ? `${message}: ${clocksDiffer}` : message, { cause: err });
 }
 

@@ -47,12 +47,12 @@ export interface Publisher {
   /**
    * Resolves once every in-sync replica has every row; one key's rows keep their order. Any number
    * of rows: they leave in pieces of at most 1,000 rows and 900 kB, each once the one before is
-   * acknowledged. At most one call at a time. Rejects with `PublishError` after any error or its
-   * own deadline; the records may or may not have arrived. The next call starts with a new producer
-   * (a retired one is never used again), and leaves out the rows this one had acknowledged.
-   * `mayAct` is asked before each piece except the first: if the process was frozen between two
-   * pieces, it may have lost the lane; then the code is `lease`. `along` is on Kafka before each
-   * piece, or with it.
+   * acknowledged, and in smaller ones where a topic takes less: `too_large` is about one row. At
+   * most one call at a time. Rejects with `PublishError` after any error or its own deadline; the
+   * records may or may not have arrived. The next call starts with a new producer (a retired one is
+   * never used again), and leaves out the rows this one had acknowledged. `mayAct` is asked before
+   * each piece except the first: if the process was frozen between two pieces, it may have lost the
+   * lane; then the code is `lease`. `along` is on Kafka before each piece, or with it.
    */
   publish(rows: readonly PublishRow[], mayAct?: () => boolean, along?: SentAlong): Promise<void>;
   close(): Promise<void>;

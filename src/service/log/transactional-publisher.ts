@@ -6,7 +6,7 @@ import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
 import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
-import { kafkaErrorType, splitSends, toPublishError } from './publish-sends.ts';
+import { kafkaErrorType, PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
 
 interface TransactionalPublisherDeps extends KafkaClientDeps {
@@ -85,6 +85,7 @@ const askAgainMs = 25;
 export class TransactionalPublisher implements StatePublisher {
   private connected: Connected | undefined;
   private attempts = 0;
+  private readonly size = new PieceSize();
   private readonly deps: TransactionalPublisherDeps;
   private readonly options: TransactionalPublisherOptions;
 
@@ -110,7 +111,7 @@ export class TransactionalPublisher implements StatePublisher {
     await this.guarded('a flush of the state topic', this.options.flushDeadlineMs, async () => {
       const transaction = connected.first ?? (await connected.producer.transaction());
       connected.first = undefined;
-      const [firstPiece = [], ...pieces] = splitSends(rows);
+      const [firstPiece = [], ...pieces] = this.size.split(rows);
       // Until the first record is accepted, the broker may still be finishing the previous
       // transaction. A repeat can write one of this flush's rows twice, but it is the same row: a
       // flush holds one row for each order.
@@ -133,13 +134,18 @@ export class TransactionalPublisher implements StatePublisher {
     partitioner.reset();
     // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
-    const answer = await transaction.send({
-      topic: this.options.topic,
-      acks: -1,
-      timeout: this.options.kafka.requestTimeoutMs - 500,
-      messages: rows.map(({ key, payload }) => ({ key, value: payload, timestamp })),
-    });
-    checkAcks(partitioner.sentTo, answer);
+    const { topic, kafka } = this.options;
+    const messages = rows.map(({ key, payload }) => ({ key, value: payload, timestamp }));
+    try {
+      const answer = await transaction.send({ topic, acks: -1, timeout: kafka.requestTimeoutMs - 500, messages });
+      checkAcks(partitioner.sentTo, answer);
+    } catch (err) {
+      const failure = toPublishError(err, rows);
+      if (failure.code !== 'too_large') throw err;
+      // The transaction is over. The next one has smaller pieces.
+      this.size.refused(rows);
+      throw failure;
+    }
   }
 
   private open(): Connected {

@@ -19,8 +19,8 @@ it('sends only what was refused again, and nothing before the refused row of its
   for (let tries = 0; tries < 3; tries += 1) await expect(publisher.publish(withOdd)).rejects.toEqual(refused);
   const before = await readAll(brokers, topics.updates);
   expect(new Set(before.map(({ value }) => value)).size).toBe(before.length);
-  // All but the partition of the refused row, and what lies behind it there.
-  expect(before.length).toBeGreaterThan(2_000);
+  // All before the refused row, and what its first piece had for other partitions.
+  expect(before.length).toBeGreaterThan(1_800);
   expect(before.some(({ key }) => key === odd.key)).toBe(true);
 
   await publisher.publish(rows);
