@@ -206,6 +206,53 @@ describe('a connection that is lost in the middle of a group', () => {
   });
 });
 
+describe('backends that are terminated in the middle of groups, under load', () => {
+  it('leave each answer true: what was opened is there, what was refused is not, and each key has one command', async () => {
+    await using rig = await journalRig();
+    await using group = journalBehindProxy(rig);
+    const asked: NewCommand[] = [];
+    const said = new Map<string, string>();
+    const opened = () => [...said.values()].filter((each) => each === 'opened').length;
+    const killer = await rig.rival();
+    let killed = 0;
+    const killing = (async () => {
+      while (killed < 30) {
+        const { rowCount } = await killer.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test-groups'
+           and datname = current_database() and state = 'active' and query like '%write_group%' limit 1`,
+        );
+        killed += rowCount ?? 0;
+        await eventually(() => expect(opened()).toBeGreaterThan(3 * killed));
+      }
+    })();
+    const caller = async () => {
+      while (killed < 30) {
+        const place = newPlace();
+        asked.push(place);
+        const answer = await group.journal
+          .open(place, fence)
+          .catch((error: { code: string }) => ({ kind: error.code }));
+        said.set(place.idempotencyKey, answer.kind);
+      }
+    };
+    await Promise.all([killing, ...Array.from({ length: 24 }, caller)]);
+    const keys = async () =>
+      (await rig.rows<{ key: string }>('select idempotency_key as key from commands')).map(({ key }) => key);
+    const stored = new Set(await keys());
+    for (const [key, answer] of said)
+      if (answer !== 'COMMIT_UNKNOWN') expect([key, stored.has(key)]).toEqual([key, answer === 'opened']);
+    expect([...said.values()]).toContain('COMMIT_UNKNOWN');
+    expect(Math.max(...group.sizes)).toBeGreaterThan(2);
+    const again = await Promise.all(
+      asked.map((place) => group.journal.open({ ...place, commandId: randomUUID(), attemptId: newAttempt() }, fence)),
+    );
+    expect(again.map(({ kind }) => kind === 'replayed')).toEqual(
+      asked.map(({ idempotencyKey }) => stored.has(idempotencyKey)),
+    );
+    expect((await keys()).sort()).toEqual(asked.map(({ idempotencyKey }) => idempotencyKey).sort());
+  });
+});
+
 describe('a database that is away', () => {
   it('refuses what waits as not sent, and takes what comes after it is back', async () => {
     await using rig = await journalRig();
