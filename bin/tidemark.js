@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { codeFolder } from './code-folder.js';
-import { environment, missingFlags } from './flags.js';
+import { environment, heapBeyondContainer, missingFlags } from './flags.js';
 import { runByPackagedNode } from './packaged-node.js';
 
 const missing = missingFlags();
@@ -18,6 +18,8 @@ else {
       [process.execPath, ...missing, ...process.execArgv, ...process.argv.slice(1)],
       environment(missing),
     );
+  const warning = heapBeyondContainer();
+  if (warning !== undefined) process.stderr.write(warning);
   // What V8 made of our files, for the next start: it takes two thirds of the processor time then.
   const folder = codeFolder();
   if (folder !== undefined) nodeModule.enableCompileCache(folder);

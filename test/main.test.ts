@@ -49,6 +49,20 @@ describe('the process', () => {
     expect(outOf('serve', '--max-semi-space-size=32')).toContain('Usage');
   });
 
+  it('keeps the heap of the service below the memory of its container, and warns of one that was chosen above it', () => {
+    const start = (memoryMiB: number, options = '') => {
+      const inContainer = `data:text/javascript,process.constrainedMemory=()=>${memoryMiB * 2 ** 20};process.execve=(_,args)=>{console.log(args[2]);process.exit()}`;
+      return tidemark(['serve', '--help'], { NODE_OPTIONS: `--import=${inContainer} ${options}` });
+    };
+    expect(start(400).out).toBe('--max-old-space-size=266\n');
+    expect(start(1536).out, 'as the manifests have it').toBe('--max-old-space-size=1024\n');
+    expect(start(0).out, 'Node knows of no limit').toBe('--max-old-space-size=1024\n');
+    expect(start(400, '--max-old-space-size=1024').err).toMatch(
+      /the heap may grow to 1\d{3} MiB, and the container has 400 MiB/,
+    );
+    expect(start(400, '--max-old-space-size=200').err).toBe('');
+  });
+
   it('ends quietly when the reader of its output has had enough', () => {
     const run = spawnSync('sh', ['-c', `"${process.execPath}" bin/tidemark.js config docs | head -c 10; exit 0`], {
       encoding: 'utf8',
