@@ -66,7 +66,8 @@ async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly =
 
 const fixes: Readonly<Record<string, string>> = {
   SCHEMA_NEWER: 'Run the build that migrated it, or a newer one.',
-  SCHEMA_FOREIGN: 'Check that DATABASE_URL names the right database, and that this build was not altered.',
+  SCHEMA_FOREIGN:
+    'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).',
   MIGRATION_BUSY: 'Run it again when the other one has ended.',
   SHARDS_FIXED: 'Leave --shards out. For another number, make another database.',
   LANE_HELD: 'Stop every instance of the older build, then run it again (docs/upgrading.md).',

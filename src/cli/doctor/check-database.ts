@@ -212,7 +212,7 @@ async function schema(pool: Pool): Promise<Finding> {
       return fail(
         'schema',
         version.detail,
-        'Check that DATABASE_URL names the right database, and that this build was not altered.',
+        'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).',
       );
     case 'unreadable':
       return fail(

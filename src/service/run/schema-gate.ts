@@ -84,7 +84,8 @@ export class SchemaGate implements Service {
 }
 
 const startNewer = 'Run the build that migrated it, or a newer one; `tidemark doctor` says more.';
-const checkAddress = 'Check that DATABASE_URL names the right database, and that this build was not altered.';
+const checkAddress =
+  'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).';
 
 function sentenceOf(version: SchemaVersion): string {
   switch (version.kind) {
