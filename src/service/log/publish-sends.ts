@@ -56,8 +56,8 @@ function mostBytes(rows: readonly PublishRow[]): number {
 
 /**
  * A publisher's pieces, as large as its topics take them. `max.message.bytes` of a topic may be
- * below the plan: after a refusal pieces hold half of the refused one, and twice as much again
- * after each thousand that were taken. So a topic that is as planned again is found.
+ * below the plan: after a refusal pieces hold half of the refused one, and after each thousand
+ * pieces taken twice as much again, up to the plan.
  */
 export class PieceSize {
   private maxBytes = sendLimits.maxBytes;
