@@ -41,7 +41,7 @@ export function witnessing(brokers: readonly string[], topics: TopicNames, lane 
     const rows = Array.from({ length: count }, (_, n) => n).map((n) => ({
       topic,
       key: `account:${batch}-${n}`,
-      payload: `{"batch":"${batch}"}`,
+      payload: `{"batch":"${batch}","row":${n}}`,
     }));
     await updates
       .publish(rows, () => true, writer.along(batch))
