@@ -60,6 +60,8 @@ describe.each(offs.map((ms) => [ms / hour, ms] as const))('a takeover by a clock
       const result = await rig.during(place(rig));
       if (result.kind === 'declined') throw new Error(result.code);
       rig.land(result.command.commandId);
+      // Its days begin when it is settled.
+      await rig.clock.advance(1_000);
     };
     expect(await outcome(await takenOver(ms, before, 7 * day - 30 * minute), 'first')).toMatch(/ 0$/);
     expect(await outcome(await takenOver(ms, before, 7 * day + 30 * minute), 'first')).toMatch(/ 1$/);
