@@ -13,7 +13,7 @@ const sum = (files: readonly string[]): number =>
  * The sentences of a page: a paragraph, an item of a list and a cell of a table end one as well.
  * Fences are left out. A link counts by its text, code as one word.
  */
-export function sentencesOf(markdown: string): string[] {
+function sentencesOf(markdown: string): string[] {
   return markdown
     .replace(/^(`{3,}).*?^\1$/gms, '\n\n')
     .replace(/^ {4}.*$/gm, '\n')

@@ -33,6 +33,7 @@ import type {
   Rival,
   StepResult,
 } from '../../../src/store/commands/command-journal.ts';
+import type { UnreadableCommand } from '../../../src/store/commands/decode-command.ts';
 import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
 import {
   type Approval,
@@ -90,6 +91,8 @@ interface JournalEvent {
  */
 export class MemoryJournal implements CommandJournal {
   hook: JournalHook = noHook;
+  /** Commands whose rows are damaged. */
+  readonly unreadable: UnreadableCommand[] = [];
   readonly commands = new Map<string, Command>();
   readonly evidence = new Map<string, readonly Evidence[]>();
   /** The outbox, in the order of the steps. */
@@ -184,8 +187,15 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  takeOver(fence: Fence, atMs: number, recentMs: number, haltAt?: HaltBounds): Promise<Command[]> {
+  takeOver(
+    fence: Fence,
+    atMs: number,
+    recentMs: number,
+    haltAt?: HaltBounds,
+    onUnreadable?: (command: UnreadableCommand) => void,
+  ): Promise<Command[]> {
     return this.hook('takeOver', () => {
+      for (const command of this.unreadable) onUnreadable?.(command);
       const { shard, epoch } = fence;
       if (epoch < (this.epochs.get(shard) ?? 0n))
         throw Object.assign(new Error(`epoch ${epoch} was overtaken`), { code: 'FENCED' });
