@@ -211,8 +211,9 @@ const bindings: readonly PlantedBug[] = [
 const replaces: readonly PlantedBug[] = [
   {
     name: 'old terms at work mean that the replace was rejected, though nobody has seen it pending',
-    seed: 11,
-    shows: /\(replace\) becomes rejected|is rejected, and is done late/,
+    seed: 28,
+    shows:
+      /\(replace\) becomes rejected|is rejected, and is done late|\(replace prediction, unknown\) is rejected, not/,
     plant: judging('replace', (finding, command, entry) => {
       const order = entry.updates.at(-1)?.order;
       const still = order === undefined || (order.pendingAction === 'none' && !isTerminal(order.status));
