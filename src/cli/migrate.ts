@@ -3,6 +3,7 @@ import { defaultShardCount, maxShardCount } from '../domain/partition.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
+import { foreignSchemaFix } from '../store/migrations.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger, readConfig } from './io/read-config.ts';
@@ -66,8 +67,7 @@ async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly =
 
 const fixes: Readonly<Record<string, string>> = {
   SCHEMA_NEWER: 'Run the build that migrated it, or a newer one.',
-  SCHEMA_FOREIGN:
-    'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).',
+  SCHEMA_FOREIGN: foreignSchemaFix,
   MIGRATION_BUSY: 'Run it again when the other one has ended.',
   SHARDS_FIXED: 'Leave --shards out. For another number, make another database.',
   LANE_HELD: 'Stop every instance of the older build, then run it again (docs/upgrading.md).',

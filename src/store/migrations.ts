@@ -51,6 +51,10 @@ export async function readMigrations(): Promise<Migration[]> {
   );
 }
 
+/** What a person does about a `foreign` one. */
+export const foreignSchemaFix =
+  'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).';
+
 /**
  * In a file beside the migrations, not in them. It may be set later than the migration was written,
  * and drizzle may write its own file anew.

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { readMigrations } from './migrations.ts';
-import { type GrantedRole, plannedGrants } from './role-grants.ts';
+import { type GrantedRole, objectOf, plannedGrants } from './role-grants.ts';
 
 /** Something in the database with the wrong owner, or with a right the role should not have. */
 interface OwnershipFault {
@@ -157,9 +157,8 @@ async function wrongRights(pool: Pool, relations: string[], functions: string[])
   const roles: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];
   const planned = new Set<string>();
   for (const role of roles)
-    for (const { privilege, on } of await plannedGrants(role))
-      for (const one of eachColumn(privilege))
-        planned.add(`${role} ${one} ${on.replace(/^(?:FUNCTION|SCHEMA|SEQUENCE) /, '')}`);
+    for (const grant of await plannedGrants(role))
+      for (const one of eachColumn(grant.privilege)) planned.add(`${role} ${one} ${objectOf(grant)}`);
   const { rows } = await pool.query<{ kind: string; name: string; grantee: string; privilege: string }>(
     `${ours}, rights as (
        select o.kind, o.name, x.grantee, x.privilege_type as privilege, o.owner from objects o cross join aclexplode(o.acl) x

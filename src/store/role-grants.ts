@@ -12,6 +12,9 @@ export interface RoleGrant {
   readonly on: string;
 }
 
+/** What an object's kind is, before its name in `RoleGrant.on`. A table has none. */
+const kind = /^(SCHEMA|FUNCTION|SEQUENCE) /;
+
 const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+|SEQUENCE\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
 /**
@@ -44,6 +47,11 @@ export async function plannedGrants(role: GrantedRole): Promise<RoleGrant[]> {
   return [...roleGrants((await readMigrations()).slice(-1), role), ...bookGrants];
 }
 
+/** `public.orders`, of whatever kind it is. */
+export function objectOf({ on }: RoleGrant): string {
+  return on.replace(kind, '');
+}
+
 /** Splits at the commas outside parentheses. */
 function split(list: string): string[] {
   return list.split(/,(?![^(]*\))/).map((part) => part.trim().replace(/\s+/g, ' '));
@@ -71,10 +79,10 @@ export async function missingGrants(pool: Pool, role: GrantedRole): Promise<Role
        else (select bool_and(has_column_privilege($5::name, class, trim(c), privilege)) from unnest(string_to_array(columns, ',')) as c)
      end, false) order by at`,
     [
-      grants.map(({ on }) => /^(SCHEMA|FUNCTION|SEQUENCE) /.exec(on)?.[1] ?? 'TABLE'),
+      grants.map(({ on }) => kind.exec(on)?.[1] ?? 'TABLE'),
       grants.map(({ privilege }) => privilege.replace(/ ?\(.*/, '')),
       grants.map(({ privilege }) => /\((.*)\)/.exec(privilege)?.[1] ?? ''),
-      grants.map(({ on }) => on.replace(/^(SCHEMA|FUNCTION|SEQUENCE) /, '')),
+      grants.map(objectOf),
       role,
     ],
   );

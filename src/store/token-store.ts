@@ -166,7 +166,7 @@ interface TokenKeys {
 type TokenStoreDeps = CredentialListDeps & TokenKeys;
 
 /**
- * The port `TokenStore` in Postgres, with the list of the tokens it holds. Every call is one
+ * The port `TokenStore` in Postgres, with the list of the tokens it holds. Every write is one
  * statement. A claim is a name and a time in the row, never a lock held while another system
  * answers. Tokens are sealed for their credential and generation. A row sealed with another key is
  * an `UnreadableToken`.

@@ -5,7 +5,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { measureStorage } from '../../store/maintenance.ts';
-import { readSchemaVersion } from '../../store/migrations.ts';
+import { foreignSchemaFix, readSchemaVersion } from '../../store/migrations.ts';
 import { ownershipFaults } from '../../store/ownership.ts';
 import { type GrantedRole, missingGrants, type RoleGrant } from '../../store/role-grants.ts';
 import { databaseTimeMs } from '../../store/session/database-clock.ts';
@@ -209,11 +209,7 @@ async function schema(pool: Pool): Promise<Finding> {
         'Run the build that migrated it, or a newer one.',
       );
     case 'foreign':
-      return fail(
-        'schema',
-        version.detail,
-        'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).',
-      );
+      return fail('schema', version.detail, foreignSchemaFix);
     case 'unreadable':
       return fail(
         'schema',

@@ -6,7 +6,7 @@ import { clientName } from '../../service/run/credential-sources.ts';
 import { holderName } from '../../service/run/platform-parts.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
-import { acquireToken } from '../../venue/platform/acquire-token.ts';
+import { acquireToken, claimMs } from '../../venue/platform/acquire-token.ts';
 import type { Http } from '../../venue/platform/http.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 
@@ -99,8 +99,6 @@ export class ClientToken {
   }
 }
 
-/** As long as a service claims it. */
-const claimMs = 20_000;
 /** The checks that follow take less. */
 const leastLeftMs = 5_000;
 

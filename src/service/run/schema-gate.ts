@@ -7,6 +7,7 @@ import type { Service } from '../../runtime/supervisor.ts';
 import {
   compareSchema,
   fits,
+  foreignSchemaFix,
   type Migration,
   readApplied,
   readMigrations,
@@ -46,7 +47,7 @@ export class SchemaGate implements Service {
       throw new ProgramError(sentenceOf(version), {
         code: 'SCHEMA',
         exitCode: exitCodes.config,
-        fix: version.kind === 'newer' ? startNewer : checkAddress,
+        fix: version.kind === 'newer' ? startNewer : foreignSchemaFix,
       });
     }
     if (version?.kind === 'behind') this.log.warn({ pending: version.pending.length }, sentenceOf(version));
@@ -84,8 +85,6 @@ export class SchemaGate implements Service {
 }
 
 const startNewer = 'Run the build that migrated it, or a newer one; `tidemark doctor` says more.';
-const checkAddress =
-  'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).';
 
 function sentenceOf(version: SchemaVersion): string {
   switch (version.kind) {

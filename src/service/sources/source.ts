@@ -357,8 +357,10 @@ export class Source {
       await sink.committed();
       const now = this.roster.completeUpToMs();
       const upToMs = new Map<string, number>();
-      for (const [accountId, atMs] of before) upToMs.set(accountId, Math.min(atMs, now.get(accountId) ?? 0));
-      for (const accountId of before.keys()) if (!now.has(accountId)) upToMs.delete(accountId);
+      for (const [accountId, atMs] of before) {
+        const nowMs = now.get(accountId);
+        if (nowMs !== undefined) upToMs.set(accountId, Math.min(atMs, nowMs));
+      }
       for (const mark of heartbeats(this.stream, upToMs, random, this.roster.unreadOrderIds())) sink.offer(mark);
       await sink.committed();
     } catch {

@@ -37,7 +37,7 @@ type AcquireResult =
  * Longer than one exchange can take. So a claim is never taken over from a process still waiting
  * for the answer.
  */
-const claimMs = 20_000;
+export const claimMs = 20_000;
 const waitForOthersMs = 12_000;
 const pollMs = 250;
 

@@ -11,6 +11,7 @@ import {
   type AcquireDeps,
   acquireToken,
   type CredentialOptions,
+  claimMs,
   newerStored,
   type PendingSave,
 } from './acquire-token.ts';
@@ -347,7 +348,6 @@ interface StoreLoginDeps {
   readonly store: TokenStore & CredentialList;
 }
 
-const claimMs = 20_000;
 const patienceMs = 30_000;
 const pollMs = 100;
 
