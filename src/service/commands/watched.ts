@@ -79,16 +79,19 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
 const listLagMs = 10_000;
 
 /**
- * A complete, certain read begun at `calledAtMs` has been judged: an order ended before its cancel
- * has not changed since.
+ * A complete read begun at `calledAtMs`, which is certain of this order, has been judged: an order
+ * ended before its cancel has not changed since.
  */
 export function noteStillEnded(
   entry: Watched,
-  { certain, working = [], calledAtMs }: Pick<CompleteLook, 'certain' | 'working'> & { readonly calledAtMs: number },
+  look: Pick<CompleteLook, 'certain' | 'uncertain' | 'working'> & { readonly calledAtMs: number },
 ): boolean {
   const { request, baseline, orderId = '' } = entry.command;
   if (request.kind !== 'cancel' || baseline === undefined || !isTerminal(baseline.status)) return false;
-  if (entry.stillEnded || entry.behind || !certain || calledAtMs < entry.sentAtMs + listLagMs) return false;
+  const { certain, uncertain, working = [], calledAtMs } = look;
+  // Another order may be uncertain for good.
+  const isCertain = certain || uncertain?.includes(orderId) === false;
+  if (entry.stillEnded || entry.behind || !isCertain || calledAtMs < entry.sentAtMs + listLagMs) return false;
   // Our state may be the wrong one: a read that disputes an end makes no update at first.
   if (working.includes(orderId)) return false;
   entry.stillEnded = true;

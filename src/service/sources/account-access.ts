@@ -13,6 +13,8 @@ export interface CompleteLook extends CompleteRead {
   readonly complete: true;
   readonly shown: readonly string[];
   readonly working?: readonly string[];
+  /** Where a look is uncertain by single rows alone: their orders. */
+  readonly uncertain?: readonly string[];
   /** Views in `shown`, seemingly from another order than the stored one (`isAnotherOrder`). */
   readonly reused?: ReadonlySet<string>;
 }

@@ -104,8 +104,9 @@ export class AccountLooks implements AccountAccess {
     const read = async (): Promise<AccountLook> => {
       const outcome = await this.deps.reader.read('probe', either.signal, since, budget);
       if (!outcome.complete) return outcome;
-      const { startedMs: startedAtMs, shown, working } = outcome;
-      return { complete: true, startedAtMs, shown, working, certain: outcome.certain && this.certain };
+      const { startedMs: startedAtMs, shown, working, uncertain } = outcome;
+      const certain = outcome.certain && this.certain;
+      return { complete: true, startedAtMs, shown, working, certain, ...(this.certain && { uncertain }) };
     };
     return await orGivenUp(read(), either.signal);
   }

@@ -180,8 +180,8 @@ export class AccountReader {
       unrecovered.readComplete(lossMark, !progress.unread.has(undefined));
       this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     }
-    const { rows, startedMs, certain, shown, working } = progress;
-    return { complete: true, rows, startedMs, certain, shown, working };
+    const { rows, startedMs, certain, shown, working, uncertain } = progress;
+    return { complete: true, rows, startedMs, certain, shown, working, uncertain };
   }
 
   private begun(kind: ReadKind, signal: AbortSignal, budget?: ReadBudget): ReadProgress {
@@ -200,6 +200,7 @@ export class AccountReader {
       shownOpen: new Set(),
       shown: [],
       working: [],
+      uncertain: [],
       rows: 0,
       unread: new Set(),
       certain: true,
@@ -278,6 +279,7 @@ export class AccountReader {
     if (item.view.certainty !== 'certain') progress.certain = false;
     if (!kinds[progress.kind].showsAbsence) return;
     progress.shown.push(item.view.orderId);
+    if (item.view.certainty !== 'certain') progress.uncertain.push(item.view.orderId);
     if (!isTerminal(item.view.status)) progress.working.push(item.view.orderId);
   }
 

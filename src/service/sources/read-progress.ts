@@ -25,6 +25,8 @@ export type ReadOutcome =
       readonly shown: readonly string[];
       /** Those of `shown` that have not ended. */
       readonly working: readonly string[];
+      /** Those of `shown` whose rows were not `certain`. */
+      readonly uncertain: readonly string[];
     }
   | { readonly complete: false; readonly error: PlatformError };
 
@@ -53,6 +55,7 @@ export interface ReadProgress {
   readonly shownOpen: Set<string>;
   readonly shown: string[];
   readonly working: string[];
+  readonly uncertain: string[];
   rows: number;
   /**
    * Orders with an unreadable row: any may be the one we look for. Undefined stands for rows
