@@ -5,7 +5,7 @@ import { CommandRig, cancelWorking, unknown, workingOrder } from '../../support/
 
 const ended = { ...workingOrder, status: 'canceled', statusRaw: 'canceled', leavesQty: '0' } as const;
 
-/** The cancel of an order that had ended: its answer is lost, and lists show these rows as uncertain. */
+/** The cancel of an ended order: its answer is lost, and lists show the row as uncertain. */
 async function canceled(uncertain: readonly string[] | undefined): Promise<string> {
   const rig = await CommandRig.leading();
   rig.commit(ended);

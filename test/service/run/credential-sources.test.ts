@@ -176,7 +176,8 @@ describe('the accounts, as the command side reaches them', () => {
     await clock.advance(1_000);
     const complete = (shown: string[]) => ({ complete: true, startedAtMs: expect.any(Number), certain: true, shown });
     const works = { ...complete(['ord-1']), working: ['ord-1'] };
-    expect(await all).toEqual([complete(['ord-1']), works, works, complete([])]);
+    const list = { ...works, uncertain: [] };
+    expect(await all).toEqual([complete(['ord-1']), works, list, complete([])]);
     expect(sink.observations.map(({ cause }) => cause)).toEqual(['probe', 'probe', 'probe']);
   });
 
