@@ -21,10 +21,10 @@ it('counts what passed and what failed', () => {
   });
 });
 
-it('tells a failed test by its whole name, and how its error begins', () => {
-  const message = ['\u001b[31mError: lost\u001b[39m', '', 'x'.repeat(900), ...Array(30).fill('    at a line')].join(
-    '\n',
-  );
+it('tells a failed test by its whole name, and its error without the middle', () => {
+  const printed = Array.from({ length: 20 }, (_, line) => `line ${line}`);
+  const stack = Array(30).fill('    at a line');
+  const message = ['\u001b[31mError: lost\u001b[39m', '', 'x'.repeat(900), ...printed, ...stack].join('\n');
   const test = { status: 'failed', title: 'loses nothing', ancestorTitles: ['a service'], failureMessages: [message] };
   const testResults = [{ name: 'a.test.ts', status: 'failed', assertionResults: [test] }];
   const [complaint] = summarise(report({ numFailedTests: 1, testResults }), 1).complaints;
@@ -32,7 +32,11 @@ it('tells a failed test by its whole name, and how its error begins', () => {
     'failed: a.test.ts › a service › loses nothing',
     '  Error: lost',
     `  ${'x'.repeat(200)}`,
-    ...Array(6).fill('      at a line'),
+    '  line 0',
+    '  line 1',
+    '  …',
+    ...printed.slice(-8).map((line) => `  ${line}`),
+    ...Array(3).fill('      at a line'),
   ]);
 });
 

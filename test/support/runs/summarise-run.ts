@@ -37,16 +37,21 @@ export function isFiltered(args: readonly string[]): boolean {
   return args.some((arg) => arg === '-t' || arg.startsWith('--testNamePattern'));
 }
 
-const mostLines = 8;
+const mostLines = 12;
 const mostCharacters = 200;
+const stackLine = /^\s+at /;
 
 /**
- * The test's whole name and the beginning of its first error: a log is often kept only in part, and
- * its end is kept most.
+ * The test's whole name and its first error, shortened in the middle: a process that failed
+ * says why in its last lines. A log is often kept only in part, and its end is kept most.
  */
 function failureOf({ title, ancestorTitles = [], failureMessages = [] }: TestReport): string {
-  const lines = stripVTControlCharacters(failureMessages[0] ?? '').split('\n');
-  const shown = lines.filter((line) => line.trim() !== '').slice(0, mostLines);
+  const all = stripVTControlCharacters(failureMessages[0] ?? '').split('\n');
+  const lines = all.filter((line) => line.trim() !== '');
+  const message = lines.filter((line) => !stackLine.test(line));
+  const middle = message.length > mostLines ? ['…'] : [];
+  const end = message.slice(Math.max(4, message.length - mostLines + 4));
+  const shown = [...message.slice(0, 4), ...middle, ...end, ...lines.filter((line) => stackLine.test(line)).slice(0, 3)];
   return [[...ancestorTitles, title].join(' › '), ...shown.map((line) => `  ${line.slice(0, mostCharacters)}`)].join(
     '\n',
   );
