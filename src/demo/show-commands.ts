@@ -108,7 +108,7 @@ interface Show {
 }
 
 const accountId = 'SIM-1001';
-const followMs = 15_000;
+const followMs = 60_000;
 /**
  * Later than the four lookups by reference (0.25, 0.5, 1 and 2 s): they miss it and the reader sees
  * it.
