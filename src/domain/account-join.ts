@@ -3,33 +3,21 @@ import { compareInstants } from './instant.ts';
 import { type InstrumentJoin, instrumentOfView, mergeInstruments } from './joined-instrument.ts';
 import type { OrderView, TerminalStatus } from './order.ts';
 import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
+import { fieldsWhere, orderTable, type RegisterField } from './order-table.ts';
 import { accountContent, compareText } from './view-content.ts';
 
-/**
- * Facts about an account order that belong to no single view. Once learnt, from any source, they
- * stay.
- *
- * - `revisingFields`: learning one makes a revision.
- * - `rememberedFields`: sent by one kind of source only (list rows have createdAt, events don't).
- *   If they made a revision, the first audit would revise every order. They are remembered at once,
- *   and the next revision with another reason shows them. So arrival order may matter for them, as
- *   it may for `extra`.
- */
-const revisingFields = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
-const rememberedFields = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;
-const instants: ReadonlySet<string> = new Set(['createdAt', 'sentAt', 'firstAckAt', 'closedAt']);
+/** Facts about an account order that belong to no single view. */
+export const registerFields = fieldsWhere(({ register }) => register !== undefined) as RegisterField[];
+export const carriedFields: ReadonlySet<string> = new Set(fieldsWhere(({ register }) => register === 'remembered'));
 
-export const registerFields = [...revisingFields, ...rememberedFields] as const;
-export const carriedFields: ReadonlySet<string> = new Set(rememberedFields);
-
-export type Registers = Readonly<Partial<Pick<OrderView, (typeof registerFields)[number]>>>;
+export type Registers = Readonly<Partial<Pick<OrderView, RegisterField>>>;
 
 /**
  * The registers from both. Gives `a` itself when `b` adds nothing. From two values: the earlier
  * instant, or the greater text. Any total order will do.
  */
 export function joinRegisters(a: Registers, b: Registers): Registers {
-  let merged: Partial<Record<(typeof registerFields)[number], string>> | undefined;
+  let merged: Partial<Record<RegisterField, string>> | undefined;
   for (const field of registerFields) {
     const theirs = b[field];
     const ours = a[field];
@@ -41,8 +29,8 @@ export function joinRegisters(a: Registers, b: Registers): Registers {
 }
 
 /** Only the registers, taken from an object with more fields. */
-export function pickRegisters(from: Registers): Partial<Record<(typeof registerFields)[number], string>> {
-  const picked: Partial<Record<(typeof registerFields)[number], string>> = {};
+export function pickRegisters(from: Registers): Partial<Record<RegisterField, string>> {
+  const picked: Partial<Record<RegisterField, string>> = {};
   for (const field of registerFields) {
     const value = from[field];
     if (value !== undefined) picked[field] = value;
@@ -50,8 +38,8 @@ export function pickRegisters(from: Registers): Partial<Record<(typeof registerF
   return picked;
 }
 
-function prevails(field: (typeof registerFields)[number], theirs: string, ours: string): boolean {
-  return instants.has(field) ? compareInstants(theirs, ours) < 0 : theirs > ours;
+function prevails(field: RegisterField, theirs: string, ours: string): boolean {
+  return orderTable[field].kind === 'instant' ? compareInstants(theirs, ours) < 0 : theirs > ours;
 }
 
 /** Each terminal status seen, with the platform's own word for it. */

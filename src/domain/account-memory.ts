@@ -5,6 +5,7 @@ import type { Head } from './head.ts';
 import { type InstrumentJoin, instrumentOfView, isToldBy } from './joined-instrument.ts';
 import type { Order, OrderView, Whole } from './order.ts';
 import { terminalPrecedence } from './order.ts';
+import type { RegisterField } from './order-table.ts';
 
 /**
  * A correction took a state back. Every view at an instant at or before `readAt` is about that
@@ -141,7 +142,7 @@ function isOwnPrice(priced: Priced, winner: OrderView): boolean {
 
 function notShown(registers: Registers, order: Order): Registers | undefined {
   if (registers === order) return undefined;
-  let hidden: Partial<Record<(typeof registerFields)[number], string>> | undefined;
+  let hidden: Partial<Record<RegisterField, string>> | undefined;
   for (const field of registerFields) {
     const value = registers[field];
     if (value === undefined || value === order[field]) continue;

@@ -1,6 +1,8 @@
+import { registerFields } from './account-join.ts';
 import { isInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderStatuses } from './order.ts';
+import { type FieldRule, type FieldsWith, fieldsWhere, orderTable } from './order-table.ts';
 import { type Check, count, decimal, faultOf, fields, listOf, maybe, natural, object, oneOf, text } from './shape.ts';
 
 const kind = oneOf('equity', 'option', 'prediction');
@@ -10,41 +12,27 @@ const byStatus = (value: Check): Check => maybe((ends) => object(ends) && Object
 
 export const working = fields({ quantity: decimal, price: maybe(decimal), orderType: maybe(text) });
 
-const instants = {
-  createdAt: maybe(isInstant),
-  sentAt: maybe(isInstant),
-  firstAckAt: maybe(isInstant),
-  closedAt: maybe(isInstant),
-};
-const registers = {
-  ...{ clOrdId: maybe(text), clientOrderRef: maybe(text), venueOrderId: maybe(text), placedBy: maybe(text) },
-  ...{ rejectReason: maybe(text), rejectText: maybe(text) },
-  ...instants,
+const byKind = { text, decimal, instant: isInstant, natural } as const;
+
+const ownForms: Readonly<Record<FieldsWith<{ kind: 'own form' }>, Check>> = {
+  stream: oneOf('account', 'prediction'),
+  instrument: fields({ kind, symbol: text, outcome: maybe(text), legs: maybe(legs) }),
+  status: oneOf(...orderStatuses),
+  working,
+  origin: oneOf('tidemark', 'external'),
+  extra: maybe(object),
 };
 
-const orderChecks = {
-  ...registers,
-  ...{ stream: oneOf('account', 'prediction'), orderId: text, accountId: text, side: text, orderType: text },
-  instrument: fields({ kind, symbol: text, outcome: maybe(text), legs: maybe(legs) }),
-  ...{
-    timeInForce: text,
-    status: oneOf(...orderStatuses),
-    statusRaw: text,
-    certainty: text,
-    certaintyReason: maybe(text),
-  },
-  ...{ pendingAction: text, quantity: decimal, price: maybe(decimal), stopPrice: maybe(decimal) },
-  working,
-  ...{
-    cumQty: decimal,
-    leavesQty: decimal,
-    avgPrice: maybe(decimal),
-    updatedAt: isInstant,
-    expireTime: maybe(isInstant),
-  },
-  ...{ origin: oneOf('tidemark', 'external'), commandId: maybe(text), callerRef: maybe(text) },
-  ...{ sourceEpoch: maybe(natural), incarnation: maybe(natural), conflict: maybe(text), extra: maybe(object) },
-} satisfies Record<keyof Order, Check>;
+function checksOf(names: readonly (keyof Order)[]): Record<string, Check> {
+  const checks = names.map((name): [string, Check] => {
+    const rule: FieldRule = orderTable[name];
+    if (rule.kind === 'own form') return [name, ownForms[name as keyof typeof ownForms]];
+    return [name, rule.required === true ? byKind[rule.kind] : maybe(byKind[rule.kind])];
+  });
+  return Object.fromEntries(checks);
+}
+
+const orderChecks = checksOf(fieldsWhere(() => true));
 
 /** For both streams: the other one's fields are absent. */
 const joinChecks = {
@@ -59,7 +47,7 @@ const joinChecks = {
   priced: maybe(fields({ cumQty: decimal, updatedAt: isInstant, avgPrice: decimal })),
   instrument: maybe(fields({ kind, outcome: told(text), legs: told(legs), effects: told(legs) })),
   leastWorking: maybe(decimal),
-  carried: maybe(fields(registers)),
+  carried: maybe(fields(checksOf(registerFields))),
   correction: maybe(fields({ epoch: count, readAt: isInstant, undone: maybe(isInstant) })),
   ...{ formerly: maybe(text), side: maybe(text), incarnation: maybe(natural), inQuestion: maybe((it) => it === true) },
 };

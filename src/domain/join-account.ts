@@ -7,7 +7,6 @@ import {
   mergeJoins,
 } from './account-join.ts';
 import { type AccountMemory, type Correction, memoryOf, recallJoin } from './account-memory.ts';
-import { composeOrder, type OwnFields, ownFields } from './compose-order.ts';
 import { compareDecimals } from './decimal.ts';
 import type { Doubt, Head, Reduction } from './head.ts';
 import { compareInstants, sameToCoarser } from './instant.ts';
@@ -15,7 +14,17 @@ import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
 import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
-import { asAnotherOrder, beginNext, changedFields, contradictedFields, deriveFill, ownOfNext } from './order-fields.ts';
+import { composeOrder, withRegisters } from './order-code.ts';
+import {
+  asAnotherOrder,
+  beginNext,
+  changedFields,
+  contradictedFields,
+  deriveFill,
+  ownFields,
+  ownOfNext,
+} from './order-fields.ts';
+import type { OwnFields } from './order-table.ts';
 import {
   contradictedIdentity,
   contradictsContent,
@@ -239,28 +248,14 @@ function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction
   return fill === undefined ? {} : { fill };
 }
 
-/**
- * The account order a join shows: made from the join and our own fields alone. Registers are named
- * one by one: to spread those that are present took 2 µs more an update.
- */
+/** The account order a join shows: made from the join and our own fields alone. */
 export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   const { winner, terminals, registers } = join;
   const terminal = shownEnd(join);
-  const view: OrderView = {
-    ...winner,
+  const view = withRegisters(winner, registers, {
     instrument: shownInstrument(winner.instrument, join.instrument),
     avgPrice: averagePrice(join),
-    clOrdId: registers.clOrdId ?? winner.clOrdId,
-    clientOrderRef: registers.clientOrderRef ?? winner.clientOrderRef,
-    venueOrderId: registers.venueOrderId ?? winner.venueOrderId,
-    placedBy: registers.placedBy ?? winner.placedBy,
-    rejectReason: registers.rejectReason ?? winner.rejectReason,
-    rejectText: registers.rejectText ?? winner.rejectText,
-    createdAt: registers.createdAt ?? winner.createdAt,
-    sentAt: registers.sentAt ?? winner.sentAt,
-    firstAckAt: registers.firstAckAt ?? winner.firstAckAt,
-    closedAt: registers.closedAt ?? winner.closedAt,
-  };
+  });
   if (terminal === undefined) return composeOrder(view, own);
   const conflict = contradiction(join, terminal);
   const shown = { ...view, ...ended(terminal, terminals[terminal] ?? winner.statusRaw) };

@@ -1,18 +1,30 @@
-import { type OwnFields, ownFields } from './compose-order.ts';
 import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
 import type { Doubt, Fill, Head, Reduction } from './head.ts';
 import { compareInstants, sameToCoarser } from './instant.ts';
 import type { Observation } from './observation.ts';
-import { isTerminal, type Order, type OrderView, type WorkingTerms } from './order.ts';
-import { contradictsContent, contradictsInstrument, sameInstrument } from './view-content.ts';
+import { isTerminal, type Order, type OrderView, type Whole, type WorkingTerms } from './order.ts';
+import { addChangedHistory, addChangedTerms, type Before } from './order-code.ts';
+import { type OwnFields, orderTable } from './order-table.ts';
+import { contradictsContent, contradictsInstrument } from './view-content.ts';
 
 type OrderField = keyof Order;
 
+/** For an order seen for the first time: no command of ours is known to have placed it. */
+export const firstSeen: OwnFields = { origin: 'external' };
+
 /**
- * The top-level fields that differ by value between two orders, in the order of the normalised one;
- * for a first revision (`before` undefined) all that are present. Stream and orderId are the key,
- * and `extra` is carried without being compared. Written out: a loop over names took 1.4 µs more an
- * update.
+ * Our fields, which stay when the platform's part is replaced. Not `conflict`: it is judged again
+ * with every change.
+ */
+export function ownFields(order: Order): Whole<OwnFields> {
+  const { origin, commandId, callerRef, sourceEpoch, incarnation } = order;
+  return { origin, commandId, callerRef, sourceEpoch, incarnation, conflict: undefined };
+}
+
+/**
+ * The top-level fields that differ by value between two orders, in the order of the table; for a
+ * first revision (`before` undefined) all that are present. Stream and orderId are the key, and
+ * `extra` is carried without being compared.
  */
 export function changedFields(before: Order | undefined, after: Order): OrderField[] {
   const changed: OrderField[] = [];
@@ -22,68 +34,7 @@ export function changedFields(before: Order | undefined, after: Order): OrderFie
 }
 
 /** No field of it is there. */
-const nothing: { readonly [K in OrderField]?: undefined } = {};
-
-type Before = Order | typeof nothing;
-
-function addChangedTerms(changed: OrderField[], a: Before, b: Order): void {
-  if (a.accountId !== b.accountId) changed.push('accountId');
-  if (a.instrument === undefined || !sameInstrument(a.instrument, b.instrument)) changed.push('instrument');
-  if (a.side !== b.side) changed.push('side');
-  if (a.orderType !== b.orderType) changed.push('orderType');
-  if (a.timeInForce !== b.timeInForce) changed.push('timeInForce');
-  if (a.status !== b.status) changed.push('status');
-  if (a.statusRaw !== b.statusRaw) changed.push('statusRaw');
-  if (a.certainty !== b.certainty) changed.push('certainty');
-  if (a.certaintyReason !== b.certaintyReason) changed.push('certaintyReason');
-  if (a.pendingAction !== b.pendingAction) changed.push('pendingAction');
-  if (a.quantity !== b.quantity) changed.push('quantity');
-  if (a.price !== b.price) changed.push('price');
-  if (a.stopPrice !== b.stopPrice) changed.push('stopPrice');
-  if (!sameWorking(a.working, b.working)) changed.push('working');
-  if (a.cumQty !== b.cumQty) changed.push('cumQty');
-  if (a.leavesQty !== b.leavesQty) changed.push('leavesQty');
-  if (a.avgPrice !== b.avgPrice) changed.push('avgPrice');
-}
-
-function addChangedHistory(changed: OrderField[], a: Before, b: Order): void {
-  if (a.origin !== b.origin) changed.push('origin');
-  if (!sameInstant(a.updatedAt, b.updatedAt)) changed.push('updatedAt');
-  if (a.clOrdId !== b.clOrdId) changed.push('clOrdId');
-  if (a.clientOrderRef !== b.clientOrderRef) changed.push('clientOrderRef');
-  if (a.venueOrderId !== b.venueOrderId) changed.push('venueOrderId');
-  if (a.placedBy !== b.placedBy) changed.push('placedBy');
-  if (a.commandId !== b.commandId) changed.push('commandId');
-  if (a.callerRef !== b.callerRef) changed.push('callerRef');
-  if (a.sourceEpoch !== b.sourceEpoch) changed.push('sourceEpoch');
-  if (a.incarnation !== b.incarnation) changed.push('incarnation');
-  if (a.rejectReason !== b.rejectReason) changed.push('rejectReason');
-  if (a.rejectText !== b.rejectText) changed.push('rejectText');
-  if (!sameInstant(a.createdAt, b.createdAt)) changed.push('createdAt');
-  if (!sameInstant(a.sentAt, b.sentAt)) changed.push('sentAt');
-  if (!sameInstant(a.firstAckAt, b.firstAckAt)) changed.push('firstAckAt');
-  if (!sameInstant(a.closedAt, b.closedAt)) changed.push('closedAt');
-  if (!sameInstant(a.expireTime, b.expireTime)) changed.push('expireTime');
-  if (a.conflict !== b.conflict) changed.push('conflict');
-}
-
-/** Decimals are canonical, so text decides; `…00Z` and `…00.000Z` are the same instant. */
-function sameInstant(a: string | undefined, b: string | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && compareInstants(a, b) === 0);
-}
-
-function sameWorking(a: WorkingTerms | undefined, b: WorkingTerms): boolean {
-  return a === b || (a?.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType);
-}
-
-const instantFields: ReadonlySet<OrderField> = new Set([
-  'updatedAt',
-  'createdAt',
-  'sentAt',
-  'firstAckAt',
-  'closedAt',
-  'expireTime',
-]);
+const nothing: Before = {};
 
 /**
  * Like `changedFields`, over the fields both have: a field one source leaves out does not
@@ -94,7 +45,8 @@ export function contradictedFields(before: Order, after: Order): OrderField[] {
     if (field === 'working') return workingContradicts(before.working, after.working);
     if (field === 'instrument') return contradictsInstrument(before.instrument, after.instrument);
     const [a, b] = [before[field], after[field]];
-    if (instantFields.has(field)) return a !== undefined && b !== undefined && !sameToCoarser(String(a), String(b));
+    if (orderTable[field].kind === 'instant')
+      return a !== undefined && b !== undefined && !sameToCoarser(String(a), String(b));
     return a !== undefined && b !== undefined;
   });
 }

@@ -1,18 +1,21 @@
-import { composeOrder, firstSeen, type OwnFields, ownFields } from './compose-order.ts';
 import type { Head, Reduction, UnreadableHead } from './head.ts';
 import { compareInstants } from './instant.ts';
 import { joinAccount } from './join-account.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView } from './order.ts';
+import { composeOrder } from './order-code.ts';
 import {
   asAnotherOrder,
   beginNext,
   changedFields,
   contradictedFields,
   deriveFill,
+  firstSeen,
   isAnotherOrder,
+  ownFields,
   ownOfNext,
 } from './order-fields.ts';
+import type { OwnFields } from './order-table.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
 /** The part of a prediction order's head the order does not show. */

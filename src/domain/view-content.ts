@@ -1,6 +1,7 @@
-import { parseInstant } from './instant.ts';
-import type { Instrument, Leg, OrderView } from './order.ts';
+import { compareInstants, parseInstant } from './instant.ts';
+import type { Instrument, Leg, OrderView, WorkingTerms } from './order.ts';
 import { isTold } from './order.ts';
+import { fieldsWhere, orderTable } from './order-table.ts';
 import { sameLetters, sameSymbol, symbolLetters } from './symbol.ts';
 
 /** An order is its id and its account: all else may change (docs/merging.md, "Account orders"). */
@@ -67,7 +68,7 @@ export function contradictsContent(a: OrderView, b: OrderView): boolean {
 }
 
 function toldBy(view: OrderView): unknown[] {
-  const told = [...termsAndExpiry(view), symbolLetters(view.instrument.symbol), directionOf(view.side)];
+  const told = [...valuesOf(view, onAccounts), symbolLetters(view.instrument.symbol), directionOf(view.side)];
   return told.map((value) => (isTold(value) ? value : undefined));
 }
 
@@ -97,16 +98,7 @@ export function directionOf(side: string): string {
 
 /** All content of a prediction order's view. */
 export function predictionContent(view: OrderView): string {
-  const references = [
-    view.clOrdId,
-    view.clientOrderRef,
-    view.venueOrderId,
-    view.placedBy,
-    view.rejectReason,
-    view.rejectText,
-  ];
-  const instants = [view.createdAt, view.sentAt, view.firstAckAt, view.closedAt, view.expireTime].map(instant);
-  return JSON.stringify([...terms(view), view.instrument, view.side, ...references, ...instants]);
+  return JSON.stringify([...valuesOf(view, terms), view.instrument, view.side, ...valuesOf(view, onPredictionsAlone)]);
 }
 
 /**
@@ -120,36 +112,36 @@ export function compareText(a: string, b: string): -1 | 0 | 1 {
 }
 
 function contentOf(view: OrderView): unknown[] {
-  return [...termsAndExpiry(view), symbolLetters(view.instrument.symbol), view.side];
+  return [...valuesOf(view, onAccounts), symbolLetters(view.instrument.symbol), view.side];
 }
 
-function termsAndExpiry(view: OrderView): unknown[] {
-  return [...terms(view), instant(view.expireTime)];
+type Content = NonNullable<Parameters<Parameters<typeof fieldsWhere>[0]>[0]['content']>;
+
+function fieldsOf(...groups: readonly Content[]): readonly (keyof OrderView)[] {
+  return groups.flatMap((group) => fieldsWhere(({ content }) => content === group) as (keyof OrderView)[]);
 }
 
-function terms(view: OrderView): unknown[] {
-  const { working } = view;
-  return [
-    view.status,
-    view.statusRaw,
-    view.certainty,
-    view.certaintyReason,
-    view.pendingAction,
-    view.orderType,
-    view.timeInForce,
-    view.quantity,
-    view.price,
-    view.stopPrice,
-    working.quantity,
-    working.price,
-    working.orderType,
-    view.cumQty,
-    view.leavesQty,
-    view.avgPrice,
-  ];
+const terms = fieldsOf('state', 'terms', 'filled');
+const onAccounts = [...terms, ...fieldsOf('expiry')];
+const onPredictionsAlone = fieldsOf('references', 'history', 'expiry');
+
+function valuesOf(view: OrderView, names: readonly (keyof OrderView)[]): unknown[] {
+  return names.flatMap((name): unknown[] => {
+    if (name === 'working') return [view.working.quantity, view.working.price, view.working.orderType];
+    return [orderTable[name].kind === 'instant' ? instant(view[name] as string | undefined) : view[name]];
+  });
 }
 
 /** By value: two sources may write one instant in two ways. */
 function instant(text: string | undefined): string | undefined {
   return text === undefined ? undefined : parseInstant(text)?.toString();
+}
+
+/** Decimals are canonical, so text decides; `…00Z` and `…00.000Z` are the same instant. */
+export function sameInstant(a: string | undefined, b: string | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && compareInstants(a, b) === 0);
+}
+
+export function sameWorking(a: WorkingTerms | undefined, b: WorkingTerms): boolean {
+  return a === b || (a?.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType);
 }

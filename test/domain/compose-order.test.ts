@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { normalisedOrder } from '../../src/contract/normalised-order.ts';
-import { composeOrder, ownFields } from '../../src/domain/compose-order.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
+import { composeOrder } from '../../src/domain/order-code.ts';
+import { ownFields } from '../../src/domain/order-fields.ts';
 import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
 
 const full: Required<OrderView> = {

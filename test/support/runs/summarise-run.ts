@@ -51,7 +51,12 @@ function failureOf({ title, ancestorTitles = [], failureMessages = [] }: TestRep
   const message = lines.filter((line) => !stackLine.test(line));
   const middle = message.length > mostLines ? ['…'] : [];
   const end = message.slice(Math.max(4, message.length - mostLines + 4));
-  const shown = [...message.slice(0, 4), ...middle, ...end, ...lines.filter((line) => stackLine.test(line)).slice(0, 3)];
+  const shown = [
+    ...message.slice(0, 4),
+    ...middle,
+    ...end,
+    ...lines.filter((line) => stackLine.test(line)).slice(0, 3),
+  ];
   return [[...ancestorTitles, title].join(' › '), ...shown.map((line) => `  ${line.slice(0, mostCharacters)}`)].join(
     '\n',
   );
