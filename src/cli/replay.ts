@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
-import { isPlatformId } from '../domain/order.ts';
+import { isPlatformId } from '../domain/platform-id.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { plural } from '../runtime/plural.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
-import { isPlatformId } from '../domain/order.ts';
+import { isPlatformId } from '../domain/platform-id.ts';
 import { isReservedName } from '../domain/reserved-name.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';

@@ -1,4 +1,4 @@
-import { platformId } from '../domain/order.ts';
+import { platformId } from '../domain/platform-id.ts';
 import { inGroup, integer, list, oneOf } from './option.ts';
 
 const hour = 3_600_000;

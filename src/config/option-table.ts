@@ -1,4 +1,4 @@
-import { platformId } from '../domain/order.ts';
+import { platformId } from '../domain/platform-id.ts';
 import { commandOptions } from './command-options.ts';
 import { databaseAddressProblem } from './database-address.ts';
 import { baseUrl, host, inGroup, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { compareDecimals, parseDecimal } from '../domain/decimal.ts';
 import { canonicalInstant } from '../domain/instant.ts';
-import { idWords, platformId } from '../domain/order.ts';
+import { idWords, platformId } from '../domain/platform-id.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
 
 /** A body's fault. `path` names the field (`legs[1].side`), empty for the body itself. */

@@ -1,9 +1,17 @@
 import { compareDecimals, type Decimal } from './decimal.ts';
 import { compareInstants } from './instant.ts';
 import { type InstrumentJoin, instrumentOfView, mergeInstruments } from './joined-instrument.ts';
-import type { OrderView, TerminalStatus } from './order.ts';
-import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
-import { fieldsWhere, orderTable, type RegisterField } from './order-table.ts';
+import {
+  fieldsWhere,
+  isTerminal,
+  isTold,
+  type OrderView,
+  orderTable,
+  type RegisterField,
+  statusRank,
+  type TerminalStatus,
+  terminalPrecedence,
+} from './order.ts';
 import { accountContent, compareText } from './view-content.ts';
 
 /** Facts about an account order that belong to no single view. */

@@ -3,9 +3,7 @@ import { pickRegisters, type Registers, registerFields } from './account-join.ts
 import type { Decimal } from './decimal.ts';
 import type { Head } from './head.ts';
 import { type InstrumentJoin, instrumentOfView, isToldBy } from './joined-instrument.ts';
-import type { Order, OrderView, Whole } from './order.ts';
-import { terminalPrecedence } from './order.ts';
-import type { RegisterField } from './order-table.ts';
+import { type Order, type OrderView, type RegisterField, terminalPrecedence, type Whole } from './order.ts';
 
 /**
  * A correction took a state back. Every view at an instant at or before `readAt` is about that

@@ -1,8 +1,6 @@
 import { registerFields } from './account-join.ts';
 import { isInstant } from './instant.ts';
-import type { Order } from './order.ts';
-import { orderStatuses } from './order.ts';
-import { type FieldRule, type FieldsWith, fieldsWhere, orderTable } from './order-table.ts';
+import { type FieldRule, type FieldsWith, fieldsWhere, type Order, orderStatuses, orderTable } from './order.ts';
 import { type Check, count, decimal, faultOf, fields, listOf, maybe, natural, object, oneOf, text } from './shape.ts';
 
 const kind = oneOf('equity', 'option', 'prediction');

@@ -12,8 +12,16 @@ import type { Doubt, Head, Reduction } from './head.ts';
 import { compareInstants, sameToCoarser } from './instant.ts';
 import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
-import type { Order, OrderView, TerminalStatus } from './order.ts';
-import { isTerminal, isTold, statusRank, terminalPrecedence } from './order.ts';
+import {
+  isTerminal,
+  isTold,
+  type Order,
+  type OrderView,
+  type OwnFields,
+  statusRank,
+  type TerminalStatus,
+  terminalPrecedence,
+} from './order.ts';
 import { composeOrder, withRegisters } from './order-code.ts';
 import {
   asAnotherOrder,
@@ -24,7 +32,6 @@ import {
   ownFields,
   ownOfNext,
 } from './order-fields.ts';
-import type { OwnFields } from './order-table.ts';
 import {
   contradictedIdentity,
   contradictsContent,

@@ -1,7 +1,6 @@
-// Generated from order-table.ts by test/domain/order-code.test.ts: change the table, and run the test with -u.
+// Generated from the table in order.ts: change it, and run test/domain/order-code.test.ts with -u.
 
-import type { Order, OrderView, Whole } from './order.ts';
-import type { OwnFields, RegisterField } from './order-table.ts';
+import type { Order, OrderView, OwnFields, RegisterField, Whole } from './order.ts';
 import { sameInstant, sameInstrument, sameWorking } from './view-content.ts';
 
 /**

@@ -2,9 +2,16 @@ import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from '
 import type { Doubt, Fill, Head, Reduction } from './head.ts';
 import { compareInstants, sameToCoarser } from './instant.ts';
 import type { Observation } from './observation.ts';
-import { isTerminal, type Order, type OrderView, type Whole, type WorkingTerms } from './order.ts';
+import {
+  isTerminal,
+  type Order,
+  type OrderView,
+  type OwnFields,
+  orderTable,
+  type Whole,
+  type WorkingTerms,
+} from './order.ts';
 import { addChangedHistory, addChangedTerms, type Before } from './order-code.ts';
-import { type OwnFields, orderTable } from './order-table.ts';
 import { contradictsContent, contradictsInstrument } from './view-content.ts';
 
 type OrderField = keyof Order;

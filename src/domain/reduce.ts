@@ -2,7 +2,7 @@ import type { Head, Reduction, UnreadableHead } from './head.ts';
 import { compareInstants } from './instant.ts';
 import { joinAccount } from './join-account.ts';
 import type { Observation } from './observation.ts';
-import type { Order, OrderView } from './order.ts';
+import type { Order, OrderView, OwnFields } from './order.ts';
 import { composeOrder } from './order-code.ts';
 import {
   asAnotherOrder,
@@ -15,7 +15,6 @@ import {
   ownFields,
   ownOfNext,
 } from './order-fields.ts';
-import type { OwnFields } from './order-table.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
 /** The part of a prediction order's head the order does not show. */

@@ -1,7 +1,13 @@
 import { compareInstants, parseInstant } from './instant.ts';
-import type { Instrument, Leg, OrderView, WorkingTerms } from './order.ts';
-import { isTold } from './order.ts';
-import { fieldsWhere, orderTable } from './order-table.ts';
+import {
+  fieldsWhere,
+  type Instrument,
+  isTold,
+  type Leg,
+  type OrderView,
+  orderTable,
+  type WorkingTerms,
+} from './order.ts';
 import { sameLetters, sameSymbol, symbolLetters } from './symbol.ts';
 
 /** An order is its id and its account: all else may change (docs/merging.md, "Account orders"). */

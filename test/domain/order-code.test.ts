@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Order } from '../../src/domain/order.ts';
-import { fieldsWhere, orderTable } from '../../src/domain/order-table.ts';
+import { fieldsWhere, type Order, orderTable } from '../../src/domain/order.ts';
 
 type Field = keyof Order;
 
@@ -37,10 +36,9 @@ function generated(): string {
   const fields = fieldsWhere((_rule, field) => field !== 'stream' && field !== 'orderId' && field !== 'extra');
   const half = fields.indexOf('origin');
   return [
-    '// Generated from order-table.ts by test/domain/order-code.test.ts: change the table, and run the test with -u.',
+    '// Generated from the table in order.ts: change it, and run test/domain/order-code.test.ts with -u.',
     '',
-    "import type { Order, OrderView, Whole } from './order.ts';",
-    "import type { OwnFields, RegisterField } from './order-table.ts';",
+    "import type { Order, OrderView, OwnFields, RegisterField, Whole } from './order.ts';",
     "import { sameInstant, sameInstrument, sameWorking } from './view-content.ts';",
     '',
     '/**',

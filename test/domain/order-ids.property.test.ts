@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAddressable, isAskableId, isOddId, isPlatformId, platformId } from '../../src/domain/order.ts';
+import { isAddressable, isAskableId, isOddId, isPlatformId, platformId } from '../../src/domain/platform-id.ts';
 import { anyIds, noIds, outOfReachIds, reachableIds } from '../support/orders/odd-ids.ts';
 
 const list = '/v1/orders';

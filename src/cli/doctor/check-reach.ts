@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { isAddressable } from '../../domain/order.ts';
+import { isAddressable } from '../../domain/platform-id.ts';
 import { plural } from '../../runtime/plural.ts';
 import { type Finding, warn } from './finding.ts';
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { optionTable } from '../../config/option-table.ts';
-import { idWords, isPlatformId } from '../../domain/order.ts';
+import { idWords, isPlatformId } from '../../domain/platform-id.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
 import { shapedNumber } from '../io/flag-text.ts';

@@ -1,6 +1,7 @@
 import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
-import { isAskableId, isTerminal, type Order } from '../../domain/order.ts';
+import { isTerminal, type Order } from '../../domain/order.ts';
+import { isAskableId } from '../../domain/platform-id.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';

@@ -1,9 +1,8 @@
 import { attemptPrefix } from '../../domain/command.ts';
 import { type Head, isUnreadable, type UnreadableHead } from '../../domain/head.ts';
 import type { Observation } from '../../domain/observation.ts';
-import { type OrderView, orderWord } from '../../domain/order.ts';
+import { type OrderView, type OwnFields, orderWord } from '../../domain/order.ts';
 import { clientReferenceOf, firstSeen, isAnotherOrder } from '../../domain/order-fields.ts';
-import type { OwnFields } from '../../domain/order-table.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { Binding, BindingRow } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';

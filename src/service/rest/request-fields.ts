@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { platformIdText } from '../../contract/body-fields.ts';
 import { stream } from '../../contract/words.ts';
 import { parseInstant } from '../../domain/instant.ts';
-import { platformId } from '../../domain/order.ts';
+import { platformId } from '../../domain/platform-id.ts';
 import { longestCursor } from './cursor.ts';
 
 /** Grammars for the ids in paths. A text outside them can name nothing, so it is "not found". */

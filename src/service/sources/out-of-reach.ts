@@ -1,4 +1,5 @@
-import { isAddressable, isTerminal, type OrderStatus, type Stream } from '../../domain/order.ts';
+import { isTerminal, type OrderStatus, type Stream } from '../../domain/order.ts';
+import { isAddressable } from '../../domain/platform-id.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 

@@ -1,6 +1,6 @@
 import { type Decimal, parseSpelledDecimal, plainText } from '../../domain/decimal.ts';
 import { isInstant, respelledInstant } from '../../domain/instant.ts';
-import { idWords, isOddId, platformId } from '../../domain/order.ts';
+import { idWords, isOddId, platformId } from '../../domain/platform-id.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { describeValue } from './decode-frame.ts';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { CommandRequest } from '../../domain/command.ts';
 import { parseSpelledDecimal } from '../../domain/decimal.ts';
-import { isAddressable, isPlatformId, orderWord } from '../../domain/order.ts';
+import { orderWord } from '../../domain/order.ts';
+import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isAddressable, isPlatformId, type Stream } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
+import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { CursorCircle } from './cursor-circle.ts';
 import type {
   AccountsResult,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isAddressable, isPlatformId } from '../../../src/domain/order.ts';
+import { isAddressable, isPlatformId } from '../../../src/domain/platform-id.ts';
 
 /** Ids that some platform gives, each with something that one of our ways could trip over. */
 export const reachableIds = [

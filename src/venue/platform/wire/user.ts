@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isAddressable, isPlatformId } from '../../../domain/order.ts';
+import { isAddressable, isPlatformId } from '../../../domain/platform-id.ts';
 import { listOf, neededFlag, neededText, optionalText, shownText } from './optional-field.ts';
 
 /**
