@@ -3,8 +3,7 @@ import { BoundedQueue } from '../../runtime/bounded-queue.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
-import { batchMaxBytes, bytesOf } from './batch-size.ts';
-import { type Entry, entryAgeMs, queuedBytes } from './entry.ts';
+import { batchMaxBytes, bytesOf, type Entry, entryAgeMs, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /**
