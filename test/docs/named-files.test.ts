@@ -8,7 +8,7 @@ const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entr
 const sources = new RegExp(`\`((?:${rooms.map(({ name }) => name).join('|')})/[\\w/*.-]+\\.ts)\``, 'g');
 const tests = /`((?:test|bench|src)\/[\w/*.-]+)`/g;
 
-it.each([...globSync('*.md'), ...globSync('docs/**/*.md')].filter((page) => page !== 'CHANGELOG.md'))(
+it.each([...globSync('*.md'), ...globSync('{docs,test/docs}/**/*.md')].filter((page) => page !== 'CHANGELOG.md'))(
   '%s names files that are there',
   (page) => {
     const text = readFileSync(page, 'utf8');
@@ -25,7 +25,7 @@ function anchorsOf(page: string): string[] {
   return headings.map((heading) => headingAnchor(heading.replace(/^#+ /, '')));
 }
 
-it.each([...globSync('*.md'), ...globSync('docs/**/*.md')])(
+it.each([...globSync('*.md'), ...globSync('{docs,test/docs}/**/*.md')])(
   'the links of %s lead somewhere, to the heading too',
   (page) => {
     const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
