@@ -38,7 +38,7 @@ describe('docs/rest.md', () => {
   });
 
   it('explains each field of the state of the service', () => {
-    const [, table = ''] = rest.split('| field | it says | in a fleet |');
+    const [, table = ''] = rest.split('| field | it says |');
     const [part = ''] = table.split('\n\n');
     const named = [...part.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) =>
       cell.replaceAll('`', '').split(', '),
