@@ -4,8 +4,9 @@ import { commandEntries } from '../../src/cli/commands.ts';
 import { optionTable } from '../../src/config/option-table.ts';
 import { statusAnswer } from '../../src/contract/status-answer.ts';
 import { commandStates } from '../../src/domain/command.ts';
-import { declineCodes } from '../../src/service/commands/commands.ts';
+import { declineCodes } from '../../src/service/commands/answer.ts';
 import { scopes } from '../../src/service/rest/auth/principal.ts';
+import { statusOf } from '../../src/service/rest/problem-codes.ts';
 import { routeTable } from '../../src/service/rest/route-table.ts';
 
 const read = (name: string) => readFileSync(`docs/${name}.md`, 'utf8');
@@ -29,7 +30,8 @@ describe('docs/rest.md', () => {
   });
 
   it('names every code with which a command is declined, beside its status', () => {
-    for (const [code, status] of Object.entries(declineCodes)) {
+    for (const code of declineCodes) {
+      const status = statusOf(code);
       const row = rest
         .split('\n')
         .find((line) => line.startsWith('| ') && line.split('|')[1]?.includes(String(status)));

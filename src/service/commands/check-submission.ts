@@ -6,13 +6,12 @@ import type { SettlingUpdate } from '../../domain/settling.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { AccountStanding, FollowedAccounts } from '../sources/account-access.ts';
+import { type Declined, declined } from './answer.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { PlaceAsked, Submission, SubmitResult } from './commands.ts';
+import type { PlaceAsked, Submission } from './commands.ts';
 import type { Halts } from './halts.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
-
-export type Declined = Extract<SubmitResult, { kind: 'declined' }>;
 
 interface CheckDeps {
   readonly journal: Pick<CommandJournal, 'readOrder'>;
@@ -254,10 +253,6 @@ function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpd
   };
 }
 
-export function declined(code: Declined['code'], message: string, retryAfterMs?: number): Declined {
-  return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-}
-
 export const storeUnavailable = declined(
   'STORE_UNAVAILABLE',
   'the database could not be reached; nothing was sent by this request',
@@ -278,10 +273,3 @@ const idGivenAgain = declined(
   'the platform shows another order under this id than the one that was to be cancelled',
 );
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
-/** Why this process sends nothing just now; asked again, a caller may reach one able to. */
-export const anotherLeads = declined(
-  'NOT_LEADER',
-  'another process holds the shard of the account, or its commands are being taken over',
-  2_000,
-);
-export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -11,32 +11,33 @@ import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { Window } from '../sources/window.ts';
+import { type Answer, anotherLeads, declined, ending, notLeader } from './answer.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all/cancel-all.ts';
 import type { CancelAfter } from './cancel-all/cancel-timers.ts';
-import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
+import { cancelAllObjection } from './check-submission.ts';
 import { CommandBooks, type SentAndUnresolved } from './command-books.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { MadeStep } from './command-steps.ts';
 import type {
-  CancelAfterResult,
-  CancelAllResult,
+  CancelAll,
   CancelAllScope,
   Commands,
+  Journaled,
   NextProbe,
-  OpenCommandsResult,
+  OpenCommands,
   PlaceAsked,
-  PreviewResult,
-  ReconcileResult,
+  Preview,
+  Reconciled,
   Submission,
-  SubmitResult,
+  TimersSet,
 } from './commands.ts';
 import { Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
 import { readOpenCommands } from './open-commands.ts';
-import { notLeader, OperatorService } from './operator-service.ts';
+import { OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
 import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-holders.ts';
 import { PlacesUnderWay } from './places-under-way.ts';
@@ -235,7 +236,7 @@ export class CommandService implements Commands, Service {
     if (!signal.aborted) await this.auditTrail.drained();
   }
 
-  async submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
+  async submit(submission: Submission, pacing?: Pacing): Promise<Answer<Journaled>> {
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;
     const shard = this.deps.shardOf(accountId);
@@ -249,7 +250,7 @@ export class CommandService implements Commands, Service {
     return result;
   }
 
-  preview(asked: PlaceAsked): Promise<PreviewResult> {
+  preview(asked: PlaceAsked): Promise<Answer<Preview>> {
     const shard = this.deps.shardOf(asked.request.accountId);
     return this.takeovers.after(shard, async () => {
       const under = this.maySend(shard);
@@ -276,7 +277,7 @@ export class CommandService implements Commands, Service {
     return undefined;
   }
 
-  async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+  async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
     if (scope.kind === 'account') return this.cancelAllOf(this.deps.shardOf(scope.accountId), scope, word);
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
     // Held shards without accounts, too: each remembers the key, and must not cover accounts coming
@@ -288,11 +289,11 @@ export class CommandService implements Commands, Service {
     return cancelAllOfShards(await Promise.all(answers));
   }
 
-  private cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+  private cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
     return this.takeovers.after(shard, () => this.cancelAlls.run(shard, scope, word));
   }
 
-  async cancelAfter(asked: CancelAfter): Promise<CancelAfterResult> {
+  async cancelAfter(asked: CancelAfter): Promise<Answer<TimersSet>> {
     const parts = [...Map.groupBy(asked.accountIds, this.deps.shardOf)];
     await Promise.all(parts.map(([shard]) => this.takeovers.ended(shard)));
     const wanted = parts.flatMap(([shard, of]) => {
@@ -312,7 +313,7 @@ export class CommandService implements Commands, Service {
     return cancelAfterOfShards(await Promise.all(answers));
   }
 
-  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
+  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>> {
     const { accountId } = options;
     const shards = accountId === undefined ? [...this.ours] : [this.deps.shardOf(accountId)];
     const results = await Promise.all(
@@ -324,15 +325,15 @@ export class CommandService implements Commands, Service {
       ),
     );
     const reports = results.flat();
-    return reports.length === 0 ? { kind: 'declined', ...notLeader } : { kind: 'done', report: mergeReports(reports) };
+    return reports.length === 0 ? notLeader : { kind: 'done', report: mergeReports(reports) };
   }
 
-  openCommands(): Promise<OpenCommandsResult> {
+  openCommands(): Promise<Answer<OpenCommands>> {
     return readOpenCommands(this.deps);
   }
 
   /** The term to send under, or why nothing may be sent. */
-  private maySend(shard: number): ShardTerm | Declined {
+  private maySend(shard: number): Answer<ShardTerm> {
     if (!this.options.enabled)
       return declined('COMMANDS_OFF', 'commands are off: the service needs TIDEMARK_COMMANDS=on');
     if (this.draining) return ending;

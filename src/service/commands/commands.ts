@@ -1,11 +1,12 @@
 import type { SpanContext } from '@opentelemetry/api';
 import type { Command, CommandOutcome, CommandRequest } from '../../domain/command.ts';
-import type { BoundsChange, LimitBreach, LimitReading, LimitRow, LimitScope } from '../../domain/limits.ts';
+import type { BoundsChange, LimitReading, LimitRow, LimitScope } from '../../domain/limits.ts';
 import type { Measure } from '../../domain/measure-command.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { OrderSelection } from '../../domain/select-orders.ts';
 import type { OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/cancel-all-journal.ts';
 import type { Approval, Approving, Halt } from '../../store/commands/stops-journal.ts';
+import type { Answer, Declined, Done } from './answer.ts';
 import type { QuoteRead } from './order-entry.ts';
 
 export interface Submission {
@@ -46,59 +47,22 @@ export type PlaceAsked = Pick<Submission, 'principal' | 'callerRef' | 'supersede
   readonly request: Extract<CommandRequest, { kind: 'place' }>;
 };
 
-/**
- * What a place would come to just now, or why this process can't say. Nothing was written or sent.
- */
-export type PreviewResult =
-  | {
-      readonly kind: 'previewed';
-      readonly measure: Measure;
-      readonly quotes: readonly QuoteRead[];
-      /** Every limit for it, in judging order. */
-      readonly limits: readonly LimitReading[];
-      /** All objections; a place would get the first as its answer. */
-      readonly refusals: readonly Extract<SubmitResult, { kind: 'declined' }>[];
-    }
-  | Extract<SubmitResult, { kind: 'declined' }>;
+/** What a place would come to just now. Nothing was written or sent. */
+export type Preview = Done<{
+  readonly measure: Measure;
+  readonly quotes: readonly QuoteRead[];
+  /** Every limit for it, in judging order. */
+  readonly limits: readonly LimitReading[];
+  /** All objections; a place would get the first as its answer. */
+  readonly refusals: readonly Declined[];
+}>;
 
-/** Why nothing was journaled: 4xx and 5xx mean exactly that. */
-export const declineCodes = {
-  NOT_LEADER: 503,
-  DRAINING: 503,
-  STORE_UNAVAILABLE: 503,
-  SOURCE_NOT_LIVE: 503,
-  COMMANDS_OFF: 403,
-  ACCOUNT_NOT_TRADED: 403,
-  ACCOUNT_NOT_OPEN: 409,
-  ORDER_NOT_FOUND: 404,
-  ACCOUNT_NOT_FOUND: 404,
-  PLACING_HALTED: 409,
-  UNRESOLVED_PRIOR_COMMAND: 409,
-  SUPERSEDED_NOT_ABSENT: 409,
-  ORDER_CLOSED: 409,
-  ORDER_ACTION_PENDING: 409,
-  QUANTITY_BELOW_FILLED: 409,
-  NO_CHANGE: 409,
-  CALLER_REF_REUSED: 409,
-  LIMIT_EXCEEDED: 409,
-  LIMIT_NOT_EVALUATED: 409,
-  LIMITS_REQUIRED: 403,
-  REVISION_MISMATCH: 412,
-  IDEMPOTENCY_KEY_REUSED: 422,
-  RATE_LIMITED: 429,
-} as const;
-export type DeclineCode = keyof typeof declineCodes;
-
-export type SubmitResult =
-  | { readonly kind: 'journaled'; readonly command: Command; readonly replayed: boolean }
-  | {
-      readonly kind: 'declined';
-      readonly code: DeclineCode;
-      readonly message: string;
-      readonly retryAfterMs?: number;
-      /** The limit it breaks. */
-      readonly breach?: LimitBreach;
-    };
+/** Declined instead: nothing was journaled. */
+export interface Journaled {
+  readonly kind: 'journaled';
+  readonly command: Command;
+  readonly replayed: boolean;
+}
 
 export interface OperatorWord {
   readonly by: string;
@@ -119,67 +83,6 @@ export interface Requested {
   readonly kind: 'requested';
   readonly approval: Approval;
 }
-
-export type SettleResult =
-  | Requested
-  | { readonly kind: 'settled'; readonly command: Command }
-  | {
-      readonly kind: 'declined';
-      readonly code:
-        | 'NOT_LEADER'
-        | 'STORE_UNAVAILABLE'
-        | 'COMMAND_NOT_FOUND'
-        | 'ALREADY_SETTLED'
-        | 'TOO_MANY_APPROVALS'
-        | 'APPROVAL_NOT_FOUND';
-      readonly message: string;
-    };
-
-/** `halts`: all that are in force afterwards, of every scope. */
-export type HaltResult =
-  | Requested
-  | { readonly kind: 'done'; readonly halts: readonly Halt[] }
-  | {
-      readonly kind: 'declined';
-      readonly code:
-        | 'NOT_LEADER'
-        | 'STORE_UNAVAILABLE'
-        | 'EVERY_ACCOUNT_NEEDED'
-        | 'TOO_MANY_APPROVALS'
-        | 'APPROVAL_NOT_FOUND';
-      readonly message: string;
-    };
-
-/** `limits`: every row, afterwards. */
-export type LimitsResult =
-  | { readonly kind: 'done'; readonly limits: readonly LimitRow[] }
-  | {
-      readonly kind: 'declined';
-      readonly code: 'STORE_UNAVAILABLE' | 'TOO_MANY_APPROVALS' | 'APPROVAL_NOT_FOUND';
-      readonly message: string;
-    };
-
-/** Those that wait for a second principal, oldest first. */
-export type ApprovalsResult =
-  | { readonly kind: 'done'; readonly approvals: readonly Approval[] }
-  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
-
-export type ApproveResult =
-  /** It was approved, and is done. */
-  | { readonly kind: 'done'; readonly approval: Approval }
-  | {
-      readonly kind: 'declined';
-      readonly code:
-        | 'APPROVAL_NOT_FOUND'
-        | 'SECOND_PRINCIPAL_NEEDED'
-        | 'NOT_LEADER'
-        | 'STORE_UNAVAILABLE'
-        | 'EVERY_ACCOUNT_NEEDED'
-        | 'COMMAND_NOT_FOUND'
-        | 'ALREADY_SETTLED'
-        | 'TOO_MANY_APPROVALS';
-      readonly message: string;
-    };
 
 /** How much one account (or the service) may still send, for RateLimit headers. */
 export interface Allowance {
@@ -202,15 +105,6 @@ export interface ReconcileReport {
   }[];
 }
 
-export type ReconcileResult =
-  | { readonly kind: 'done'; readonly report: ReconcileReport }
-  | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
-
-/** Commands without an outcome in the journal, of every shard, or why they can't be read. */
-export type OpenCommandsResult =
-  | { readonly kind: 'done'; readonly commands: readonly { readonly commandId: string; readonly accountId: string }[] }
-  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
-
 /** One account, or all that are followed, by their ids. `only`: selects among their orders. */
 export type CancelAllScope = (
   | { readonly kind: 'account'; readonly accountId: string }
@@ -222,7 +116,7 @@ interface CancelAllEntry {
   readonly stream: Stream;
   readonly orderId: string;
   /** Undefined: its cancel is still under way. */
-  readonly result: SubmitResult | undefined;
+  readonly result: Answer<Journaled> | undefined;
 }
 
 /** A place that was unresolved when the cancel-all was first asked for. */
@@ -230,55 +124,58 @@ export interface CancelAllPlace extends PlaceOfAccount {
   /** As it is now; undefined where the journal did not say. */
   readonly command: Command | undefined;
   /** The cancel of its order, once it has landed. */
-  readonly result: SubmitResult | undefined;
+  readonly result: Answer<Journaled> | undefined;
 }
 
-export type CancelAllResult =
-  | {
-      readonly kind: 'done';
-      /** The key was known: the orders are those of its first call. */
-      readonly replayed: boolean;
-      /**
-       * It goes on: orders wait for their cancels, or places for their outcome. An order that lands
-       * is cancelled, unless the caller asked to leave it.
-       */
-      readonly inForce: boolean;
-      /** An order in the scope may be open without a cancel in hand. */
-      readonly open: boolean;
-      /**
-       * The same for this process's accounts alone: `NOT_LEADER` does not count. Left out: it is
-       * `open`.
-       */
-      readonly openHere?: boolean;
-      readonly orders: readonly CancelAllEntry[];
-      readonly places: readonly CancelAllPlace[];
-      /** Accounts with perhaps unknown open orders. */
-      readonly unread: readonly UnreadAccount[];
-      /**
-       * For the whole service: accounts without any cancel, and why. `NOT_LEADER`: another process
-       * holds their shard, and has to be asked for them under the same key.
-       */
-      readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
-    }
-  /** No cancel was journaled or sent by this call. */
-  | Extract<SubmitResult, { kind: 'declined' }>;
+/** Declined instead: this call has journaled and sent no cancel. */
+export type CancelAll = Done<{
+  /** The key was known: the orders are those of its first call. */
+  readonly replayed: boolean;
+  /**
+   * It goes on: orders wait for their cancels, or places for their outcome. An order that lands is
+   * cancelled, unless the caller asked to leave it.
+   */
+  readonly inForce: boolean;
+  /** An order in the scope may be open without a cancel in hand. */
+  readonly open: boolean;
+  /**
+   * The same for this process's accounts alone: `NOT_LEADER` does not count. Left out: it is
+   * `open`.
+   */
+  readonly openHere?: boolean;
+  readonly orders: readonly CancelAllEntry[];
+  readonly places: readonly CancelAllPlace[];
+  /** Accounts with perhaps unknown open orders. */
+  readonly unread: readonly UnreadAccount[];
+  /**
+   * For the whole service: accounts without any cancel, and why. `NOT_LEADER`: another process
+   * holds their shard, and has to be asked for them under the same key.
+   */
+  readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
+}>;
 
-export type CancelAfterResult =
-  | {
-      readonly kind: 'done';
-      /** The accounts whose timers are as asked. */
-      readonly accountIds: readonly string[];
-      /** Wall time: when the first runs out; absent if they were disarmed. */
-      readonly firesAtMs?: number;
-      /**
-       * The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds
-       * their shard, and has to be asked for them.
-       */
-      readonly declined: readonly (Omit<Extract<SubmitResult, { kind: 'declined' }>, 'kind'> & {
-        readonly accountId: string;
-      })[];
-    }
-  | Extract<SubmitResult, { kind: 'declined' }>;
+export type TimersSet = Done<{
+  /** The accounts whose timers are as asked. */
+  readonly accountIds: readonly string[];
+  /** Wall time: when the first runs out; absent if they were disarmed. */
+  readonly firesAtMs?: number;
+  /**
+   * The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds their
+   * shard, and has to be asked for them.
+   */
+  readonly declined: readonly (Omit<Declined, 'kind'> & { readonly accountId: string })[];
+}>;
+
+/** Every halt in force, of every scope. */
+export type HaltsNow = Done<{ readonly halts: readonly Halt[] }>;
+/** Every row. */
+export type LimitsNow = Done<{ readonly limits: readonly LimitRow[] }>;
+export type Approvals = Done<{ readonly approvals: readonly Approval[] }>;
+export type Reconciled = Done<{ readonly report: ReconcileReport }>;
+/** Commands without an outcome in the journal, of every shard. */
+export type OpenCommands = Done<{
+  readonly commands: readonly { readonly commandId: string; readonly accountId: string }[];
+}>;
 
 /** An operator's acts on the command side. No call rejects. */
 export interface OperatorActs {
@@ -286,26 +183,26 @@ export interface OperatorActs {
     commandId: string,
     outcome: 'applied' | 'rejected' | 'not_sent' | 'moot',
     word: OperatorWord,
-  ): Promise<SettleResult>;
-  halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
-  resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
+  ): Promise<Answer<Done<{ command: Command }> | Requested>>;
+  halt(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>>;
+  resume(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>>;
   /** Those in force, of every scope. */
   readonly halts: { list(): readonly Halt[] };
   /**
    * The limits that places and replaces must keep. Any process may read
    * and change them: only the journal has them.
    */
-  limits(): Promise<LimitsResult>;
-  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
+  limits(): Promise<Answer<LimitsNow>>;
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<Answer<LimitsNow | Requested>>;
   /** What waits for a second principal. */
   readonly approvals: {
-    /** `accounts`: of these alone; left out: of every account. */
-    list(accounts?: readonly string[]): Promise<ApprovalsResult>;
+    /** Oldest first. `accounts`: of these alone; left out: of every account. */
+    list(accounts?: readonly string[]): Promise<Answer<Approvals>>;
     /** The one with this id, or none. */
-    find(approvalId: string): Promise<ApprovalsResult>;
+    find(approvalId: string): Promise<Answer<Approvals>>;
   };
   /** Approves a request of another principal, and carries it out. */
-  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
+  approve(approvalId: string, word: OperatorWord): Promise<Answer<Done<{ approval: Approval }>>>;
 }
 
 /**
@@ -325,9 +222,9 @@ export interface NextProbe {
 /** The command side as REST and the assembly see it. No call rejects. */
 export interface Commands {
   readonly operator: OperatorActs;
-  submit(submission: Submission): Promise<SubmitResult>;
+  submit(submission: Submission): Promise<Answer<Journaled>>;
   /** What `submit` would say of a place just now; nothing is written or sent. */
-  preview(asked: PlaceAsked): Promise<PreviewResult>;
+  preview(asked: PlaceAsked): Promise<Answer<Preview>>;
   /**
    * Resolves with the command once it is final, or as it stands after
    * `waitMs`. Undefined: there is no such command.
@@ -343,7 +240,7 @@ export interface Commands {
   cancelAll(
     scope: CancelAllScope,
     word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
-  ): Promise<CancelAllResult>;
+  ): Promise<Answer<CancelAll>>;
   /**
    * The dead man's switch: all open orders of these accounts are cancelled unless the principal
    * calls again within `afterMs`. 0 disarms it.
@@ -353,17 +250,17 @@ export interface Commands {
     readonly afterMs: number;
     readonly accountIds: readonly string[];
     readonly requestId: string;
-  }): Promise<CancelAfterResult>;
+  }): Promise<Answer<TimersSet>>;
   /**
    * Probes everything unresolved of this process at once, within
    * the budget; `dryRun` reads nothing.
    */
-  reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
+  reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>>;
   /**
    * What a reconciliation of all accounts has to look at, whatever process holds the accounts: each
    * command that is being sent, or that the platform can still be asked about.
    */
-  openCommands(): Promise<OpenCommandsResult>;
+  openCommands(): Promise<Answer<OpenCommands>>;
   /** What is left for places and replaces. */
   readonly placeBudget: { allowance(accountId: string): Allowance };
 }

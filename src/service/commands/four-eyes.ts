@@ -7,8 +7,9 @@ import {
   type NewApproval,
   type OperatorAction,
 } from '../../store/commands/stops-journal.ts';
+import { type Answer, type Declined, type Done, declined, isDeclined } from './answer.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
+import type { Approvals, OperatorWord, Requested } from './commands.ts';
 
 interface FourEyesDeps {
   readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'findApproval'>;
@@ -16,13 +17,7 @@ interface FourEyesDeps {
   readonly log: Logger;
 }
 
-type Declined = Extract<ApproveResult, { kind: 'declined' }>;
-
-const unreachable = {
-  kind: 'declined',
-  code: 'STORE_UNAVAILABLE',
-  message: 'the database could not be reached',
-} as const;
+const unreachable = declined('STORE_UNAVAILABLE', 'the database could not be reached');
 
 /**
  * Acts for two principals, if so configured: each is written down as it was asked for, and done
@@ -51,7 +46,7 @@ export class FourEyes {
     action: OperatorAction,
     accountId: string | undefined,
     word: OperatorWord,
-  ): Promise<Requested | typeof unreachable | typeof tooMany | undefined> {
+  ): Promise<Answer<Requested> | undefined> {
     const { fourEyes, approvalMs } = this.options;
     if (!fourEyes) return undefined;
     const { journal, random, log } = this.deps;
@@ -75,19 +70,19 @@ export class FourEyes {
   }
 
   /** The requests that wait, oldest first. Never rejects. */
-  list(accounts?: readonly string[]): Promise<ApprovalsResult> {
+  list(accounts?: readonly string[]): Promise<Answer<Approvals>> {
     return this.read(() => this.deps.journal.approvals(accounts));
   }
 
   /** The one with this id, or none: it must not depend on how many wait. Never rejects. */
-  find(approvalId: string): Promise<ApprovalsResult> {
+  find(approvalId: string): Promise<Answer<Approvals>> {
     return this.read(async () => {
       const found = await this.deps.journal.findApproval(approvalId);
       return found === undefined ? [] : [found];
     });
   }
 
-  private async read(look: () => Promise<readonly Approval[]>): Promise<ApprovalsResult> {
+  private async read(look: () => Promise<readonly Approval[]>): Promise<Answer<Approvals>> {
     try {
       return { kind: 'done', approvals: await look() };
     } catch (err) {
@@ -103,8 +98,8 @@ export class FourEyes {
   async approve(
     approvalId: string,
     word: OperatorWord,
-    run: (action: OperatorAction, word: OperatorWord) => Promise<{ readonly kind: string } | Declined>,
-  ): Promise<ApproveResult> {
+    run: (action: OperatorAction, word: OperatorWord) => Promise<{ readonly kind: string }>,
+  ): Promise<Answer<Done<{ approval: Approval }>>> {
     const { journal, log } = this.deps;
     try {
       const waiting = await journal.findApproval(approvalId);
@@ -124,10 +119,6 @@ export class FourEyes {
   }
 }
 
-function isDeclined(result: { readonly kind: string } | Declined): result is Declined {
-  return result.kind === 'declined';
-}
-
 /** Without an answer of the database it is not known whether the act was done. */
 function waits({ code, message }: Declined): string {
   const known =
@@ -135,21 +126,18 @@ function waits({ code, message }: Declined): string {
   return `${message}; ${known}`;
 }
 
-export const noSuchRequest = {
-  kind: 'declined',
-  code: 'APPROVAL_NOT_FOUND',
-  message: 'there is no such request, or it has been approved or has expired, or a halt came after it',
-} as const;
-const tooMany = {
-  kind: 'declined',
-  code: 'TOO_MANY_APPROVALS',
-  message: `${mostWaiting} requests of this principal wait for a second one already: each has to be approved, or ends an hour after it was made`,
-} as const;
-const samePrincipal = {
-  kind: 'declined',
-  code: 'SECOND_PRINCIPAL_NEEDED',
-  message: 'the principal that asked for it cannot approve it, whichever of its tokens signs in',
-} as const;
+export const noSuchRequest = declined(
+  'APPROVAL_NOT_FOUND',
+  'there is no such request, or it has been approved or has expired, or a halt came after it',
+);
+const tooMany = declined(
+  'TOO_MANY_APPROVALS',
+  `${mostWaiting} requests of this principal wait for a second one already: each has to be approved, or ends an hour after it was made`,
+);
+const samePrincipal = declined(
+  'SECOND_PRINCIPAL_NEEDED',
+  'the principal that asked for it cannot approve it, whichever of its tokens signs in',
+);
 
 /** The second principal, as the audit trail names it. */
 export function secondPrincipal({ approval }: OperatorWord): { readonly approvedBy?: string } {

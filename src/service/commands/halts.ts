@@ -5,6 +5,7 @@ import type { WitnessedStops } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
+import { declined } from './answer.ts';
 import type { OperatorWord } from './commands.ts';
 
 /**
@@ -33,10 +34,10 @@ export function haltedBecause(halts: Pick<Halts, 'blocking'>, { kind, accountId 
 }
 
 /** The reason why a token of some accounts does not resume. */
-export const haltedForEveryAccount = {
-  code: 'EVERY_ACCOUNT_NEEDED',
-  message: 'an operator for every account has halted this, and the token names only some: it stays halted',
-} as const;
+export const haltedForEveryAccount = declined(
+  'EVERY_ACCOUNT_NEEDED',
+  'an operator for every account has halted this, and the token names only some: it stays halted',
+);
 
 /** A halt that the journal lacks. */
 interface Unwritten {

@@ -4,7 +4,7 @@ import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from
 import type { Order } from '../../domain/order.ts';
 import type { JudgedCommand } from '../../store/commands/journal-preview.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
-import { type Declined, declined } from './check-submission.ts';
+import { type Declined, declined } from './answer.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';

@@ -1,7 +1,8 @@
 import type { Command } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { OpenCommandsResult } from './commands.ts';
+import { type Answer, declined } from './answer.ts';
+import type { OpenCommands } from './commands.ts';
 import { isFollowed } from './watched.ts';
 
 interface OpenCommandsDeps extends Pick<Ambient, 'clock' | 'log'> {
@@ -14,7 +15,7 @@ const pageSize = 1_000;
  * Every command of every shard that is being sent, or that the platform can still be asked about.
  * From the journal: a shard between two holders is in no process's memory. Never rejects.
  */
-export async function readOpenCommands({ journal, clock, log }: OpenCommandsDeps): Promise<OpenCommandsResult> {
+export async function readOpenCommands({ journal, clock, log }: OpenCommandsDeps): Promise<Answer<OpenCommands>> {
   const atMs = clock.nowMs();
   const open: Command[] = [];
   let after: Command | undefined;
@@ -27,7 +28,7 @@ export async function readOpenCommands({ journal, clock, log }: OpenCommandsDeps
     } while (after !== undefined && after.createdAtMs <= atMs);
   } catch (err) {
     log.warn({ err }, 'open commands could not be read');
-    return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the open commands could not be read: ask again' };
+    return declined('STORE_UNAVAILABLE', 'the open commands could not be read: ask again');
   }
   return {
     kind: 'done',

@@ -11,20 +11,13 @@ import {
 } from '../../domain/limits.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
-import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Approval, Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
+import { type Answer, type Declined, type Done, declined, notLeader } from './answer.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
-import type {
-  ApproveResult,
-  HaltResult,
-  LimitsResult,
-  OperatorActs,
-  OperatorWord,
-  Requested,
-  SettleResult,
-} from './commands.ts';
+import type { HaltsNow, LimitsNow, OperatorActs, OperatorWord, Requested } from './commands.ts';
 import { decidePerson, type PersonsOutcome } from './decide-step.ts';
 import { FourEyes, noSuchRequest, secondPrincipal } from './four-eyes.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
@@ -49,8 +42,8 @@ async function changeLimits(
   scope: LimitScope,
   change: BoundsChange,
   word: OperatorWord,
-  secondOf: () => Promise<Requested | Extract<LimitsResult, { kind: 'declined' }> | undefined>,
-): Promise<LimitsResult | Requested> {
+  secondOf: () => Promise<Answer<Requested> | undefined>,
+): Promise<Answer<LimitsNow | Requested>> {
   const { journal, clock, log } = deps;
   try {
     for (let left = mostTries; left > 0; left -= 1) {
@@ -90,11 +83,12 @@ function boundsOf(rows: readonly LimitRow[], { principal, accountId }: LimitScop
   return rows.find((row) => row.principal === principal && row.accountId === accountId)?.bounds ?? {};
 }
 
-const unreachable = {
-  kind: 'declined',
-  code: 'STORE_UNAVAILABLE',
-  message: 'the database could not be reached; ask for the limits to learn whether they were changed',
-} as const;
+const unreachable = declined(
+  'STORE_UNAVAILABLE',
+  'the database could not be reached; ask for the limits to learn whether they were changed',
+);
+
+type Settled = Done<{ command: Command }>;
 
 interface SettleByPersonDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
@@ -111,7 +105,7 @@ async function settleByPerson(
   commandId: string,
   outcome: PersonsOutcome,
   word: OperatorWord,
-): Promise<SettleResult> {
+): Promise<Answer<Settled>> {
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return noSuchCommand;
@@ -121,28 +115,23 @@ async function settleByPerson(
     const { steps, term } = holding;
     const atMs = nowMs();
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
-    if (result.kind === 'over') return declined('NOT_LEADER', notLeader.message);
-    if (result.kind === 'stepped') return { kind: 'settled', command: result.command };
+    if (result.kind === 'over') return notLeader;
+    if (result.kind === 'stepped') return { kind: 'done', command: result.command };
     return result.notWaiting ? noSuchRequest : settledAlready(result.command);
   } catch {
     return unsettled;
   }
 }
 
-const noSuchCommand = { kind: 'declined', code: 'COMMAND_NOT_FOUND', message: 'no such command' } as const;
-const unsettled = {
-  kind: 'declined',
-  code: 'STORE_UNAVAILABLE',
-  message: 'the database could not be reached; ask again to learn whether it was settled',
-} as const;
+const noSuchCommand = declined('COMMAND_NOT_FOUND', 'no such command');
+const unsettled = declined(
+  'STORE_UNAVAILABLE',
+  'the database could not be reached; ask again to learn whether it was settled',
+);
 
-function settledAlready({ state }: Command): SettleResult {
+function settledAlready({ state }: Command): Declined {
   const message = state === 'open' ? 'its attempt is still under way' : `the command is ${state} already`;
   return declined('ALREADY_SETTLED', message);
-}
-
-function declined(code: Extract<SettleResult, { kind: 'declined' }>['code'], message: string): SettleResult {
-  return { kind: 'declined', code, message };
 }
 
 interface OperatorServiceDeps extends Ambient {
@@ -178,7 +167,7 @@ export class OperatorService implements OperatorActs {
     this.options = options;
   }
 
-  async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
+  async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Settled | Requested>> {
     if (!this.options.fourEyes) return this.settleNow(commandId, outcome, word);
     let command: Command | undefined;
     try {
@@ -199,7 +188,7 @@ export class OperatorService implements OperatorActs {
    * Resolves when no process writes anything but cancels for the scope any more. Needs no shard: it
    * only forbids, so a process that holds none, or has just lost them, may do it too.
    */
-  halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+  halt(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow>> {
     return this.operate('halt', scope, word, async () => {
       await this.deps.halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word);
       await this.writesAreOver();
@@ -218,14 +207,14 @@ export class OperatorService implements OperatorActs {
     while (clock.monotonicMs() < overAtMs) await clock.sleep(overAtMs - clock.monotonicMs());
   }
 
-  async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+  async resume(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>> {
     const accountId = scope.kind === 'account' ? scope.accountId : undefined;
     const { ofSomeAccounts } = word;
     const action = { kind: 'resume', scope, ...(ofSomeAccounts && { ofSomeAccounts }) } as const;
     return (await this.approvals.request(action, accountId, word)) ?? this.resumeNow(scope, word);
   }
 
-  async limits(): Promise<LimitsResult> {
+  async limits(): Promise<Answer<LimitsNow>> {
     try {
       return { kind: 'done', limits: await this.deps.journal.limits() };
     } catch (err) {
@@ -234,12 +223,12 @@ export class OperatorService implements OperatorActs {
     }
   }
 
-  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<Answer<LimitsNow | Requested>> {
     const action = { kind: 'change_limits', scope, change } as const;
     return changeLimits(this.deps, scope, change, word, () => this.approvals.request(action, scope.accountId, word));
   }
 
-  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
+  approve(approvalId: string, word: OperatorWord): Promise<Answer<Done<{ approval: Approval }>>> {
     return this.approvals.approve(approvalId, word, (action, asked) => {
       // It lifts only what both may lift: neither gets the other's right.
       const ofSomeAccounts = word.ofSomeAccounts ?? (action.kind === 'resume' ? action.ofSomeAccounts : undefined);
@@ -250,10 +239,10 @@ export class OperatorService implements OperatorActs {
     });
   }
 
-  private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
+  private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Settled>> {
     const { journal, holdingOf, clock, record } = this.deps;
     const result = await settleByPerson({ journal, holdingOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
-    if (result.kind === 'settled') {
+    if (result.kind === 'done') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;
       const detail = { outcome, ...secondPrincipal(word) };
@@ -262,9 +251,9 @@ export class OperatorService implements OperatorActs {
     return result;
   }
 
-  private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+  private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow>> {
     const term = await this.deps.termFor(scope);
-    if (term === undefined) return { kind: 'declined', ...notLeader };
+    if (term === undefined) return notLeader;
     return this.operate('resume', scope, word, async () => {
       const cleared = await this.deps.halts.clear(scope, word, term);
       if (cleared === 'over') return notLeader;
@@ -280,18 +269,18 @@ export class OperatorService implements OperatorActs {
     action: 'halt' | 'resume',
     scope: Halt['scope'],
     word: OperatorWord,
-    work: () => Promise<Omit<Extract<HaltResult, { kind: 'declined' }>, 'kind'> | undefined>,
-  ): Promise<HaltResult> {
+    work: () => Promise<Declined | undefined>,
+  ): Promise<Answer<HaltsNow>> {
     try {
       const objection = await work();
-      if (objection !== undefined) return { kind: 'declined', ...objection };
+      if (objection !== undefined) return objection;
     } catch (err) {
       this.deps.log.warn({ err, action }, 'a halt could not be written');
       const known =
         action === 'halt'
           ? '; the halt holds in this process all the same, and is written when the database is back'
           : '';
-      return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: `the database could not be reached${known}` };
+      return declined('STORE_UNAVAILABLE', `the database could not be reached${known}`);
     }
     const { by: principal, reason, requestId } = word;
     this.deps.record({
@@ -302,5 +291,3 @@ export class OperatorService implements OperatorActs {
     return { kind: 'done', halts: this.halts.list() };
   }
 }
-
-export const notLeader = { code: 'NOT_LEADER', message: 'another process holds the shards' } as const;

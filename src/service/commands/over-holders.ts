@@ -1,5 +1,5 @@
-import { anotherLeads, type Declined } from './check-submission.ts';
-import type { CancelAfterResult, CancelAllResult, ReconcileReport } from './commands.ts';
+import { type Answer, anotherLeads, type Declined, type Done } from './answer.ts';
+import type { CancelAll, ReconcileReport, TimersSet } from './commands.ts';
 
 // One request for several holders' accounts: shards in this process, or other processes. All
 // answers are made one.
@@ -89,7 +89,7 @@ interface ShardAnswer<Result> {
 }
 
 /** The accounts of a shard that declined are named as declined. */
-export function cancelAllOfShards(answers: readonly ShardAnswer<CancelAllResult>[]): CancelAllResult {
+export function cancelAllOfShards(answers: readonly ShardAnswer<Answer<CancelAll>>[]): Answer<CancelAll> {
   const refusal = refusalOf(answers);
   if (refusal !== undefined) return refusal;
   const bodies = answers.map(({ accountIds, result }) => {
@@ -106,7 +106,7 @@ function declinedFor(accountIds: readonly string[], { kind: _kind, ...why }: Dec
   return { open: !isLeftOut(why), declined: accountIds.map((accountId) => ({ accountId, ...why })) };
 }
 
-export function cancelAfterOfShards(answers: readonly ShardAnswer<CancelAfterResult>[]): CancelAfterResult {
+export function cancelAfterOfShards(answers: readonly ShardAnswer<Answer<TimersSet>>[]): Answer<TimersSet> {
   const refusal = refusalOf(answers);
   if (refusal !== undefined) return refusal;
   const done = answers.flatMap(({ result }) => (result.kind === 'done' ? [result] : []));
@@ -126,7 +126,7 @@ export function cancelAfterOfShards(answers: readonly ShardAnswer<CancelAfterRes
  * Undefined: one has done its part. A reason about the request goes before `NOT_LEADER`: another
  * process would not repeat it.
  */
-function refusalOf(answers: readonly ShardAnswer<{ readonly kind: 'done' } | Declined>[]): Declined | undefined {
+function refusalOf(answers: readonly ShardAnswer<Answer<Done>>[]): Declined | undefined {
   const refusals = answers.flatMap(({ result }) => (result.kind === 'declined' ? [result] : []));
   if (refusals.length < answers.length) return undefined;
   return refusals.find((each) => !isLeftOut(each)) ?? refusals[0] ?? anotherLeads;

@@ -3,10 +3,11 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { JournalPreview } from '../../store/commands/journal-preview.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
-import { type Declined, placeObjections, rateUsedUp, storeUnavailable } from './check-submission.ts';
+import type { Answer, Declined } from './answer.ts';
+import { placeObjections, rateUsedUp, storeUnavailable } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { PlaceAsked, PreviewResult } from './commands.ts';
+import type { PlaceAsked, Preview } from './commands.ts';
 import type { Halts } from './halts.ts';
 import { allQuotes, callerRefReused, judgedOf, limitedBecause, notSuperseded, readQuotes } from './judge-submission.ts';
 import type { Quotes } from './order-entry.ts';
@@ -31,7 +32,7 @@ export async function previewPlace(
   deps: PreviewDeps,
   options: CommandOptions,
   asked: PlaceAsked,
-): Promise<PreviewResult> {
+): Promise<Answer<Preview>> {
   const { accounts, budgets, clock, log } = deps;
   const { request } = asked;
   const { accountId } = request;
@@ -66,5 +67,5 @@ export async function previewPlace(
       .filter(({ broken }) => broken)
       .map(({ broken: _broken, ...breach }) => limitedBecause(breach, accountId)),
   ];
-  return { kind: 'previewed', measure: measurePlace(request, found), quotes, limits: said.limits, refusals };
+  return { kind: 'done', measure: measurePlace(request, found), quotes, limits: said.limits, refusals };
 }

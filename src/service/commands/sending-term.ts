@@ -1,5 +1,5 @@
 import type { Term } from '../../store/commands/term.ts';
-import type { Declined } from './check-submission.ts';
+import type { Declined } from './answer.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandSteps } from './command-steps.ts';
 

@@ -2,9 +2,9 @@ import { isUnresolved } from '../../domain/command.ts';
 import type { UnreadableCommand } from '../../store/commands/decode-command.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
+import { type Answer, anotherLeads, type Declined, ending } from './answer.ts';
 import type { CancelAlls } from './cancel-all/cancel-all.ts';
 import { CancelTimers } from './cancel-all/cancel-timers.ts';
-import { anotherLeads, type Declined, ending } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandGauges } from './command-gauges.ts';
@@ -25,7 +25,7 @@ type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' 
     readonly gauges: CommandGauges;
     readonly cancelAlls: CancelAlls;
     /** The term to send under, or why nothing may be sent. */
-    readonly maySend: (shard: number) => SendingTerm | Declined;
+    readonly maySend: (shard: number) => Answer<SendingTerm>;
     /** The process takes no new commands. */
     readonly draining: () => boolean;
     /** Asks the writes under way to give up: the process is ending. */

@@ -9,13 +9,11 @@ import type { CommandJournal, NewCommand, OpenResult } from '../../store/command
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { AccountTurns } from './account-turns.ts';
+import { type Answer, anotherLeads, type Declined, declined } from './answer.ts';
 import { awaitCommand } from './await-command.ts';
 import {
-  anotherLeads,
   type CheckResult,
   checkSubmission,
-  type Declined,
-  declined,
   orderNotFound,
   storeUnavailable,
   untradedObjection,
@@ -23,7 +21,7 @@ import {
 import type { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { Submission, SubmitResult } from './commands.ts';
+import type { Journaled, Submission } from './commands.ts';
 import type { Halts } from './halts.ts';
 import {
   allQuotes,
@@ -126,7 +124,7 @@ export class SubmitCommand {
   }
 
   /** Never rejects. */
-  async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
+  async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<Answer<Journaled>> {
     const { clock, unseen } = this.deps;
     const { request } = submission;
     const calledAtMs = clock.monotonicMs();
@@ -141,12 +139,12 @@ export class SubmitCommand {
    * Nothing new may be sent, for this reason; the command of a
    * known key is still answered. Never rejects.
    */
-  async replayOr(submission: Submission, reason: Declined): Promise<SubmitResult> {
+  async replayOr(submission: Submission, reason: Declined): Promise<Answer<Journaled>> {
     const calledAtMs = this.deps.clock.monotonicMs();
     return this.answer(await this.recall(submission, reason), submission, calledAtMs);
   }
 
-  private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<SubmitResult> {
+  private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<Answer<Journaled>> {
     if (opened.kind === 'declined') return opened;
     if (opened.kind === 'unseen') return orderNotFound;
     const { clock } = this.deps;
@@ -305,7 +303,7 @@ export class SubmitCommand {
     if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
   }
 
-  private notOpened(result: OpenResult | Declined, submission: Submission): Opened {
+  private notOpened(result: Answer<OpenResult>, submission: Submission): Opened {
     if (result.kind === 'declined') return result;
     if (result.kind === 'replayed') return this.replay(result.command, submission);
     if (result.kind === 'key_reused') {
@@ -350,7 +348,7 @@ export class SubmitCommand {
   /**
    * The outcome of the commit was lost, and 4xx and 5xx mean nothing was journaled. Never rejects.
    */
-  private async lookForLost(command: NewCommand, term: Term, err: unknown): Promise<OpenResult | Declined> {
+  private async lookForLost(command: NewCommand, term: Term, err: unknown): Promise<Answer<OpenResult>> {
     const { journal, clock, log, sweepSoon } = this.deps;
     const { commandId } = command;
     log.warn({ err, commandId }, 'the journal did not say whether a command is in it');
@@ -376,7 +374,7 @@ function isFollowed({ principal, idempotencyKey, request }: Submission, book: Co
 
 /** `askedAtMs`: monotonic, when the journal was asked for this very answer. */
 interface Written {
-  readonly result: OpenResult | Declined;
+  readonly result: Answer<OpenResult>;
   readonly askedAtMs?: number;
 }
 

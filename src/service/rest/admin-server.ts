@@ -34,8 +34,6 @@ const statusDeadlineMs = 5000;
  * open.
  */
 const maxConnections = 200;
-const hostNotNamed =
-  'this port answers to localhost, to its own address and to the names in TIDEMARK_ADMIN_NAMES only: without sign-in, that keeps web pages out';
 
 /**
  * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A separate port, so that probes and
@@ -110,7 +108,7 @@ function buildServer(deps: AdminServerDeps, { host, names = [] }: AdminServerOpt
   const allowed = new Set([host, ...names].map((name) => name.toLowerCase()));
   server.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    if (!namesThisHost(request.raw, allowed)) return sendProblem(reply, 421, 'HOST_NOT_NAMED', hostNotNamed);
+    if (!namesThisHost(request.raw, allowed)) return sendProblem(reply, 'HOST_NOT_NAMED');
   });
   server.addHook('onResponse', async (request, reply) => observeRequest(deps.metrics, request, reply));
   addRoutes(server, deps);
@@ -144,7 +142,7 @@ async function answerReady(
   const query = new URL(request.url, 'http://admin').searchParams;
   const role = query.get('role');
   if (role !== null && role !== 'leader') {
-    return sendProblem(reply, 400, 'UNKNOWN_ROLE', 'role must be leader, or left out');
+    return sendProblem(reply, 'UNKNOWN_ROLE');
   }
   const report = await health.report();
   const ready = role === 'leader' ? report.leader : report.status !== 'unready';

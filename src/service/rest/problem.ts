@@ -3,22 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../observability/logger.ts';
 import type { Random } from '../../runtime/random.ts';
 import { UnreadableRowError } from '../../store/unreadable-row.ts';
-
-/** A fault in one field or one parameter. `path` names it; the value is not repeated. */
-export interface Fault {
-  readonly path: string;
-  readonly message: string;
-}
-
-/**
- * A command breaks this limit: the value it would reach, and the bound. No value: it can't be
- * computed.
- */
-export interface BrokenLimit {
-  readonly limit: string;
-  readonly value?: string;
-  readonly bound: string;
-}
+import { type BrokenLimit, type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
 
 /** Our one body for error answers: RFC 9457, with the fields for a program to act on. */
 interface Problem {
@@ -28,7 +13,7 @@ interface Problem {
   /** One sentence for people. Never contains input or internal details. */
   readonly detail: string;
   /** Short and stable. */
-  readonly code: string;
+  readonly code: ProblemCode;
   /** True: the same request may succeed later. */
   readonly retryable: boolean;
   readonly requestId: string;
@@ -61,12 +46,12 @@ const titles: Readonly<Record<number, string>> = {
 };
 
 export function problem(
-  status: number,
-  code: string,
-  detail: string,
+  code: ProblemCode,
   requestId: string,
+  detail = problemText(code),
   besides: Pick<Problem, 'faults' | 'breach'> = {},
 ): Problem {
+  const status = statusOf(code);
   const retryable = status === 503 || status === 429 || status === 408;
   return {
     type: 'about:blank',
@@ -104,61 +89,42 @@ export function readStore<T>(read: Promise<T>): Promise<T> {
 
 /** For a path or a method without a route. The path is not repeated: it is the caller's text. */
 export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const body = problem(404, 'NOT_FOUND', 'there is nothing at this path for this method', request.id);
-  return reply.code(404).type(problemType).send(JSON.stringify(body));
+  const body = problem('NOT_FOUND', request.id, 'there is nothing at this path for this method');
+  return reply.code(body.status).type(problemType).send(JSON.stringify(body));
 }
 
 /** For an error while answering. A fault of our own is logged, and answered without its message. */
 export function answerProblem(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const status = statusOf(error);
+  const body = problem(codeOf(error), request.id);
+  const { status } = body;
   if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
   if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');
-  const [code, detail] = clientErrorOf(error, status);
   // A caller that should try again needs the time to wait (RFC 9110 10.2.3).
   if (status === 503) reply.header('retry-after', '1');
-  return reply
-    .code(status)
-    .type(problemType)
-    .send(JSON.stringify(problem(status, code, detail, request.id)));
+  return reply.code(status).type(problemType).send(JSON.stringify(body));
 }
 
-function clientErrorOf(error: unknown, status: number): Telling {
-  if (error instanceof UnreadableRowError) return unreadable;
-  return error instanceof StoreUnavailableError ? unavailable : (clientErrors[status] ?? internal);
+function codeOf(error: unknown): ProblemCode {
+  if (error instanceof UnreadableRowError) return 'UNREADABLE_ROW';
+  if (error instanceof StoreUnavailableError) return 'STORE_UNAVAILABLE';
+  if (!(error instanceof Error)) return 'INTERNAL';
+  if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 'TOO_SLOW';
+  return ('statusCode' in error && codesOfFramework[Number(error.statusCode)]) || 'INTERNAL';
 }
 
-type Telling = readonly [code: string, detail: string];
-
-const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
-const unreadable: Telling = [
-  'UNREADABLE_ROW',
-  'what is stored of this is damaged; the log names it under this requestId',
-];
-const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
-/** For a 415. */
-export const notJson =
-  'the request has a body of a type that is not read here: send JSON, with content-type: application/json';
-const clientErrors: Readonly<Record<number, Telling>> = {
-  400: ['BAD_REQUEST', 'the request could not be understood'],
-  413: ['TOO_LARGE', 'the request has a larger body than is read here'],
-  414: ['URL_TOO_LONG', 'the URL, or a part of it, is longer than is read here'],
-  415: ['MEDIA_TYPE', notJson],
-  503: ['TOO_SLOW', 'the answer took too long; try again'],
+const codesOfFramework: Readonly<Record<number, ProblemCode>> = {
+  400: 'BAD_REQUEST',
+  413: 'TOO_LARGE',
+  414: 'URL_TOO_LONG',
+  415: 'MEDIA_TYPE',
+  503: 'TOO_SLOW',
 };
 
-function statusOf(error: unknown): number {
-  if (!(error instanceof Error)) return 500;
-  if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 503;
-  const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
-  return status in clientErrors ? status : 500;
-}
-
-const clientErrorTexts: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'HEADERS_TOO_LARGE', 'the header block has more than 8 KiB'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'TOO_LARGE', 'the request has larger chunk extensions than are read here'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'REQUEST_TIMEOUT', 'the request did not arrive in time'],
+const codesOfParser: Readonly<Record<string, readonly [code: ProblemCode, detail?: string]>> = {
+  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['TOO_LARGE', 'the request has larger chunk extensions than are read here'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT'],
 };
-const notHttp = [400, 'NOT_HTTP', 'what was sent is not one unambiguous HTTP request'] as const;
 
 /**
  * For input that node's parser refuses before there is a request: the same kind of body as
@@ -169,11 +135,11 @@ export function answerClientError(random: Random, error: NodeJS.ErrnoException, 
     socket.destroy();
     return;
   }
-  const [status, code, detail] = clientErrorTexts[error.code ?? ''] ?? notHttp;
-  const body = problem(status, code, detail, random.uuid());
+  const [code, detail] = codesOfParser[error.code ?? ''] ?? ['NOT_HTTP'];
+  const body = problem(code, random.uuid(), detail);
   const text = JSON.stringify(body);
   const head = [
-    `HTTP/1.1 ${status} ${body.title}`,
+    `HTTP/1.1 ${body.status} ${body.title}`,
     `Content-Type: ${problemType}`,
     `Content-Length: ${Buffer.byteLength(text)}`,
     `X-Request-Id: ${body.requestId}`,

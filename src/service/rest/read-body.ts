@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { notJson } from './problem.ts';
+import type { ProblemCode } from './problem-codes.ts';
 
 type ReadBodyResult =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly status: 400 | 415; readonly code: string; readonly detail: string };
+  | { readonly ok: false; readonly code: ProblemCode; readonly detail?: string };
 
 /**
  * A body's bytes as its route takes them. Clients send a content type with every request, so
@@ -14,30 +14,17 @@ export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyR
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (!takesBody) {
     if (bytes.length === 0) return { ok: true, value: undefined };
-    return refused(
-      400,
-      'UNEXPECTED_BODY',
-      'this route takes no body: what it needs stands in its path, parameters and headers',
-    );
+    return { ok: false, code: 'UNEXPECTED_BODY' };
   }
-  if (bytes.length > 0 && request.mediaType !== 'application/json') return refused(415, 'MEDIA_TYPE', notJson);
+  if (bytes.length > 0 && request.mediaType !== 'application/json') return { ok: false, code: 'MEDIA_TYPE' };
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
-    return refused(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only');
-  const parsed = parseJsonBody(bytes);
-  return parsed.ok ? parsed : refused(400, parsed.code, parsed.detail);
-}
-
-function refused(status: 400 | 415, code: string, detail: string): ReadBodyResult {
-  return { ok: false, status, code, detail };
+    return { ok: false, code: 'MEDIA_TYPE', detail: 'JSON is read in UTF-8 only' };
+  return parseJsonBody(bytes);
 }
 
 /** Far deeper than any body of ours; a parser that recurses must not go further. */
 const deepest = 16;
-
-type JsonBodyResult =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly code: 'EMPTY_BODY' | 'INVALID_JSON'; readonly detail: string };
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -47,9 +34,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * most 16 levels. Valid JSON with another shape is refused later, by the shapes. The size of
  * `bytes` was checked before.
  */
-export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
-  if (bytes.length === 0)
-    return { ok: false, code: 'EMPTY_BODY', detail: 'the request has no body, and this route needs one' };
+export function parseJsonBody(bytes: Uint8Array): ReadBodyResult {
+  if (bytes.length === 0) return { ok: false, code: 'EMPTY_BODY' };
   let text: string;
   let value: unknown;
   try {
@@ -63,7 +49,7 @@ export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
   return fault === undefined ? { ok: true, value } : invalid(fault);
 }
 
-function invalid(detail: string): JsonBodyResult {
+function invalid(detail: string): ReadBodyResult {
   return { ok: false, code: 'INVALID_JSON', detail };
 }
 

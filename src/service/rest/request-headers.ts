@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Allowance } from '../commands/commands.ts';
+import type { ProblemCode } from './problem-codes.ts';
 
 const mostHeaders = 64;
 const longestUrl = 2048;
@@ -26,9 +27,8 @@ const once = new Map(
 );
 
 interface HeaderFault {
-  readonly status: 400 | 414 | 415 | 431;
-  readonly code: string;
-  readonly detail: string;
+  readonly code: ProblemCode;
+  readonly detail?: string;
 }
 
 /**
@@ -44,16 +44,14 @@ export function pathOf(target: string): string {
 /** The rules for request line and headers beyond those in node's parser. */
 export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   if ((request.url ?? '').length > longestUrl)
-    return { status: 414, code: 'URL_TOO_LONG', detail: `the URL has more than ${longestUrl} characters` };
+    return { code: 'URL_TOO_LONG', detail: `the URL has more than ${longestUrl} characters` };
   const { rawHeaders, headers } = request;
   // node's own maxHeadersCount silently drops the rest, perhaps an If-Match the caller relies on.
   if (rawHeaders.length > mostHeaders * 2)
-    return { status: 431, code: 'TOO_MANY_HEADERS', detail: `the request has more than ${mostHeaders} header fields` };
-  if (hasRepeated(rawHeaders))
-    return { status: 400, code: 'REPEATED_HEADER', detail: 'a header that may stand once stands twice' };
+    return { code: 'TOO_MANY_HEADERS', detail: `the request has more than ${mostHeaders} header fields` };
+  if (hasRepeated(rawHeaders)) return { code: 'REPEATED_HEADER' };
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    return { status: 415, code: 'CONTENT_ENCODING', detail: 'a body is read without content encoding only' };
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { code: 'CONTENT_ENCODING' };
   return undefined;
 }
 

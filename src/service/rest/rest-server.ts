@@ -259,28 +259,23 @@ export class RestServer implements Service {
     if (answerPreflight(reply, this.origins)) return;
     if (this.draining.signal.aborted) {
       reply.header('connection', 'close').header('retry-after', '5');
-      sendProblem(reply, 503, 'DRAINING', 'this instance is stopping: ask another one');
+      sendProblem(reply, 'DRAINING');
       return;
     }
     const fault = headerFault(request.raw);
     if (fault !== undefined) {
       // The body, if there is one, is not read, so the connection ends.
-      sendProblem(reply.header('connection', 'close'), fault.status, fault.code, fault.detail);
+      sendProblem(reply.header('connection', 'close'), fault.code, fault.detail);
       return;
     }
     if (!this.authenticator.required && !namesThisHost(request.raw, noNames)) {
-      sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
+      sendProblem(reply, 'HOST_NOT_LOOPBACK');
       return;
     }
     // Also with sign-in, although no page has a token then: one rule that does not depend on the
     // sign-in.
     if (isChangeByForeignPage(request.raw, this.origins)) {
-      sendProblem(
-        reply,
-        403,
-        'CROSS_SITE_REQUEST',
-        'a page of another site, or of another port, may not change anything here',
-      );
+      sendProblem(reply, 'CROSS_SITE_REQUEST');
       return;
     }
     done();

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Principal, Scope } from './auth/principal.ts';
+import type { ProblemCode } from './problem-codes.ts';
 import type { IdKind } from './request-fields.ts';
 import type { RouteParts } from './route-parts.ts';
 
@@ -49,8 +50,8 @@ export interface Route {
   /** Request headers read by this route, in addition to every route's headers. */
   readonly headers?: readonly ('Idempotency-Key' | 'Prefer' | 'If-Match' | 'If-None-Match' | 'Last-Event-ID')[];
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Problem codes in addition to every route's codes, by status. */
-  readonly problems?: Readonly<Record<number, readonly string[]>>;
+  /** Codes in addition to every route's. */
+  readonly problems?: readonly ProblemCode[];
   /**
    * Not GET, and a read all the same: it passes the gate for reads, so that it holds up no command.
    */

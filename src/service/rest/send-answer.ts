@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../../observability/metrics.ts';
-import { type BrokenLimit, type Fault, problem, problemType } from './problem.ts';
+import { problem, problemType } from './problem.ts';
+import type { BrokenLimit, Fault, ProblemCode } from './problem-codes.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -13,51 +14,19 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
   return sendJsonText(reply, status, JSON.stringify(body));
 }
 
+/**
+ * With its code's sentence, if it has none of its own. So what does not exist and what belongs to
+ * another have the same body: a caller that may not see it learns nothing.
+ */
 export function sendProblem(
   reply: FastifyReply,
-  status: number,
-  code: string,
-  detail: string,
-  faults?: readonly Fault[],
+  code: ProblemCode,
+  detail?: string,
+  besides?: { readonly faults?: readonly Fault[]; readonly breach?: BrokenLimit },
 ): FastifyReply {
-  return sendProblemWith(reply, status, code, detail, faults === undefined ? {} : { faults });
-}
-
-export function sendProblemWith(
-  reply: FastifyReply,
-  status: number,
-  code: string,
-  detail: string,
-  besides: { readonly faults?: readonly Fault[]; readonly breach?: BrokenLimit },
-): FastifyReply {
-  reply.server.deniedWrites?.note(reply.request, status, code);
-  const body = JSON.stringify(problem(status, code, detail, reply.request.id, besides));
-  return reply.code(status).header('content-type', problemType).send(body);
-}
-
-/**
- * The same body whether it does not exist or belongs to another: a caller that may not see it
- * learns nothing.
- */
-const missing = {
-  ORDER_NOT_FOUND: 'there is no such order',
-  ACCOUNT_NOT_FOUND: 'there is no such account',
-  COMMAND_NOT_FOUND: 'there is no such command',
-  APPROVAL_NOT_FOUND: 'there is no such request, or it has been approved or has expired',
-  ROW_NOT_FOUND: 'there is no such row in quarantine',
-  JOB_NOT_FOUND: 'there is no such job',
-  SHARD_NOT_FOUND: 'there is no shard of this number: GET /v1/fleet says how many there are',
-  INSTANCE_NOT_FOUND: 'no live process has this name: GET /v1/fleet names those that live',
-  NOT_FOUND: 'there is nothing at this path',
-} as const;
-type MissingCode = keyof typeof missing;
-
-export function isMissingCode(code: string): code is MissingCode {
-  return Object.hasOwn(missing, code);
-}
-
-export function sendMissing(reply: FastifyReply, code: MissingCode): FastifyReply {
-  return sendProblem(reply, 404, code, missing[code]);
+  const body = problem(code, reply.request.id, detail, besides);
+  reply.server.deniedWrites?.note(reply.request, body.status, code);
+  return reply.code(body.status).header('content-type', problemType).send(JSON.stringify(body));
 }
 
 /**
@@ -70,8 +39,7 @@ export function sendBodyFaults(
   faults: readonly Fault[],
 ): FastifyReply {
   const unknown = faults.every(({ message }) => message === 'is not a field of this body');
-  const detail = 'the body is not what this route takes: see faults';
-  return sendProblem(reply, 400, unknown ? 'UNKNOWN_FIELD' : code, detail, faults);
+  return sendProblem(reply, unknown ? 'UNKNOWN_FIELD' : code, undefined, { faults });
 }
 
 const codeClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'];

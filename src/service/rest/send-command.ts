@@ -1,18 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import { type Command, isUnresolved } from '../../domain/command.ts';
-import type { LimitBreach } from '../../domain/limits.ts';
 import type { TracedSpan } from '../../observability/tracing.ts';
-import { type DeclineCode, declineCodes, type Submission, type SubmitResult } from '../commands/commands.ts';
+import { type Answer, isDeclined } from '../commands/answer.ts';
+import type { Journaled, Submission } from '../commands/commands.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
-import { type Forwarding, sendFromElsewhere } from './instances/forwarding.ts';
+import { isFromElsewhere } from './instances/forwarding.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
 import type { Call } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
-import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
-
-/** One second: most unknown commands are settled by then, and asking costs one read by key. */
-const retryAfterSeconds = 1;
+import { sendJson, sendProblem } from './send-answer.ts';
+import { retryAfterSeconds, sendNotDone } from './send-not-done.ts';
 
 type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
 
@@ -52,18 +50,12 @@ async function sendUntraced(
 ): Promise<FastifyReply> {
   const { request, reply, principal, span } = call;
   const { accountId } = asked.request;
-  if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+  if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   if (idempotencyKey === undefined) return sendKeyMissing(reply);
   const ifMatch =
     asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);
-  if (ifMatch.kind === 'unreadable')
-    return sendProblem(
-      reply,
-      400,
-      'INVALID_IF_MATCH',
-      'If-Match has to be one strong ETag of the order, like "12", or *',
-    );
+  if (ifMatch.kind === 'unreadable') return sendProblem(reply, 'INVALID_IF_MATCH');
   const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
   const result = await commands.submit({
     ...asked,
@@ -75,12 +67,12 @@ async function sendUntraced(
     ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
     ...(span !== undefined && { span: span.context }),
   });
-  if (result.kind === 'declined') {
-    const given = await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result.code, accountId);
-    if (given !== undefined) return sendFromElsewhere(reply, given);
-  }
+  const answer = isDeclined(result)
+    ? await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result, accountId)
+    : result;
+  if (isFromElsewhere(answer)) return sendNotDone(reply, answer);
   setAllowance(reply, commands.placeBudget.allowance(accountId));
-  if (result.kind === 'declined') return sendDecline(reply, result);
+  if (result.kind === 'declined') return sendNotDone(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
   if (result.replayed) reply.header('idempotent-replayed', 'true');
   // The quick answer needs no second read from the database. A caller that waited, or sent its key
@@ -108,59 +100,11 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
 }
 
 export function sendKeyMissing(reply: FastifyReply): FastifyReply {
-  return sendProblem(
-    reply,
-    400,
-    'IDEMPOTENCY_KEY_REQUIRED',
-    'a command needs an Idempotency-Key of 1 to 128 visible ASCII characters: with it the same request can be repeated after any failure',
-  );
-}
-
-export interface Decline {
-  readonly code: DeclineCode | keyof typeof operatorDeclines;
-  readonly message: string;
-  readonly retryAfterMs?: number;
-  readonly breach?: LimitBreach;
-}
-
-const operatorDeclines = {
-  COMMAND_NOT_FOUND: 404,
-  ALREADY_SETTLED: 409,
-  EVERY_ACCOUNT_NEEDED: 403,
-  APPROVAL_NOT_FOUND: 404,
-  SECOND_PRINCIPAL_NEEDED: 403,
-  TOO_MANY_APPROVALS: 429,
-} as const;
-
-/**
- * Answers why nothing was journaled. "Not found" has our own text, also for things that do not
- * belong to the caller.
- */
-export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {
-  if (isMissingCode(code)) return sendMissing(reply, code);
-  const status = { ...declineCodes, ...operatorDeclines }[code];
-  if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
-  else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
-  if (breach === undefined) return sendProblem(reply, status, code, message);
-  const { limit, value, bound } = breach;
-  return sendProblemWith(reply, status, code, message, {
-    breach: { limit, ...(value !== undefined && { value }), bound },
-  });
-}
-
-/** The answer from the account's process, or the decline if none can be asked. */
-export async function sendOfHolder(
-  forwarding: Forwarding,
-  call: Parameters<Forwarding['answer']>[0],
-  decline: Decline,
-  accountId: string | undefined,
-): Promise<FastifyReply> {
-  const given = await forwarding.answer(call, decline.code, accountId);
-  return given === undefined ? sendDecline(call.reply, decline) : sendFromElsewhere(call.reply, given);
+  return sendProblem(reply, 'IDEMPOTENCY_KEY_REQUIRED');
 }
 
 /** One cancel in a cancel-all: its command, or why there is none. */
-export function submitResultBody(result: SubmitResult | undefined): object {
+export function submitResultBody(result: Answer<Journaled> | undefined): object {
   if (result === undefined)
     return { code: 'UNDER_WAY', detail: 'its cancel has no answer yet: ask again with the same key' };
   if (result.kind === 'declined') return { code: result.code, detail: result.message };

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Page } from '../../store/orders/order-reads.ts';
 import { maySee, type Principal } from './auth/principal.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
+import { sendJsonText, sendProblem } from './send-answer.ts';
 
 /**
  * A share of the event loop for work that may wait. However many tasks there are, together they
@@ -81,16 +81,10 @@ export class Pages {
   ): Promise<FastifyReply> {
     const { accountId } = filter as { readonly accountId?: string };
     if (accountId !== undefined && !maySee(principal.accounts, accountId))
-      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     const of = `${list} ${JSON.stringify(filter)}`;
     const after = cursor === undefined ? undefined : decodeCursor(of, cursor, position);
-    if (cursor !== undefined && after === undefined)
-      return sendProblem(
-        reply,
-        400,
-        'INVALID_CURSOR',
-        'the cursor is not one that was given out for this list and these filters',
-      );
+    if (cursor !== undefined && after === undefined) return sendProblem(reply, 'INVALID_CURSOR');
     const page = await read(after);
     const known = this.made.get(page);
     if (known?.of === of) return sendJsonText(reply, 200, await known.bytes);

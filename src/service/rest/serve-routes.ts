@@ -9,7 +9,7 @@ import type { ReadGate, ReadPass } from './read-gate.ts';
 import { idKinds, pageDefault } from './request-fields.ts';
 import { type Call, isRead, type Route } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
-import { sendMissing, sendProblem } from './send-answer.ts';
+import { sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -72,7 +72,7 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
       const detail = isPreflight(request)
         ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
         : 'this path has no such method: see Allow';
-      sendProblem(reply.header('allow', allow), 405, 'METHOD_NOT_ALLOWED', detail);
+      sendProblem(reply.header('allow', allow), 'METHOD_NOT_ALLOWED', detail);
     },
     handler: () => undefined,
   });
@@ -107,19 +107,14 @@ function admit(
 ): void {
   if (result.kind === 'unavailable') {
     reply.header('retry-after', '5');
-    sendProblem(reply, 503, 'AUTH_UNAVAILABLE', 'the keys of the issuer are out of reach: no token can be judged now');
+    sendProblem(reply, 'AUTH_UNAVAILABLE');
   } else if (result.kind === 'refused') {
     parts.metrics.rest.authFailures.inc({ reason: result.reason });
     places.signOut(request.raw.socket);
     refuseToken(reply, result.reason === 'missing');
   } else if (!places.signIn(request.raw.socket, result.principal)) {
     reply.header('connection', 'close').header('retry-after', '1');
-    sendProblem(
-      reply,
-      503,
-      'TOO_MANY_CONNECTIONS',
-      'there are as many connections as this principal, or all, may have: use fewer',
-    );
+    sendProblem(reply, 'TOO_MANY_CONNECTIONS');
   } else if (route.scopes === 'public' || route.scopes.some((scope) => result.principal.scopes.has(scope))) {
     request.principal = result.principal;
     reply.header('tidemark-instance', parts.forwarding.instance);
@@ -128,7 +123,7 @@ function admit(
     request.principal = result.principal;
     const needed = route.scopes.join(' ');
     reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
-    sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', `the token has none of the scopes that this needs: ${needed}`);
+    sendProblem(reply, 'INSUFFICIENT_SCOPE', `the token has none of the scopes that this needs: ${needed}`);
   }
 }
 
@@ -138,14 +133,8 @@ function admit(
  */
 function refuseToken(reply: FastifyReply, missing: boolean): void {
   reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
-  if (missing) sendProblem(reply, 401, 'UNAUTHENTICATED', 'this needs a bearer token');
-  else
-    sendProblem(
-      reply,
-      401,
-      'INVALID_TOKEN',
-      'the token is not accepted: it is expired, not for this service, or not known',
-    );
+  if (missing) sendProblem(reply, 'UNAUTHENTICATED');
+  else sendProblem(reply, 'INVALID_TOKEN');
 }
 
 function serve(
@@ -161,13 +150,12 @@ function serve(
   const params = request.params as Readonly<Record<string, string>>;
   for (const name in route.params) {
     const kind = route.params[name];
-    if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendMissing(reply, 'NOT_FOUND');
+    if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, 'NOT_FOUND');
   }
   const query = readQuery(route, request);
-  if ('faults' in query)
-    return sendProblem(reply, 400, 'INVALID_PARAMETER', 'the parameters are not what this route takes', query.faults);
+  if ('faults' in query) return sendProblem(reply, 'INVALID_PARAMETER', undefined, { faults: query.faults });
   const body = readBody(request, route.body !== undefined);
-  if (!body.ok) return sendProblem(reply, body.status, body.code, body.detail);
+  if (!body.ok) return sendProblem(reply, body.code, body.detail);
   request.body = body.value;
   return handle({ request, reply, principal, params, query: query.value });
 }
@@ -201,12 +189,7 @@ async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): P
 }
 
 function sendTooManyReads(reply: FastifyReply): FastifyReply {
-  return sendProblem(
-    reply.header('retry-after', '1'),
-    429,
-    'TOO_MANY_READS',
-    'as many reads as this principal may have at once are under way or not taken: ask for fewer at a time, for smaller pages, or later',
-  );
+  return sendProblem(reply.header('retry-after', '1'), 'TOO_MANY_READS');
 }
 
 function rowsOf({ query: shape, rows }: Route, { limit }: Readonly<Record<string, unknown>>): number {

@@ -1,13 +1,14 @@
 // What a user saw: A cancel-all answered that nothing was open, and left an order that worked at the venue.
 
 import { expect, it } from 'vitest';
-import type { CancelAllResult } from '../../../src/service/commands/commands.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
+import type { CancelAll } from '../../../src/service/commands/commands.ts';
 import { CommandRig, word, workingOrder } from '../../support/commands/command-rig.ts';
 import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 
 const all = { kind: 'account', accountId: account } as const;
 
-async function answered(world: CommandWorld, asked: Promise<CancelAllResult>) {
+async function answered(world: CommandWorld, asked: Promise<Answer<CancelAll>>) {
   let over = false;
   void asked.then(() => {
     over = true;

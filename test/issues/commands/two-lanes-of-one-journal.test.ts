@@ -85,5 +85,5 @@ it('who settles a command at the holder of another lane is told whom to ask', as
     code: 'NOT_LEADER',
     message: 'the command is of shard 1: ask its holder',
   });
-  expect(await one.during(one.commands.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'settled' });
+  expect(await one.during(one.commands.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'done' });
 });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Command, CommandRequest } from '../../../src/domain/command.ts';
-import type { CancelAllResult, SubmitResult } from '../../../src/service/commands/commands.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
+import type { CancelAll, Journaled } from '../../../src/service/commands/commands.ts';
 import {
   accepted,
   CommandRig,
@@ -31,7 +32,7 @@ interface Call {
   readonly request: CommandRequest;
   /** The number of the act. */
   readonly number: number;
-  result: SubmitResult | undefined;
+  result: Answer<Journaled> | undefined;
 }
 
 /** Two processes, one after the other the holder, on a journal that loses answers. */
@@ -133,7 +134,7 @@ class TwoHolders {
     }
   }
 
-  private canceledAll(result: CancelAllResult, number: number): void {
+  private canceledAll(result: Answer<CancelAll>, number: number): void {
     if (result.kind === 'done' && !result.open) this.coveredBefore = Math.max(this.coveredBefore, number);
   }
 

@@ -223,7 +223,7 @@ describe('an operator', () => {
       const rig = await CommandRig.leading();
       const id = await doubtful(rig, 1);
       expect(await rig.during(rig.commands.operator.settle(id, outcome, word))).toMatchObject({
-        kind: 'settled',
+        kind: 'done',
         command: { state: outcome },
       });
       expect(rig.evidence(id).at(-1)).toMatchObject({

@@ -174,7 +174,7 @@ describe('a preview of a place', () => {
     rig.probes.now = { ...rig.probes.now, live: false };
     rig.quotes.now = { price: '191', bid: '190.9', ask: '191.1', last: '191', ageMs: 40 };
     const preview = await rig.during(rig.commands.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
-    if (preview.kind !== 'previewed') throw new Error(preview.code);
+    if (preview.kind !== 'done') throw new Error(preview.code);
     expect(preview.refusals.map(({ code, breach }) => [code, breach?.limit])).toEqual([
       ['PLACING_HALTED', undefined],
       ['SOURCE_NOT_LIVE', undefined],
@@ -188,7 +188,7 @@ describe('a preview of a place', () => {
   it('is paced by a budget of its own, since each may read a quote at the platform', async () => {
     const rig = await CommandRig.leading({ rate: { perSecond: 1, burst: 2 } });
     const ask = () => rig.during(rig.commands.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
-    expect([(await ask()).kind, (await ask()).kind]).toEqual(['previewed', 'previewed']);
+    expect([(await ask()).kind, (await ask()).kind]).toEqual(['done', 'done']);
     expect(await ask()).toMatchObject({ kind: 'declined', code: 'RATE_LIMITED' });
     expect(rig.commands.placeBudget.allowance('acct-1').remaining).toBe(2);
   });

@@ -403,7 +403,7 @@ describe('a replace', () => {
     expect(rig.state(commandId)).toBe('unknown');
     expect(rig.codes(commandId).filter((code) => code === 'source_epoch_changed')).toHaveLength(1);
     expect(await rig.during(rig.commands.operator.settle(commandId, 'applied', word))).toMatchObject({
-      kind: 'settled',
+      kind: 'done',
     });
   });
 });

@@ -175,7 +175,7 @@ describe('a command by its id', () => {
     expect(rig.commands.nextProbe(commandId)).toMatchObject({ by: 'reference' });
     const waited = rig.commands.wait(commandId, 10_000);
     expect(await rig.during(rig.commands.operator.settle(commandId, 'rejected', word))).toMatchObject({
-      kind: 'settled',
+      kind: 'done',
     });
     expect(await rig.during(waited)).toMatchObject({ state: 'rejected' });
   });
@@ -191,7 +191,7 @@ describe('a command by its id', () => {
       code: 'NOT_LEADER',
       message: 'the command is of shard 2: ask its holder',
     });
-    expect(await settle(next)).toMatchObject({ kind: 'settled' });
+    expect(await settle(next)).toMatchObject({ kind: 'done' });
     expect(await rig.during(waited)).toMatchObject({ state: 'rejected' });
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemAnswer } from '../../../src/contract/rest-answers.ts';
+import { type ProblemCode, statusOf } from '../../../src/service/rest/problem-codes.ts';
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { sampleCommand } from '../../support/commands/scripted-commands.ts';
@@ -130,7 +131,8 @@ describe('every answer', () => {
     for (const route of routeTable.filter(({ headers }) => headers?.includes('Idempotency-Key'))) {
       const { path, init } = sampleRequest(route, { headers: { 'idempotency-key': '' } });
       const { status, body } = await ask(`${rig.address}${path}`, init);
-      expect(route.problems?.[status]).toContain(body['code']);
+      expect(route.problems).toContain(body['code']);
+      expect(statusOf(body['code'] as ProblemCode)).toBe(status);
     }
   });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/domain/command.ts';
-import { type DeclineCode, declineCodes } from '../../../src/service/commands/commands.ts';
+import { declineCodes } from '../../../src/service/commands/answer.ts';
+import { statusOf } from '../../../src/service/rest/problem-codes.ts';
 import { commandId, commandOf, sampleCommand } from '../../support/commands/scripted-commands.ts';
 import { ask, startRest } from '../../support/rest/rest-rig.ts';
 import { accountBody, predictionBody } from '../../support/rest/route-samples.ts';
@@ -236,15 +237,18 @@ describe('Prefer: wait', () => {
 describe('a command that is declined', () => {
   const message = 'a sentence for people';
 
-  it.each(Object.entries(declineCodes))('with %s answers %i, and no command', async (code, expected) => {
-    rig.commands.submitAnswer = () => ({ kind: 'declined', code: code as DeclineCode, message });
-    const { status, headers, body } = await place();
-    expect(status).toBe(expected);
-    expect(body).toMatchObject({ status: expected, code, retryable: expected === 503 || expected === 429 });
-    expect(body).not.toHaveProperty('commandId');
-    expect(headers.get('location')).toBeNull();
-    expect(headers.get('retry-after')).toBe(expected === 503 || expected === 429 ? '1' : null);
-  });
+  it.each(declineCodes.map((code) => [code, statusOf(code)] as const))(
+    'with %s answers %i, and no command',
+    async (code, expected) => {
+      rig.commands.submitAnswer = () => ({ kind: 'declined', code, message });
+      const { status, headers, body } = await place();
+      expect(status).toBe(expected);
+      expect(body).toMatchObject({ status: expected, code, retryable: expected === 503 || expected === 429 });
+      expect(body).not.toHaveProperty('commandId');
+      expect(headers.get('location')).toBeNull();
+      expect(headers.get('retry-after')).toBe(expected === 503 || expected === 429 ? '1' : null);
+    },
+  );
 
   it('says when to come back, in whole seconds', async () => {
     rig.commands.submitAnswer = () => ({ kind: 'declined', code: 'RATE_LIMITED', message, retryAfterMs: 2100 });

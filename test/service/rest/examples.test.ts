@@ -3,7 +3,7 @@ import { problemAnswer } from '../../../src/contract/rest-answers.ts';
 import { MadeDocuments } from '../../../src/service/rest/documents/asyncapi-document.ts';
 import { schemaId } from '../../../src/service/rest/documents/component-schemas.ts';
 import { allExamples } from '../../../src/service/rest/documents/examples/find-examples.ts';
-import { problemCodes } from '../../../src/service/rest/documents/examples/problem-examples.ts';
+import { problemCodes } from '../../../src/service/rest/problem-codes.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 
 const documents = new MadeDocuments(routeTable, '1.0.0');
@@ -58,9 +58,13 @@ describe('the examples of the documents', () => {
     }
   });
 
-  it('have no code that no route answers', () => {
+  it('have every code, but for those that are answered before or beside all routes', () => {
     const answered = new Set(Object.values(openapi.components.examples).map(({ summary }) => summary));
-    expect(problemCodes.filter((code) => !answered.has(code))).toEqual([]);
+    expect(problemCodes.filter((code) => !answered.has(code))).toEqual([
+      ...['CONSOLE_UNAVAILABLE', 'DEMO_AWAY', 'HEADERS_TOO_LARGE', 'HOST_NOT_LOOPBACK', 'HOST_NOT_NAMED'],
+      ...['METHOD_NOT_ALLOWED', 'NOT_HTTP', 'REQUEST_TIMEOUT', 'TOO_MANY_CONNECTIONS', 'TOO_MANY_HEADERS'],
+      ...['TOO_SLOW', 'UNKNOWN_ROLE', 'UNREADABLE_ROW', 'URL_TOO_LONG'],
+    ]);
   });
 
   it('belong to operations that exist', () => {

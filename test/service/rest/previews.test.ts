@@ -27,7 +27,7 @@ const measure = { symbols: ['AAPL'], underlyings: ['AAPL'], instrument: 'equity'
 describe('a preview over REST', () => {
   it('shows terms, value, quotes, limits and refusals, needs no key, and submits nothing', async () => {
     rig.commands.previewAnswer = {
-      kind: 'previewed',
+      kind: 'done',
       measure: { ...measure, quantity: '10', notional: null, exposure: null, valuedByQuote: true },
       quotes: [{ kind: 'equity', symbol: 'AAPL', quote: { price: '2', bid: '1', ask: '3', last: '2', ageMs: 7 } }],
       limits: [{ limit: 'maxNotional', bound: '5', broken: true, why: 'there is no quote', needsQuote: true }],

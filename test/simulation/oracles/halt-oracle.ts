@@ -1,5 +1,6 @@
 import { type Command, isDoubtful } from '../../../src/domain/command.ts';
-import type { HaltResult } from '../../../src/service/commands/commands.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
+import type { HaltsNow, Requested } from '../../../src/service/commands/commands.ts';
 import type { HaltBounds } from '../../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
@@ -71,7 +72,7 @@ export class HaltOracle {
    * An operator asks for a halt. To be called with the answer: these are in force. If a person has
    * resumed meanwhile, those in the answer may be newer than the one that was asked for.
    */
-  asked(scope: Halt['scope'], from: string): (answer: Extract<HaltResult, { kind: 'done' }>) => void {
+  asked(scope: Halt['scope'], from: string): (answer: Extract<Answer<HaltsNow | Requested>, { kind: 'done' }>) => void {
     const { times } = this.resumesOf(scope);
     return ({ halts }) => {
       for (const { haltId, ...halt } of halts) {

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
-import type { Commands, Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
+import type { Commands, Journaled, Submission } from '../../../src/service/commands/commands.ts';
 import type { Host } from '../host.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { drawCancel, drawPlace, drawReplace } from './draw-request.ts';
@@ -159,7 +160,7 @@ export class Callers {
     });
   }
 
-  private ask({ host, commands }: Reached, submission: Submission, told: (result: SubmitResult) => void): void {
+  private ask({ host, commands }: Reached, submission: Submission, told: (result: Answer<Journaled>) => void): void {
     host.deliver(() => {
       const asked = { host, key: submission.idempotencyKey };
       this.open.add(asked);
@@ -183,7 +184,7 @@ export class Callers {
       .map(({ host, key }) => `${host.name} never answers ${key}`);
   }
 
-  private journaled({ host }: Reached, asked: Asked, result: Extract<SubmitResult, { kind: 'journaled' }>): void {
+  private journaled({ host }: Reached, asked: Asked, result: Extract<Answer<Journaled>, { kind: 'journaled' }>): void {
     const { commandId, version, state } = result.command;
     asked.commandId ??= commandId;
     const key = asked.submission.idempotencyKey;
@@ -202,7 +203,7 @@ function isPassing(code: string): boolean {
   return ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE', 'RATE_LIMITED'].includes(code);
 }
 
-function describe(result: SubmitResult): string {
+function describe(result: Answer<Journaled>): string {
   if (result.kind === 'declined') return `${result.code} ${result.message}`;
   const { commandId, state, version } = result.command;
   return `${commandId} ${state} version ${version}${result.replayed ? ' again' : ''}`;

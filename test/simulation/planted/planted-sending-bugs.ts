@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { Declined } from '../../../src/service/commands/check-submission.ts';
+import type { Declined } from '../../../src/service/commands/answer.ts';
 import { Halts } from '../../../src/service/commands/halts.ts';
 import type { OpenedAs } from '../../../src/service/commands/opening.ts';
 import { OperatorService } from '../../../src/service/commands/operator-service.ts';

@@ -12,7 +12,7 @@ import { SharedClock } from '../../../src/runtime/shared-clock.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type CommandOptions, commandDefaults } from '../../../src/service/commands/command-options.ts';
 import { CommandService } from '../../../src/service/commands/command-service.ts';
-import type { Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
+import type { Submission } from '../../../src/service/commands/commands.ts';
 import type { OrderEntry, Quotes } from '../../../src/service/commands/order-entry.ts';
 import type {
   AccountAccess,
@@ -342,7 +342,7 @@ export class CommandRig {
     };
   }
 
-  submit(request: CommandRequest, over: Partial<Submission> = {}): Promise<SubmitResult> {
+  submit(request: CommandRequest, over: Partial<Submission> = {}): ReturnType<CommandService['submit']> {
     return this.during(this.commands.submit(this.submission(request, over)));
   }
 

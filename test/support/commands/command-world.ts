@@ -3,8 +3,9 @@ import type { Command, CommandRequest } from '../../../src/domain/command.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { expireOrder, takeEndBack } from '../../../src/sandbox/exchange/venue-steps.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
 import { type CommandOptions, commandDefaults } from '../../../src/service/commands/command-options.ts';
-import type { Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
+import type { Journaled, Submission } from '../../../src/service/commands/commands.ts';
 import type { SimulatedService } from '../../simulation/simulated-service.ts';
 import { SimulatedWorld } from '../../simulation/simulated-world.ts';
 import type { MemoryPlatform } from '../../simulation/world/memory-platform.ts';
@@ -132,7 +133,7 @@ export class CommandWorld {
     this.entry.scripts.push(...scripts);
   }
 
-  async submit(request: CommandRequest, over: Partial<Submission> = {}): Promise<SubmitResult> {
+  async submit(request: CommandRequest, over: Partial<Submission> = {}): Promise<Answer<Journaled>> {
     this.keys += 1;
     const key = `key-${this.keys}`;
     const asked = this.service.commands.submit({
@@ -142,7 +143,7 @@ export class CommandWorld {
       request,
       ...over,
     });
-    let result: SubmitResult | undefined;
+    let result: Answer<Journaled> | undefined;
     void asked.then((answer) => {
       result = answer;
     });

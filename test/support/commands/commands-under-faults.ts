@@ -5,9 +5,16 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
 import { commandDefaults } from '../../../src/service/commands/command-options.ts';
 import { CommandService } from '../../../src/service/commands/command-service.ts';
-import type { HaltResult, OperatorWord, Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
+import type {
+  HaltsNow,
+  Journaled,
+  OperatorWord,
+  Requested,
+  Submission,
+} from '../../../src/service/commands/commands.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
 import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
@@ -62,13 +69,13 @@ class LedgerEntry implements OrderEntry {
 
 interface Said {
   readonly submission: Submission;
-  readonly result: SubmitResult;
+  readonly result: Answer<Journaled>;
 }
 
 interface StopSaid {
   readonly action: 'halt' | 'resume';
   readonly scope: Halt['scope'];
-  readonly kind: HaltResult['kind'];
+  readonly kind: Answer<HaltsNow | Requested>['kind'];
   readonly askedMs: number;
   readonly answeredMs: number;
 }
@@ -263,7 +270,7 @@ export class CommandsUnderFaults {
     const result = await operator.settle(commandId, outcome, this.word());
     const approved =
       result.kind === 'requested' && (await operator.approve(result.approval.approvalId, this.word('bob')));
-    if (result.kind === 'settled' || (approved !== false && approved.kind === 'done'))
+    if (result.kind === 'done' || (approved !== false && approved.kind === 'done'))
       this.settled.push({ commandId, outcome });
   }
 

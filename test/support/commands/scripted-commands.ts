@@ -1,26 +1,25 @@
 import type { Command, CommandState } from '../../../src/domain/command.ts';
 import type { BoundsChange, LimitScope } from '../../../src/domain/limits.ts';
 import type { Measure } from '../../../src/domain/measure-command.ts';
+import type { Answer, Done } from '../../../src/service/commands/answer.ts';
 import type {
-  ApprovalsResult,
-  ApproveResult,
-  CancelAfterResult,
-  CancelAllResult,
+  Approvals,
+  CancelAll,
   CancelAllScope,
   Commands,
-  HaltResult,
-  LimitsResult,
+  HaltsNow,
+  Journaled,
+  LimitsNow,
   NextProbe,
-  OpenCommandsResult,
+  OpenCommands,
   OperatorActs,
   OperatorWord,
   PlaceAsked,
-  PreviewResult,
-  ReconcileResult,
+  Preview,
+  Reconciled,
   Requested,
-  SettleResult,
   Submission,
-  SubmitResult,
+  TimersSet,
 } from '../../../src/service/commands/commands.ts';
 import type { Approval, Halt } from '../../../src/store/commands/stops-journal.ts';
 
@@ -57,18 +56,21 @@ export class ScriptedCommands implements Commands, OperatorActs {
   readonly waits: { readonly commandId: string; readonly waitMs: number }[] = [];
   inForce: readonly Halt[] = [];
   probe: NextProbe | undefined;
-  submitAnswer: (submission: Submission) => SubmitResult | Promise<SubmitResult> = (submission) => ({
+  submitAnswer: (submission: Submission) => Answer<Journaled> | Promise<Answer<Journaled>> = (submission) => ({
     kind: 'journaled',
     command: commandOf(submission),
     replayed: false,
   });
   waitAnswer: () => Promise<Command | undefined> = async () => undefined;
-  settleAnswer: SettleResult = { kind: 'settled', command: sampleCommand({ state: 'applied' }) };
-  haltAnswer: HaltResult = { kind: 'done', halts: [] };
-  limitsAnswer: LimitsResult | Requested = { kind: 'done', limits: [] };
+  settleAnswer: Answer<Done<{ command: Command }> | Requested> = {
+    kind: 'done',
+    command: sampleCommand({ state: 'applied' }),
+  };
+  haltAnswer: Answer<HaltsNow | Requested> = { kind: 'done', halts: [] };
+  limitsAnswer: Answer<LimitsNow | Requested> = { kind: 'done', limits: [] };
   waiting: readonly Approval[] = [sampleApproval];
-  approveAnswer: ApproveResult = { kind: 'done', approval: sampleApproval };
-  cancelAllAnswer: (scope: CancelAllScope) => CancelAllResult = () => ({
+  approveAnswer: Answer<Done<{ approval: Approval }>> = { kind: 'done', approval: sampleApproval };
+  cancelAllAnswer: (scope: CancelAllScope) => Answer<CancelAll> = () => ({
     kind: 'done',
     replayed: false,
     inForce: false,
@@ -78,7 +80,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
     unread: [],
     declined: [],
   });
-  cancelAfterAnswer: (asked: Parameters<Commands['cancelAfter']>[0]) => CancelAfterResult = ({
+  cancelAfterAnswer: (asked: Parameters<Commands['cancelAfter']>[0]) => Answer<TimersSet> = ({
     accountIds,
     afterMs,
   }) => ({
@@ -87,17 +89,17 @@ export class ScriptedCommands implements Commands, OperatorActs {
     declined: [],
     ...(afterMs > 0 && { firesAtMs: 1_700_000_000_000 + afterMs }),
   });
-  reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
+  reconcileAnswer: Answer<Reconciled> = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
 
-  previewAnswer: PreviewResult = { kind: 'previewed', measure: sampleMeasure, quotes: [], limits: [], refusals: [] };
+  previewAnswer: Answer<Preview> = { kind: 'done', measure: sampleMeasure, quotes: [], limits: [], refusals: [] };
   readonly previews: PlaceAsked[] = [];
 
-  async preview(asked: PlaceAsked): Promise<PreviewResult> {
+  async preview(asked: PlaceAsked): Promise<Answer<Preview>> {
     this.previews.push(asked);
     return this.previewAnswer;
   }
 
-  async submit(submission: Submission): Promise<SubmitResult> {
+  async submit(submission: Submission): Promise<Answer<Journaled>> {
     this.submissions.push(submission);
     return this.submitAnswer(submission);
   }
@@ -111,46 +113,50 @@ export class ScriptedCommands implements Commands, OperatorActs {
     return this.probe;
   }
 
-  async settle(on: string, outcome: string, word: OperatorWord): Promise<SettleResult> {
+  async settle(
+    on: string,
+    outcome: string,
+    word: OperatorWord,
+  ): Promise<Answer<Done<{ command: Command }> | Requested>> {
     this.words.push({ what: `settle ${outcome}`, on, word });
     return this.settleAnswer;
   }
 
-  async halt(on: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+  async halt(on: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>> {
     this.words.push({ what: 'halt', on, word });
     return this.haltAnswer;
   }
 
-  async resume(on: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+  async resume(on: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>> {
     this.words.push({ what: 'resume', on, word });
     return this.haltAnswer;
   }
 
-  async limits(): Promise<LimitsResult> {
+  async limits(): Promise<Answer<LimitsNow>> {
     return this.limitsAnswer.kind === 'requested' ? { kind: 'done', limits: [] } : this.limitsAnswer;
   }
 
-  async changeLimits(on: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
+  async changeLimits(on: LimitScope, change: BoundsChange, word: OperatorWord): Promise<Answer<LimitsNow | Requested>> {
     this.words.push({ what: `limits ${JSON.stringify(change)}`, on, word });
     return this.limitsAnswer;
   }
 
   readonly approvals = {
-    list: async (): Promise<ApprovalsResult> => ({ kind: 'done', approvals: this.waiting }),
-    find: async (id: string): Promise<ApprovalsResult> => ({
+    list: async (): Promise<Answer<Approvals>> => ({ kind: 'done', approvals: this.waiting }),
+    find: async (id: string): Promise<Answer<Approvals>> => ({
       kind: 'done',
       approvals: this.waiting.filter((each) => each.approvalId === id),
     }),
   };
 
-  async approve(on: string, word: OperatorWord): Promise<ApproveResult> {
+  async approve(on: string, word: OperatorWord): Promise<Answer<Done<{ approval: Approval }>>> {
     this.words.push({ what: 'approve', on, word });
     return this.approveAnswer;
   }
 
   readonly halts = { list: (): readonly Halt[] => this.inForce };
 
-  async cancelAfter(asked: Parameters<Commands['cancelAfter']>[0]): Promise<CancelAfterResult> {
+  async cancelAfter(asked: Parameters<Commands['cancelAfter']>[0]): Promise<Answer<TimersSet>> {
     this.words.push({
       what: 'cancel-after',
       on: asked,
@@ -162,19 +168,19 @@ export class ScriptedCommands implements Commands, OperatorActs {
   async cancelAll(
     on: CancelAllScope,
     word: OperatorWord & { readonly idempotencyKey: string },
-  ): Promise<CancelAllResult> {
+  ): Promise<Answer<CancelAll>> {
     this.words.push({ what: 'cancel-all', on, word });
     return this.cancelAllAnswer(on);
   }
 
-  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
+  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>> {
     this.reconciled.push(options);
     return this.reconcileAnswer;
   }
 
-  openAnswer: OpenCommandsResult = { kind: 'done', commands: [] };
+  openAnswer: Answer<OpenCommands> = { kind: 'done', commands: [] };
 
-  async openCommands(): Promise<OpenCommandsResult> {
+  async openCommands(): Promise<Answer<OpenCommands>> {
     return this.openAnswer;
   }
 

@@ -11,9 +11,10 @@ import {
 } from '../../../store/commands/cancel-all-journal.ts';
 import type { CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
+import type { Answer, DeclineCode } from '../answer.ts';
 import type { CommandBooks } from '../command-books.ts';
 import type { CommandOptions } from '../command-options.ts';
-import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from '../commands.ts';
+import type { CancelAll, Journaled, Submission } from '../commands.ts';
 import type { Pacing } from '../send-attempts.ts';
 import { untilAnswered } from '../until-answered.ts';
 
@@ -37,7 +38,7 @@ const looks = { most: 3, everyMs: 1_000 };
 export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly journal: CommandJournal;
   readonly books: Pick<CommandBooks, 'listen'>;
-  readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
+  readonly submit: (submission: Submission, pacing?: Pacing) => Promise<Answer<Journaled>>;
 }
 
 type CancelAllRunOptions = Pick<CommandOptions, 'cancelAllWindow' | 'journalBackoff'>;
@@ -47,7 +48,7 @@ type Only = { readonly onlyOf: Submission['onlyOf'] };
 interface Followed {
   command: Command | undefined;
   /** The cancel of its order. */
-  result: SubmitResult | undefined;
+  result: Answer<Journaled> | undefined;
 }
 
 /**
@@ -64,7 +65,7 @@ export class CancelAllRun {
    * Resolves once the cancel of each order was asked for, and each place looked at, at least once.
    */
   readonly answered: Promise<void>;
-  private readonly results: (SubmitResult | undefined)[] = [];
+  private readonly results: (Answer<Journaled> | undefined)[] = [];
   private readonly places = new Map<string, Followed>();
   private readonly stopped = new AbortController();
   /** Orders by their index, and commands: nothing can be said about them yet. */
@@ -109,7 +110,7 @@ export class CancelAllRun {
     await this.end();
   }
 
-  report(replayed: boolean): CancelAllResult {
+  report(replayed: boolean): CancelAll {
     const { unread, declined } = this.record;
     const orders = this.record.orders.map((order, at) => ({ ...order, result: this.results[at] }));
     const places = this.record.places.map((place) => {
@@ -152,7 +153,7 @@ export class CancelAllRun {
     const work: Promise<void>[] = [];
     await inParallel(line, this.options.cancelAllWindow, async ([at, order]) => {
       const first = Promise.withResolvers<void>();
-      const keep = (result: SubmitResult, isFollowedByALook = false) => {
+      const keep = (result: Answer<Journaled>, isFollowedByALook = false) => {
         this.results[at] = result;
         if (!isFollowedByALook) this.known(at);
         first.resolve();
@@ -171,7 +172,7 @@ export class CancelAllRun {
   private async cancel(
     { accountId, stream, orderId, onlyOf }: Pick<OrderOfAccount, 'accountId' | 'stream' | 'orderId'> & Only,
     idempotencyKey: string,
-    keep: (result: SubmitResult, isFollowedByALook?: boolean) => void,
+    keep: (result: Answer<Journaled>, isFollowedByALook?: boolean) => void,
     pacing?: Pacing,
   ): Promise<void> {
     const { submit, clock, random } = this.deps;
@@ -260,12 +261,12 @@ export class CancelAllRun {
 }
 
 /** The cancel is in the journal, or never will be: asking again would change nothing. */
-function isTaken(result: SubmitResult | undefined): boolean {
+function isTaken(result: Answer<Journaled> | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
 }
 
 /** The status by which the platform refused the cancel of an order that we believed had ended. */
-function refusalOfEnded(result: SubmitResult | undefined): number | undefined {
+function refusalOfEnded(result: Answer<Journaled> | undefined): number | undefined {
   if (result?.kind !== 'journaled') return undefined;
   const { state, baseline, reason } = result.command;
   return state === 'refused' && baseline !== undefined && isTerminal(baseline.status) ? reason?.status : undefined;
@@ -275,7 +276,7 @@ function refusalOfEnded(result: SubmitResult | undefined): number | undefined {
  * The platform took its cancel, or the order has ended: so we believed before, and the platform
  * knows no such order either. Any other refusal says nothing of an order that ended.
  */
-function isInHand(result: SubmitResult | undefined): boolean {
+function isInHand(result: Answer<Journaled> | undefined): boolean {
   if (result?.kind !== 'journaled') return result?.code === 'ORDER_CLOSED';
   return ['accepted', 'applied', 'moot'].includes(result.command.state) || refusalOfEnded(result) === 404;
 }

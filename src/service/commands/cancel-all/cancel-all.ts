@@ -4,9 +4,9 @@ import { Backoff } from '../../../runtime/backoff.ts';
 import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
 import type { AuditTrailEntry } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
-import { anotherLeads, type Declined, declined } from '../check-submission.ts';
+import { type Answer, anotherLeads, declined } from '../answer.ts';
 import type { CommandOptions } from '../command-options.ts';
-import type { CancelAllResult, CancelAllScope, OperatorWord } from '../commands.ts';
+import type { CancelAll, CancelAllScope, OperatorWord } from '../commands.ts';
 import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
@@ -15,7 +15,7 @@ import { type ListDeps, listCancelAll } from './list-cancel-all.ts';
 interface CancelAllsDeps extends CancelAllRunDeps, Omit<ListDeps, 'journal'> {
   readonly log: Logger;
   /** The term to send under, or why nothing may be sent. */
-  readonly maySend: (shard: number) => SendingTerm | Declined;
+  readonly maySend: (shard: number) => Answer<SendingTerm>;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
@@ -58,7 +58,7 @@ export class CancelAlls {
   }
 
   /** Never rejects. Declined as a whole means this call sent nothing. */
-  async run(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+  async run(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
     try {
@@ -79,7 +79,7 @@ export class CancelAlls {
   }
 
   /** Waits for the first answer of each order, or for as long as a caller should wait. */
-  private async awaitReport(record: NewCancelAll, replayed: boolean, term?: Term): Promise<CancelAllResult> {
+  private async awaitReport(record: NewCancelAll, replayed: boolean, term?: Term): Promise<Answer<CancelAll>> {
     const run = this.carryOut(record, term);
     const waited = new AbortController();
     await Promise.race([run.answered, this.deps.clock.sleep(this.options.cancelAllAnswerMs, waited.signal)]);
@@ -91,7 +91,7 @@ export class CancelAlls {
     scope: CancelAllScope,
     word: CancelAllWord,
     term: Term,
-  ): Promise<{ readonly record: NewCancelAll; readonly replayed: boolean } | Declined> {
+  ): Promise<Answer<{ readonly record: NewCancelAll; readonly replayed: boolean }>> {
     const { journal, random, clock, record: note } = this.deps;
     const { by: principal, reason, requestId, idempotencyKey, onLanding = 'cancel' } = word;
     const list = await listCancelAll(this.deps, scope, { ...this.options, over: term.over });

@@ -5,9 +5,9 @@ import type { Timer } from '../../../runtime/clock.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { CancelTimer } from '../../../store/commands/stops-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
-import { anotherLeads, type Declined, declined } from '../check-submission.ts';
+import { type Answer, anotherLeads, type Declined, declined } from '../answer.ts';
 import type { CommandOptions } from '../command-options.ts';
-import type { CancelAfterResult, CancelAllResult, CancelAllScope } from '../commands.ts';
+import type { CancelAll, CancelAllScope, TimersSet } from '../commands.ts';
 import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import type { CancelAllWord } from './cancel-all.ts';
@@ -15,10 +15,10 @@ import type { CancelAllWord } from './cancel-all.ts';
 interface CancelTimersDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
   readonly metrics: Metrics['commands'];
-  readonly maySend: () => SendingTerm | Declined;
+  readonly maySend: () => Answer<SendingTerm>;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  readonly cancelAll: (scope: CancelAllScope, word: CancelAllWord) => Promise<CancelAllResult>;
+  readonly cancelAll: (scope: CancelAllScope, word: CancelAllWord) => Promise<Answer<CancelAll>>;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
@@ -105,7 +105,7 @@ export class CancelTimers {
   }
 
   /** Arms, renews or disarms. Declined: the timers are as they were. Never rejects. */
-  async set(asked: CancelAfter): Promise<CancelAfterResult> {
+  async set(asked: CancelAfter): Promise<Answer<TimersSet>> {
     const { principal, afterMs, accountIds, requestId } = asked;
     const { journal, maySend, random, log, record } = this.deps;
     const refused = this.refusal(asked);

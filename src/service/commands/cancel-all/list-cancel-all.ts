@@ -11,7 +11,8 @@ import type { CommandJournal } from '../../../store/commands/command-journal.ts'
 import type { CompleteLook, FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';
-import { type Declined, hasLogin } from '../check-submission.ts';
+import type { Answer, Declined } from '../answer.ts';
+import { hasLogin } from '../check-submission.ts';
 import type { CancelAllScope } from '../commands.ts';
 import type { PlacesUnderWay, PlaceUnderWay } from '../places-under-way.ts';
 
@@ -51,7 +52,7 @@ export async function listCancelAll(
   deps: ListDeps,
   scope: CancelAllScope,
   limits: ListLimits,
-): Promise<CancelAllList | Declined> {
+): Promise<Answer<CancelAllList>> {
   const { journal, objection } = deps;
   const declined: { accountId: string; code: string; message: string }[] = [];
   const accountIds: string[] = [];

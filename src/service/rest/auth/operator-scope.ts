@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { OperatorWord } from '../../commands/commands.ts';
 import type { Call } from '../route.ts';
-import { sendMissing, sendProblem } from '../send-answer.ts';
+import { sendProblem } from '../send-answer.ts';
 import { maySee, type Principal } from './principal.ts';
 
 /** The scope that an operator acts on: the path's account, or the service. */
@@ -23,6 +23,6 @@ export function refuseScope(call: Pick<Call, 'reply' | 'principal'>, scope: Halt
   const { reply, principal } = call;
   const { accounts } = principal;
   if (scope.kind === 'account' ? maySee(accounts, scope.accountId) : accounts.kind === 'all') return undefined;
-  if (scope.kind === 'account') return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
-  return sendProblem(reply, 403, 'EVERY_ACCOUNT_NEEDED', 'this concerns every account, and the token names only some');
+  if (scope.kind === 'account') return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+  return sendProblem(reply, 'EVERY_ACCOUNT_NEEDED');
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../runtime/clock.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
-import { sendMissing, sendProblem } from '../send-answer.ts';
+import { sendProblem } from '../send-answer.ts';
 
 interface DemoPassDeps {
   readonly fetch: typeof fetch;
@@ -32,7 +32,7 @@ export class DemoPass {
   private async pass(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { clock, fetch: ask, url } = this.deps;
     const { action = '' } = (request.params ?? {}) as { readonly action?: string };
-    if (!/^[a-z]{0,20}$/.test(action)) return sendMissing(reply, 'NOT_FOUND');
+    if (!/^[a-z]{0,20}$/.test(action)) return sendProblem(reply, 'NOT_FOUND');
     const abort = new AbortController();
     const body = request.method === 'POST' ? Buffer.from((request.body as Buffer | undefined) ?? '{}') : undefined;
     const work = async () => {
@@ -53,7 +53,7 @@ export class DemoPass {
       return reply.code(status).header('content-type', type).send(text);
     } catch {
       abort.abort();
-      return sendProblem(reply, 503, 'DEMO_AWAY', 'The demo does not answer: it may have ended.');
+      return sendProblem(reply, 'DEMO_AWAY');
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendMissing, sendProblem } from '../send-answer.ts';
+import { sendProblem } from '../send-answer.ts';
 import { policyOf } from './console-page.ts';
 import type { ConsoleSite } from './console-site.ts';
 
@@ -44,7 +44,7 @@ async function sendFile(
   const built = await site.site();
   if (built === undefined) return notMade(reply);
   const file = built.files.get(path);
-  if (file === undefined) return sendMissing(reply, 'NOT_FOUND');
+  if (file === undefined) return sendProblem(reply, 'NOT_FOUND');
   reply.header('content-type', file.type).header('cache-control', forGood).header('vary', varyWith(reply));
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(Buffer.from(file.bytes));
   return reply.header('content-encoding', 'gzip').send(Buffer.from(file.gzipped));
@@ -55,7 +55,7 @@ async function sendRunbook(site: ConsoleSite, name: string, reply: FastifyReply)
   const built = await site.site();
   if (built === undefined) return notMade(reply);
   const file = built.runbooks.get(name);
-  if (file === undefined) return sendMissing(reply, 'NOT_FOUND');
+  if (file === undefined) return sendProblem(reply, 'NOT_FOUND');
   return reply.header('content-type', file.type).send(Buffer.from(file.bytes));
 }
 
@@ -66,10 +66,5 @@ function varyWith(reply: FastifyReply): string {
 }
 
 function notMade(reply: FastifyReply): FastifyReply {
-  return sendProblem(
-    reply,
-    503,
-    'CONSOLE_UNAVAILABLE',
-    'the console could not be made at start; the log has the reason',
-  );
+  return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { problemAnswer } from '../../../contract/rest-answers.ts';
+import { problem } from '../problem.ts';
+import { exampleOf, type ProblemCode, problemText, statusOf } from '../problem-codes.ts';
 import { idPattern } from '../request-fields.ts';
 import { type Answer, isRead, type Route } from '../route.ts';
 import { streamIdPattern } from '../stream/stream-event.ts';
 import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
 import { examplesOf } from './examples/find-examples.ts';
-import { problemExample } from './examples/problem-examples.ts';
 
 const root = '#/components/schemas/';
 
@@ -195,70 +196,63 @@ function responseOf(answer: Answer, operationId: string, status: number): Respon
   };
 }
 
-const everywhere: Readonly<Record<number, readonly string[]>> = {
-  400: ['INVALID_PARAMETER', 'REPEATED_HEADER', 'BAD_REQUEST'],
-  500: ['INTERNAL'],
-  503: ['DRAINING'],
-};
-const signedIn: Readonly<Record<number, readonly string[]>> = {
-  401: ['UNAUTHENTICATED', 'INVALID_TOKEN'],
-  403: ['INSUFFICIENT_SCOPE'],
-  503: ['STORE_UNAVAILABLE', 'AUTH_UNAVAILABLE'],
-};
+const everywhere = ['INVALID_PARAMETER', 'REPEATED_HEADER', 'BAD_REQUEST', 'INTERNAL', 'DRAINING'] as const;
+const signedIn = [
+  'UNAUTHENTICATED',
+  'INVALID_TOKEN',
+  'INSUFFICIENT_SCOPE',
+  'STORE_UNAVAILABLE',
+  'AUTH_UNAVAILABLE',
+] as const;
 
-/** `409.ORDER_CLOSED`: a code may belong to several statuses. */
-function exampleName(status: string, code: string): string {
-  return `${status}.${code}`;
-}
-
-function refsToExamples(status: string, codes: ReadonlySet<string>): Record<string, object> {
-  return Object.fromEntries(
-    [...codes].map((code) => [code, { $ref: `#/components/examples/${exampleName(status, code)}` }]),
-  );
-}
-
-/** One for each code of each status; all answers refer to it. */
+/** One for each code; all answers refer to it. */
 function problemExamples(routes: readonly Route[]): Record<string, object> {
-  const named = routes.flatMap((route) =>
-    Object.entries(codesOf(route)).flatMap(([status, codes]) =>
-      [...codes].map(
-        (code) => [exampleName(status, code), { summary: code, value: problemExample(Number(status), code) }] as const,
-      ),
-    ),
+  const named = [...new Set(routes.flatMap(codesOf))].map(
+    (code) => [exampleName(code), { summary: code, value: problemExample(code) }] as const,
   );
   return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+function exampleName(code: ProblemCode): string {
+  return `${statusOf(code)}.${code}`;
+}
+
+function problemExample(code: ProblemCode): object {
+  return problem(code, '3f7c2b8e-5a4d-4e0f-9c1b-7d6a5e4f3c21', problemText(code), exampleOf(code));
+}
+
 function problemsOf(route: Route): Record<string, Response> {
+  const byStatus = Map.groupBy(codesOf(route), statusOf);
   return Object.fromEntries(
-    Object.entries(codesOf(route)).map(([status, those]) => [
+    [...byStatus].map(([status, codes]) => [
       status,
       {
-        description: [...those].join(', '),
+        description: codes.join(', '),
         content: {
-          'application/problem+json': { schema: refTo(problemAnswer), examples: refsToExamples(status, those) },
+          'application/problem+json': {
+            schema: refTo(problemAnswer),
+            examples: Object.fromEntries(
+              codes.map((code) => [code, { $ref: `#/components/examples/${exampleName(code)}` }]),
+            ),
+          },
         },
       },
     ]),
   );
 }
 
-/** Codes by status. */
-function codesOf(route: Route): Record<string, ReadonlySet<string>> {
-  const { method, body, problems = {}, scopes, params } = route;
-  const codes = new Map<string, Set<string>>();
-  for (const table of [
+function codesOf(route: Route): readonly ProblemCode[] {
+  const { method, body, problems = [], scopes, params } = route;
+  const codes: readonly (readonly ProblemCode[])[] = [
     everywhere,
-    scopes === 'public' ? {} : signedIn,
-    params === undefined ? {} : { 404: ['NOT_FOUND'] },
-    body === undefined && method !== 'GET' ? { 400: ['UNEXPECTED_BODY'] } : {},
-    method === 'GET' ? {} : { 403: ['CROSS_SITE_REQUEST'] },
-    isRead(route) ? { 429: ['TOO_MANY_READS'] } : {},
+    scopes === 'public' ? [] : signedIn,
+    params === undefined ? [] : ['NOT_FOUND'],
+    body === undefined && method !== 'GET' ? ['UNEXPECTED_BODY'] : [],
+    method === 'GET' ? [] : ['CROSS_SITE_REQUEST'],
+    isRead(route) ? ['TOO_MANY_READS'] : [],
     problems,
-  ])
-    for (const [status, those] of Object.entries(table))
-      codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));
-  return Object.fromEntries(codes);
+  ];
+  return [...new Set(codes.flat())];
 }
 
 function refTo(shape: z.ZodType): JsonSchema {

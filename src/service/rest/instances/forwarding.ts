@@ -6,6 +6,7 @@ import { Backoff } from '../../../runtime/backoff.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { abortWith } from '../../../runtime/waiting.ts';
+import { type Answer, type Declined, isDeclined } from '../../commands/answer.ts';
 import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from '../../fleet/other-instances.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { sendProblem } from '../send-answer.ts';
@@ -67,6 +68,10 @@ export type FromElsewhere =
   | { readonly kind: 'answered'; readonly answer: InstanceAnswer; readonly by: OtherInstance }
   | { readonly kind: 'unanswered' };
 
+export function isFromElsewhere(answer: { readonly kind: string }): answer is FromElsewhere {
+  return answer.kind === 'answered' || answer.kind === 'unanswered';
+}
+
 /** How often an instance without an answer is looked up: from memory. */
 const lookEveryMs = 250;
 /** Between two tries. */
@@ -117,13 +122,12 @@ export class Forwarding {
   }
 
   /**
-   * After a decline with `code`: the answer from the account's holder. Undefined: the decline is
-   * the answer, because its reason does not lie in this process alone, or because no other process
-   * can be asked. Without an account any other process may do it: they are asked one by one, until
-   * one does not decline for its own reason.
+   * The answer from the account's holder, or `own`: because its reason does not lie in this process
+   * alone, or because no other process can be asked. Without an account any other process may do
+   * it: they are asked one by one, until one does not decline for its own reason.
    */
-  async answer(call: AnyCall, code: string, accountId: string | undefined): Promise<FromElsewhere | undefined> {
-    if (!isOfThisProcess(code) || wasForwarded(call.request)) return undefined;
+  async answer(call: AnyCall, own: Declined, accountId: string | undefined): Promise<Declined | FromElsewhere> {
+    if (!isOfThisProcess(own.code) || wasForwarded(call.request)) return own;
     const holder = accountId === undefined ? undefined : this.others.holderOf(accountId);
     const asked = accountId === undefined ? this.others.all() : holder === undefined ? [] : [holder];
     for (const [at, by] of asked.entries()) {
@@ -133,7 +137,7 @@ export class Forwarding {
       const isLast = at === asked.length - 1;
       if (isLast || !isOfThisProcess(codeOf(answer))) return { kind: 'answered', answer, by };
     }
-    return undefined;
+    return own;
   }
 
   /**
@@ -158,22 +162,21 @@ export class Forwarding {
   }
 
   /**
-   * What this process makes of a request about an account, or its holder (`given`), asked until
-   * there is one: see `untilHeld`.
+   * What this process makes of a request about an account, or its holder, asked until there is one:
+   * see `untilHeld`.
    */
-  ofHolder<Result extends { readonly kind: string; readonly code?: string }>(
+  ofHolder<T extends { readonly kind: string }>(
     call: AnyCall,
     accountId: string | undefined,
-    ask: () => Promise<Result>,
-  ): Promise<{ readonly result: Result; readonly given: FromElsewhere | undefined }> {
-    const once = async () => {
-      const result = await ask();
-      const { code } = result;
-      return { result, given: code === undefined ? undefined : await this.answer(call, code, accountId) };
+    ask: () => Promise<Answer<T>>,
+  ): Promise<Answer<T> | FromElsewhere> {
+    const once = async (): Promise<Answer<T> | FromElsewhere> => {
+      const own = await ask();
+      return isDeclined(own) ? this.answer(call, own, accountId) : own;
     };
-    return this.untilHeld(call, once, ({ result: { code = '' }, given }) => {
-      if (given === undefined) return !isOfThisProcess(code);
-      return given.kind === 'unanswered' || !isOfThisProcess(codeOf(given.answer));
+    return this.untilHeld(call, once, (answer) => {
+      if (isDeclined(answer)) return !isOfThisProcess(answer.code);
+      return !isFromElsewhere(answer) || answer.kind === 'unanswered' || !isOfThisProcess(codeOf(answer.answer));
     });
   }
 
@@ -343,10 +346,5 @@ export function sendFromElsewhere(reply: FastifyReply, given: FromElsewhere): Fa
 }
 
 function sendUnanswered(reply: FastifyReply): FastifyReply {
-  return sendProblem(
-    reply.header('retry-after', '1'),
-    503,
-    'FORWARD_UNANSWERED',
-    'another instance was asked, and its answer was lost: the request may have been carried out. Send it again, with the same Idempotency-Key where it has one: that finds out, and does nothing twice',
-  );
+  return sendProblem(reply.header('retry-after', '1'), 'FORWARD_UNANSWERED');
 }

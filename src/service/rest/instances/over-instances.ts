@@ -9,14 +9,15 @@ import {
 } from '../../../contract/rest-answers.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
+import type { Answer, Done } from '../../commands/answer.ts';
 import type { CancelAfter } from '../../commands/cancel-all/cancel-timers.ts';
-import type { CancelAllResult, ReconcileResult } from '../../commands/commands.ts';
+import type { Reconciled } from '../../commands/commands.ts';
 import { mergeCancelAlls, mergeReports } from '../../commands/over-holders.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
 import type { Call } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
-import { type Decline, sendDecline } from '../send-command.ts';
-import { type Forwarding, type FromElsewhere, isOfThisProcess, sendFromElsewhere, wasForwarded } from './forwarding.ts';
+import { sendNotDone } from '../send-not-done.ts';
+import { type Forwarding, type FromElsewhere, isOfThisProcess, wasForwarded } from './forwarding.ts';
 
 // One request for several processes' accounts: each is asked once, and the answers are joined.
 
@@ -29,19 +30,14 @@ type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
  */
 export const longActMs = 20_000;
 
-/** What all instances have answered, as one. */
-export type OfAll<Body> =
-  | { readonly kind: 'done'; readonly body: Body }
-  | (Decline & { readonly kind: 'declined' })
-  | Lost;
-/** None has done anything for certain, and one answer was lost. */
-interface Lost {
-  readonly kind: 'unanswered';
-}
+/**
+ * What all instances have answered, as one. `unanswered`: none has done anything for certain, and
+ * one answer was lost.
+ */
+export type OfAll<Body> = Answer<Done<{ body: Body }>> | { readonly kind: 'unanswered' };
 
 export function sendOfAll(reply: FastifyReply, given: OfAll<object>): FastifyReply {
-  if (given.kind === 'declined') return sendDecline(reply, given);
-  return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendFromElsewhere(reply, given);
+  return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendNotDone(reply, given);
 }
 
 /**
@@ -53,7 +49,7 @@ async function answerOfAll<Body extends { readonly unanswered?: Unanswered | und
   forwarding: Forwarding,
   call: Call,
   shape: z.ZodType<Body>,
-  own: Body | (Decline & { readonly kind: 'declined' }),
+  own: Answer<Body>,
   merge: (bodies: readonly Body[], allAnswered: boolean) => Body,
 ): Promise<OfAll<Body>> {
   const alone = 'code' in own ? own : { kind: 'done' as const, body: own };
@@ -146,7 +142,7 @@ async function ask<Body>(
 export function cancelAllOfAll(
   forwarding: Forwarding,
   call: Call,
-  own: CancelAllDocument | Extract<CancelAllResult, { kind: 'declined' }>,
+  own: Answer<CancelAllDocument>,
 ): Promise<OfAll<CancelAllDocument>> {
   return answerOfAll<CancelAllDocument>(forwarding, call, cancelAllAnswer, own, (bodies, allAnswered) => {
     const answers = bodies.map((body) => ({ body }));
@@ -172,7 +168,7 @@ const lost: ReadonlySet<string> = new Set(['FORWARD_UNANSWERED', 'NOT_REACHED'])
 export function reconcileOfAll(
   forwarding: Forwarding,
   call: Call,
-  result: ReconcileResult,
+  result: Answer<Reconciled>,
 ): Promise<OfAll<ReconcileDocument>> {
   const own = result.kind === 'done' ? mergeReports([result.report]) : result;
   return answerOfAll<ReconcileDocument>(forwarding, call, reconcileAnswer, own, mergeReports);

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { reconcileAnswer } from '../../../contract/rest-answers.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
-import type { Commands, OpenCommandsResult } from '../../commands/commands.ts';
+import type { Commands, OpenCommands } from '../../commands/commands.ts';
 import { mergeReports } from '../../commands/over-holders.ts';
 import type { Call } from '../route.ts';
 import { type Forwarding, isOfThisProcess } from './forwarding.ts';
@@ -64,8 +64,8 @@ async function ofAccount(
   const own = await commands.reconcile({ dryRun, accountId });
   if (own.kind === 'done') return mergeReports([own.report]);
   const url = `/v1/reconcile?${new URLSearchParams({ accountId, dryRun: String(dryRun) })}`;
-  const given = await forwarding.answer({ ...call, url, patienceMs: longActMs }, own.code, accountId);
-  if (given?.kind !== 'answered' || given.answer.status !== 200) return undefined;
+  const given = await forwarding.answer({ ...call, url, patienceMs: longActMs }, own, accountId);
+  if (given.kind !== 'answered' || given.answer.status !== 200) return undefined;
   return reconcileAnswer.safeParse(jsonOrUndefined(given.answer.text)).data;
 }
 
@@ -76,7 +76,7 @@ class Looked {
   /** Accounts for which a process has answered: asked again, it would say the same. */
   private readonly held = new Set<string>();
 
-  constructor({ commands }: Extract<OpenCommandsResult, { kind: 'done' }>) {
+  constructor({ commands }: OpenCommands) {
     this.left = commands;
   }
 
@@ -94,7 +94,7 @@ class Looked {
     this.left = this.left.filter(({ commandId }) => !covered.has(commandId));
   }
 
-  keep({ commands }: Extract<OpenCommandsResult, { kind: 'done' }>): void {
+  keep({ commands }: OpenCommands): void {
     const open = new Set(commands.map(({ commandId }) => commandId));
     this.left = this.left.filter(({ commandId }) => open.has(commandId));
   }

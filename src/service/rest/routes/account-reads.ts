@@ -4,8 +4,9 @@ import { formatInstant } from '../../../domain/instant.ts';
 import type { AccountRepair } from '../../../store/account-repairs.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
+import { ofBody } from '../problem-codes.ts';
 import type { Route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
 
 /**
  * The service keeps answered requests for as long as it keeps the log; a person looks at the
@@ -40,23 +41,18 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
     answers: {
       202: { describe: 'It was written down, once for each stream', schema: accountRepairList, headers: ['Location'] },
     },
-    problems: {
-      400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-      404: ['ACCOUNT_NOT_FOUND'],
-      429: ['TOO_MANY_REPAIRS'],
-      503: ['STORE_UNAVAILABLE'],
-    },
+    problems: [...ofBody, 'ACCOUNT_NOT_FOUND', 'TOO_MANY_REPAIRS'],
     handle: async ({ repairs, auditTrail, clock }, { request, reply, principal, params }) => {
       const { accountId = '' } = params;
-      if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
       const body = parseAccountRead(kind, request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
       const { ok: _ok, reason, ...asked } = body;
       const made = await readStore(repairs.ask({ kind, accountId, ...asked, askedBy: principal.name, reason }));
-      if (made === 'not_followed') return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      if (made === 'not_followed') return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
       if (made === 'too_many') {
         const detail = 'ten reads of this account wait or are under way: ask for their results first';
-        return sendProblem(reply.header('retry-after', '5'), 429, 'TOO_MANY_REPAIRS', detail);
+        return sendProblem(reply.header('retry-after', '5'), 'TOO_MANY_REPAIRS', detail);
       }
       const detail = { requests: made.map(({ id }) => id.toString()), ...bodyOf(asked) };
       const act = { atMs: clock.nowMs(), principal: principal.name, action: kind, requestId: request.id };
@@ -77,11 +73,11 @@ export const listRepairs: Route = {
   scopes: ['ops:read'],
   params: { accountId: 'accountId' },
   answers: { 200: { describe: 'Those that wait, and those that are done', schema: accountRepairList } },
-  problems: { 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['ACCOUNT_NOT_FOUND'],
   rows: listed,
   handle: async ({ repairs }, { reply, principal, params }) => {
     const { accountId = '' } = params;
-    if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     const items = await readStore(repairs.list(accountId, listed));
     return sendJson(reply, 200, { items: items.map(repairBody) });
   },

@@ -9,7 +9,7 @@ import { accountsOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import { accountField, cursorField, limitOr, pageMost, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
-import { sendJson, sendMissing } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 
 const accountPosition = z.tuple([z.string().max(128), streamField]);
 
@@ -24,7 +24,7 @@ export const listAccounts = route({
   scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({ accountId: accountField.exactOptional(), limit: limitOr(pageMost), cursor: cursorField }),
   answers: { 200: { describe: 'A page of accounts, on each of their streams', schema: accountList } },
-  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['INVALID_CURSOR', 'ACCOUNT_NOT_FOUND'],
   rows: pageMost,
   handle: ({ reads, pages, accountStates, clock, forwarding }, call) => {
     const { accounts } = call.principal;
@@ -87,12 +87,12 @@ export const showExposure = route({
   scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({ accountId: accountField.exactOptional() }),
   answers: { 200: { describe: 'By account, instrument and side', schema: exposureList } },
-  problems: { 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['ACCOUNT_NOT_FOUND'],
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
     const { accountId } = query;
     if (accountId !== undefined && !maySee(principal.accounts, accountId))
-      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     const items = await readStore(reads.exposure(principal.accounts, accountId));
     return sendJson(reply, 200, { items });
   },

@@ -1,17 +1,14 @@
-import type { FastifyReply } from 'fastify';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts';
-import { formatInstant } from '../../../domain/instant.ts';
 import type { Approval } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
-import type { ApproveResult } from '../../commands/commands.ts';
-import { notLeader } from '../../commands/operator-service.ts';
+import { notLeader } from '../../commands/answer.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { sendFromElsewhere } from '../instances/forwarding.ts';
+import { atHolder, ofBody } from '../problem-codes.ts';
 import type { Answer, Route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { approvalBody, sendNotDone } from '../send-not-done.ts';
 
 export const listApprovals: Route = {
   method: 'GET',
@@ -21,10 +18,9 @@ export const listApprovals: Route = {
   tag: 'operations',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
-  problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
     const result = await commands.operator.approvals.list(accountsOf(principal.accounts));
-    if (result.kind === 'declined') return sendDecline(reply, result);
+    if (result.kind !== 'done') return sendNotDone(reply, result);
     return sendJson(reply, 200, {
       items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
     });
@@ -41,32 +37,31 @@ export const approve: Route = {
   params: { approvalId: 'approvalId' },
   body: reasonBody,
   answers: { 200: { describe: 'It is done', schema: approvalAnswer } },
-  problems: {
-    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-    403: ['SECOND_PRINCIPAL_NEEDED', 'EVERY_ACCOUNT_NEEDED'],
-    404: ['APPROVAL_NOT_FOUND', 'COMMAND_NOT_FOUND'],
-    409: ['ALREADY_SETTLED'],
-    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
-  },
+  problems: [
+    ...ofBody,
+    'SECOND_PRINCIPAL_NEEDED',
+    'EVERY_ACCOUNT_NEEDED',
+    'APPROVAL_NOT_FOUND',
+    'COMMAND_NOT_FOUND',
+    'ALREADY_SETTLED',
+    ...atHolder,
+  ],
   handle: async ({ commands, forwarding }, call) => {
     const { request, reply, principal, params } = call;
     const { approvalId = '' } = params;
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const waiting = await commands.operator.approvals.find(approvalId);
-    if (waiting.kind === 'declined') return sendDecline(reply, waiting);
+    if (waiting.kind !== 'done') return sendNotDone(reply, waiting);
     const [asked] = waiting.approvals;
-    if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
+    if (asked === undefined || !concerns(asked, principal.accounts)) return sendProblem(reply, 'APPROVAL_NOT_FOUND');
     const { accountId } = asked;
     const word = operatorWordOf(principal, body.reason, request.id);
     // Some acts need the holder; asked again while the shard moves, since it spends nothing.
-    const act = async (): Promise<ApproveResult> =>
-      forwarding.isElsewhere(call, accountId)
-        ? { kind: 'declined', ...notLeader }
-        : commands.operator.approve(approvalId, word);
-    const { result, given } = await forwarding.ofHolder(call, accountId, act);
-    if (given !== undefined) return sendFromElsewhere(reply, given);
-    if (result.kind === 'declined') return sendDecline(reply, result);
+    const act = async () =>
+      forwarding.isElsewhere(call, accountId) ? notLeader : commands.operator.approve(approvalId, word);
+    const result = await forwarding.ofHolder(call, accountId, act);
+    if (result.kind !== 'done') return sendNotDone(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });
   },
 };
@@ -76,14 +71,6 @@ export const requestedAnswer: Answer = {
   describe: 'It waits for a second principal (TIDEMARK_FOUR_EYES); nothing was done',
   schema: approvalAnswer,
 };
-
-export function sendRequested(reply: FastifyReply, approval: Approval): FastifyReply {
-  return sendJson(reply, 202, { approval: approvalBody(approval) });
-}
-
-function approvalBody({ atMs, expiresAtMs, requestId: _id, ...approval }: Approval) {
-  return { ...approval, requestedAt: formatInstant(atMs), expiresAt: formatInstant(expiresAtMs) };
-}
 
 function accountsOf(accounts: AccountScope): readonly string[] | undefined {
   return accounts.kind === 'all' ? undefined : accounts.accountIds;

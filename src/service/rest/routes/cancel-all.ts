@@ -2,10 +2,11 @@ import type { FastifyReply } from 'fastify';
 import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { CancelAfterResult, CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
+import type { Answer } from '../../commands/answer.ts';
+import type { CancelAll, CancelAllPlace, CancelAllScope, TimersSet } from '../../commands/commands.ts';
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
-import { impliedAccounts, isOfThisProcess, sendFromElsewhere, wasForwarded } from '../instances/forwarding.ts';
+import { impliedAccounts, isOfThisProcess, wasForwarded } from '../instances/forwarding.ts';
 import {
   cancelAfterElsewhere,
   cancelAllOfAll,
@@ -14,10 +15,12 @@ import {
   sendOfAll,
 } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
+import { atHolder, ofBody } from '../problem-codes.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } from '../send-command.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { readIdempotencyKey, sendKeyMissing, submitResultBody } from '../send-command.ts';
+import { sendDecline, sendNotDone } from '../send-not-done.ts';
 
 export const cancelAllOfAccount = cancelAllRoute(
   '/v1/accounts/{accountId}/cancel-all',
@@ -47,19 +50,11 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     answers: {
       200: { describe: 'Each order, and its command', schema: cancelAllAnswer, headers: ['Idempotent-Replayed'] },
     },
-    problems: {
-      400: ['INVALID_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED'],
-      403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', ...(ofAccount ? [] : ['EVERY_ACCOUNT_NEEDED'])],
-      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
-      422: ['IDEMPOTENCY_KEY_REUSED'],
-      503: [
-        'NOT_LEADER',
-        'FORWARD_UNANSWERED',
-        'DRAINING',
-        'STORE_UNAVAILABLE',
-        ...(ofAccount ? (['SOURCE_NOT_LIVE'] as const) : []),
-      ],
-    },
+    problems: [
+      ...([...ofBody, 'IDEMPOTENCY_KEY_REQUIRED', 'COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'] as const),
+      ...(['IDEMPOTENCY_KEY_REUSED', ...atHolder] as const),
+      ...(ofAccount ? (['ACCOUNT_NOT_FOUND', 'SOURCE_NOT_LIVE'] as const) : (['EVERY_ACCOUNT_NEEDED'] as const)),
+    ],
     handle: cancelOrders,
   };
 }
@@ -76,7 +71,7 @@ async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply
   const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
   const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
   const { forwarding } = parts;
-  let first: CancelAllResult | undefined;
+  let first: Answer<CancelAll> | undefined;
   const cancel = async () => {
     const result = await parts.commands.cancelAll(scope, word);
     first ??= result;
@@ -88,9 +83,8 @@ async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply
   const { accountId } = params;
   if (accountId !== undefined) {
     const patient = { ...call, patienceMs: longActMs };
-    const { result, given } = await forwarding.ofHolder(patient, accountId, cancel);
-    if (given !== undefined) return sendFromElsewhere(reply, given);
-    if (result.kind === 'declined') return sendDecline(reply, result);
+    const result = await forwarding.ofHolder(patient, accountId, cancel);
+    if (result.kind !== 'done') return sendNotDone(reply, result);
     markReplayed();
     return sendJson(reply, 200, answerOf(result));
   }
@@ -114,7 +108,7 @@ async function scopeOf(
   return { kind: 'service', accountIds: [...new Set(items.map((row) => row.accountId))] };
 }
 
-function answerOf({ open, inForce, orders, places, unread, declined }: Extract<CancelAllResult, { kind: 'done' }>) {
+function answerOf({ open, inForce, orders, places, unread, declined }: CancelAll) {
   const body = {
     open,
     inForce,
@@ -156,12 +150,7 @@ export const cancelAfter: Route = {
   scopes: ['orders:write'],
   body: cancelAfterBody,
   answers: { 200: { describe: 'As it is set now', schema: cancelAfterAnswer } },
-  problems: {
-    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-    403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
-    404: ['ACCOUNT_NOT_FOUND'],
-    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
-  },
+  problems: [...ofBody, 'COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', 'ACCOUNT_NOT_FOUND', ...atHolder, 'SOURCE_NOT_LIVE'],
   handle: async (parts, call) => {
     const { request, reply, principal } = call;
     const body = parseCancelAfter(request.body);
@@ -173,7 +162,7 @@ export const cancelAfter: Route = {
     const followed =
       body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).items.map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
-    if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (accountIds.length === 0) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     const implied = body.accountIds === undefined || impliedAccounts(request);
     const afterMs = body.seconds * 1000;
     const asked = { principal: principal.name, afterMs, accountIds, implied, requestId: request.id };
@@ -192,14 +181,14 @@ export const cancelAfter: Route = {
     };
     const { own, refused, given } = await parts.forwarding.untilHeld(call, arm, ({ isUnheld }) => !isUnheld);
     if (refused !== undefined && given === undefined) return sendDecline(reply, refused);
-    if (given !== undefined && given.kind !== 'done') return sendFromElsewhere(reply, given);
+    if (given !== undefined && given.kind !== 'done') return sendNotDone(reply, given);
     const set = given?.body ?? own;
     // None of them is followed now.
-    if (set.accountIds.length === 0 && !wasForwarded(request)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (set.accountIds.length === 0 && !wasForwarded(request)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     return sendJson(reply, 200, set);
   },
 };
 
-function cancelAfterBodyOf({ accountIds, firesAtMs }: Extract<CancelAfterResult, { kind: 'done' }>) {
+function cancelAfterBodyOf({ accountIds, firesAtMs }: TimersSet) {
   return { accountIds: [...accountIds], ...(firesAtMs !== undefined && { firesAt: formatInstant(firesAtMs) }) };
 }

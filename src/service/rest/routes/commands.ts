@@ -16,10 +16,11 @@ import { resembles } from '../../../domain/presumed-absent.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
-import { sendFromElsewhere, wasForwarded } from '../instances/forwarding.ts';
+import { wasForwarded } from '../instances/forwarding.ts';
 import { longActMs, reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
 import { reconcileAll } from '../instances/reconcile-all.ts';
 import { readStore } from '../problem.ts';
+import { atHolder, ofBody } from '../problem-codes.ts';
 import { planVerdict } from '../recomputed-verdict.ts';
 import {
   accountField,
@@ -34,9 +35,10 @@ import {
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendCommandState, sendDecline } from '../send-command.ts';
-import { requestedAnswer, sendRequested } from './approvals.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendCommandState } from '../send-command.ts';
+import { sendNotDone } from '../send-not-done.ts';
+import { requestedAnswer } from './approvals.ts';
 
 /** When a page's last command was made, and its id. */
 const commandPosition = z.tuple([positionField, z.string().regex(idKinds.commandId)]);
@@ -69,7 +71,7 @@ export const listCommands = route({
     cursor: cursorField,
   }),
   answers: { 200: { describe: 'A page of commands', schema: commandPage } },
-  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['INVALID_CURSOR', 'ACCOUNT_NOT_FOUND'],
   handle: ({ reads, pages }, call) => {
     const { limit = pageDefault, cursor, ...filter } = call.query;
     const read = (after: readonly string[] | undefined) =>
@@ -104,14 +106,14 @@ export const showCommand: Route = {
       headers: ['Location', 'Preference-Applied', 'Retry-After'],
     },
   },
-  problems: { 404: ['COMMAND_NOT_FOUND'] },
+  problems: ['COMMAND_NOT_FOUND'],
   // The command with its evidence. Where more is read for the verdict, it needs room for that.
   rows: factRows,
   handle: async (parts, { request, reply, principal, params, outsideGate }) => {
     const { commandId = '' } = params;
     const { reads } = parts;
     let found = await readStore(reads.findCommand(principal.accounts, commandId));
-    if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
+    if (found === undefined) return sendProblem(reply, 'COMMAND_NOT_FOUND');
     const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
     if (waitSeconds !== undefined) {
       reply.header('preference-applied', `wait=${waitSeconds}`);
@@ -173,27 +175,19 @@ export const settleCommand: Route = {
     200: { describe: 'The command as it is settled', schema: commandShape, headers: ['Location'] },
     202: requestedAnswer,
   },
-  problems: {
-    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-    404: ['COMMAND_NOT_FOUND'],
-    409: ['ALREADY_SETTLED'],
-    429: ['TOO_MANY_APPROVALS'],
-    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
-  },
+  problems: [...ofBody, 'COMMAND_NOT_FOUND', 'ALREADY_SETTLED', 'TOO_MANY_APPROVALS', ...atHolder],
   handle: async ({ commands, reads, forwarding }, call) => {
     const { request, reply, principal, params } = call;
     const body = parseSettlement(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { commandId = '' } = params;
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
-    if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
+    if (found === undefined) return sendProblem(reply, 'COMMAND_NOT_FOUND');
     const word = operatorWordOf(principal, body.reason, request.id);
     const { accountId } = found.command.request;
     const settle = () => commands.operator.settle(commandId, body.outcome, word);
-    const { result, given } = await forwarding.ofHolder(call, accountId, settle);
-    if (given !== undefined) return sendFromElsewhere(reply, given);
-    if (result.kind === 'requested') return sendRequested(reply, result.approval);
-    return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);
+    const result = await forwarding.ofHolder(call, accountId, settle);
+    return result.kind === 'done' ? sendCommandState(reply, result.command) : sendNotDone(reply, result);
   },
 };
 
@@ -210,11 +204,7 @@ export const reconcile = route({
     dryRun: optionalFlag.describe('Only say what would be read'),
   }),
   answers: { 200: { describe: 'What was read, or would be, and what it settled', schema: reconcileAnswer } },
-  problems: {
-    403: ['EVERY_ACCOUNT_NEEDED'],
-    404: ['ACCOUNT_NOT_FOUND'],
-    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
-  },
+  problems: ['EVERY_ACCOUNT_NEEDED', 'ACCOUNT_NOT_FOUND', ...atHolder],
   handle: async (parts, call) => {
     const { commands, forwarding } = parts;
     const { reply, principal, query } = call;
@@ -228,9 +218,8 @@ export const reconcile = route({
       return sendOfAll(reply, await (wasForwarded(call.request) ? own() : reconcileAll(parts, call, dryRun)));
     }
     const look = () => commands.reconcile({ dryRun, accountId });
-    const { result, given } = await forwarding.ofHolder({ ...call, patienceMs: longActMs }, accountId, look);
-    if (given !== undefined) return sendFromElsewhere(reply, given);
-    return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendDecline(reply, result);
+    const result = await forwarding.ofHolder({ ...call, patienceMs: longActMs }, accountId, look);
+    return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendNotDone(reply, result);
   },
 });
 

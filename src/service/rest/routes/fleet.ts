@@ -3,9 +3,10 @@ import { fleetAnswer } from '../../../contract/fleet-answer.ts';
 import type { FleetActions, FleetWord } from '../../../store/fleet/fleet-actions.ts';
 import { refuseScope } from '../auth/operator-scope.ts';
 import { readStore } from '../problem.ts';
+import { ofBody } from '../problem-codes.ts';
 import type { IdKind } from '../request-fields.ts';
 import type { Route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
 
 export const showFleet: Route = {
   method: 'GET',
@@ -78,19 +79,14 @@ function fleetRoute({ on, missing, act, ...named }: FleetAct): Route {
     params: on,
     body: reasonBody,
     answers: { 200: { describe: 'The fleet now; shards move during the next seconds', schema: fleetAnswer } },
-    problems: {
-      400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-      403: ['EVERY_ACCOUNT_NEEDED'],
-      404: [missing],
-      503: ['STORE_UNAVAILABLE'],
-    },
+    problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED', missing],
     handle: async ({ fleet, service }, { request, reply, principal, params }) => {
       const refused = refuseScope({ reply, principal }, { kind: 'service' });
       if (refused !== undefined) return refused;
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
       const word = { by: principal.name, reason: body.reason, requestId: request.id };
-      if (!(await readStore(act(fleet, params, word)))) return sendMissing(reply, missing);
+      if (!(await readStore(act(fleet, params, word)))) return sendProblem(reply, missing);
       return sendJson(reply, 200, await readStore(service.fleet()));
     },
   };

@@ -5,16 +5,16 @@ import { formatInstant } from '../../../domain/instant.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
 import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
-import type { HaltResult } from '../../commands/commands.ts';
-import { notLeader } from '../../commands/operator-service.ts';
+import { type Answer, notLeader } from '../../commands/answer.ts';
+import type { HaltsNow, Requested } from '../../commands/commands.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { sendFromElsewhere } from '../instances/forwarding.ts';
+import { atHolder, ofBody } from '../problem-codes.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
-import { requestedAnswer, sendRequested } from './approvals.ts';
+import { sendNotDone } from '../send-not-done.ts';
+import { requestedAnswer } from './approvals.ts';
 
 export const listHalts: Route = {
   method: 'GET',
@@ -63,13 +63,12 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
             202: requestedAnswer,
           }),
     },
-    problems: {
-      400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
-      ...(ofAccount && verb === 'halt' ? {} : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
-      ...(verb === 'resume' && { 429: ['TOO_MANY_APPROVALS'] }),
-      503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
-    },
+    problems: [
+      ...([...ofBody, ...atHolder] as const),
+      ...(ofAccount ? (['ACCOUNT_NOT_FOUND'] as const) : []),
+      ...(ofAccount && verb === 'halt' ? [] : (['EVERY_ACCOUNT_NEEDED'] as const)),
+      ...(verb === 'resume' ? (['TOO_MANY_APPROVALS'] as const) : []),
+    ],
     handle: (parts, call) => haltOrResume(parts, call, verb),
   };
 }
@@ -88,14 +87,12 @@ async function haltOrResume(parts: RouteParts, call: Call, verb: 'halt' | 'resum
   const word = operatorWordOf(principal, body.reason, request.id);
   const before = commands.operator.halts.list();
   const known = verb === 'halt' && accountId !== undefined ? isKnown(parts, accountId) : undefined;
-  const act = async (): Promise<HaltResult> => {
+  const act = async (): Promise<Answer<HaltsNow | Requested>> => {
     const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
-    return goesToHolder ? { kind: 'declined', ...notLeader } : commands.operator[verb](scope, word);
+    return goesToHolder ? notLeader : commands.operator[verb](scope, word);
   };
-  const { result, given } = await forwarding.ofHolder(call, accountId, act);
-  if (given !== undefined) return sendFromElsewhere(reply, given);
-  if (result.kind === 'requested') return sendRequested(reply, result.approval);
-  if (result.kind === 'declined') return sendDecline(reply, result);
+  const result = await forwarding.ofHolder(call, accountId, act);
+  if (result.kind !== 'done') return sendNotDone(reply, result);
   const inForce = new Set(result.halts.map(({ haltId }) => haltId));
   const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
   const accountKnown = await known;

@@ -2,13 +2,14 @@ import { limitList, limitsBody, parseLimitsChange } from '../../../contract/limi
 import { formatInstant } from '../../../domain/instant.ts';
 import type { LimitRow } from '../../../domain/limits.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
-import type { LimitsResult } from '../../commands/commands.ts';
+import type { LimitsNow } from '../../commands/commands.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
+import { ofBody } from '../problem-codes.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
-import { requestedAnswer, sendRequested } from './approvals.ts';
+import { sendNotDone } from '../send-not-done.ts';
+import { requestedAnswer } from './approvals.ts';
 
 export const listLimits: Route = {
   method: 'GET',
@@ -20,12 +21,10 @@ export const listLimits: Route = {
   answers: {
     200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList },
   },
-  problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
     const result = await commands.operator.limits();
-    return result.kind === 'declined'
-      ? sendDecline(reply, result)
-      : sendJson(reply, 200, limitBody(result, principal.accounts));
+    if (result.kind !== 'done') return sendNotDone(reply, result);
+    return sendJson(reply, 200, limitBody(result, principal.accounts));
   },
 };
 
@@ -40,13 +39,7 @@ export const changeLimits: Route = {
   scopes: ['ops:write'],
   body: limitsBody,
   answers: { 200: { describe: 'The limits now', schema: limitList }, 202: requestedAnswer },
-  problems: {
-    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-    403: ['EVERY_ACCOUNT_NEEDED'],
-    404: ['ACCOUNT_NOT_FOUND'],
-    429: ['TOO_MANY_APPROVALS'],
-    503: ['STORE_UNAVAILABLE'],
-  },
+  problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED', 'ACCOUNT_NOT_FOUND', 'TOO_MANY_APPROVALS'],
   // Never forwarded: only the journal has limits, so any process changes them for all. A limit
   // tightened in trouble must not wait for the account's holder: it may be frozen. The price, with
   // four eyes: a process that does not follow the account counts it as real, and may ask for a
@@ -59,14 +52,12 @@ export const changeLimits: Route = {
     if (refused !== undefined) return refused;
     const word = operatorWordOf(principal, body.reason, request.id);
     const result = await parts.commands.operator.changeLimits(body.scope, body.change, word);
-    if (result.kind === 'requested') return sendRequested(reply, result.approval);
-    return result.kind === 'declined'
-      ? sendDecline(reply, result)
-      : sendJson(reply, 200, limitBody(result, principal.accounts));
+    if (result.kind !== 'done') return sendNotDone(reply, result);
+    return sendJson(reply, 200, limitBody(result, principal.accounts));
   },
 };
 
-function limitBody({ limits }: Extract<LimitsResult, { kind: 'done' }>, accounts: AccountScope) {
+function limitBody({ limits }: LimitsNow, accounts: AccountScope) {
   const isSeen = ({ accountId }: LimitRow) => accountId === undefined || maySee(accounts, accountId);
   return {
     items: limits.filter(isSeen).map(({ changedAtMs, ...row }) => ({ ...row, changedAt: formatInstant(changedAtMs) })),

@@ -18,7 +18,7 @@ import {
   streamField,
 } from '../request-fields.ts';
 import { route } from '../route.ts';
-import { sendJson, sendMissing } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 
 const orderId = z.string().regex(idKinds.orderId);
 const positions = {
@@ -68,7 +68,7 @@ export const listOrders = route({
     cursor: cursorField,
   }),
   answers: { 200: { describe: 'A page of orders', schema: orderPage } },
-  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['INVALID_CURSOR', 'ACCOUNT_NOT_FOUND'],
   handle: ({ reads, pages }, call) => {
     const { limit = pageDefault, cursor, sort = 'orderId', ...filter } = call.query;
     const read = (after: readonly string[] | undefined) =>
@@ -93,12 +93,12 @@ export const countOrders = route({
     since: instantField.exactOptional().describe('Counts closed orders too, from this time on'),
   }),
   answers: { 200: { describe: 'Each status that an order has', schema: orderCounts } },
-  problems: { 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['ACCOUNT_NOT_FOUND'],
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
     const { accountId } = query;
     if (accountId !== undefined && !maySee(principal.accounts, accountId))
-      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     return sendJson(reply, 200, await readStore(reads.countOrders(principal.accounts, query)));
   },
 });

@@ -11,10 +11,11 @@ import { commandAnswer, orderAnswer, updatePage } from '../../../contract/rest-a
 import type { Stream } from '../../../domain/order.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { readStore } from '../problem.ts';
+import { atHolder } from '../problem-codes.ts';
 import { accountField, limitField, pageDefault } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
-import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
+import { sendBodyFaults, sendJsonText, sendProblem } from '../send-answer.ts';
 import { sendCommand } from '../send-command.ts';
 import { storedOrderText } from './order-lists.ts';
 
@@ -42,43 +43,21 @@ const commandAnswers = {
 };
 
 /** Nothing was journaled or sent, but for FORWARD_UNANSWERED. */
-const commandProblems = {
-  400: ['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
-  403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
-  404: ['ACCOUNT_NOT_FOUND', 'ORDER_NOT_FOUND'],
-  413: ['TOO_LARGE'],
-  415: ['MEDIA_TYPE', 'CONTENT_ENCODING'],
-  422: ['IDEMPOTENCY_KEY_REUSED'],
-  429: ['RATE_LIMITED'],
-  503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
-};
-
-const limited = { ...commandProblems, 403: [...commandProblems[403], 'LIMITS_REQUIRED'] };
-const byLimits = ['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'];
-const placeProblems = {
-  ...limited,
-  409: [
-    'PLACING_HALTED',
-    'ACCOUNT_NOT_OPEN',
-    'UNRESOLVED_PRIOR_COMMAND',
-    'SUPERSEDED_NOT_ABSENT',
-    'CALLER_REF_REUSED',
-    ...byLimits,
-  ],
-};
-const replaceProblems = {
-  ...limited,
-  409: [
-    'PLACING_HALTED',
-    'SUPERSEDED_NOT_ABSENT',
-    'ACCOUNT_NOT_OPEN',
-    'ORDER_CLOSED',
-    'ORDER_ACTION_PENDING',
-    'QUANTITY_BELOW_FILLED',
-    'NO_CHANGE',
-    ...byLimits,
-  ],
-};
+const commandProblems = [
+  ...(['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH', 'COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'] as const),
+  ...(['ACCOUNT_NOT_FOUND', 'ORDER_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'] as const),
+  ...(['TOO_LARGE', 'MEDIA_TYPE', 'CONTENT_ENCODING', ...atHolder, 'SOURCE_NOT_LIVE'] as const),
+] as const;
+const placingProblems = [
+  ...(['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD', ...commandProblems] as const),
+  ...(['LIMITS_REQUIRED', 'PLACING_HALTED', 'SUPERSEDED_NOT_ABSENT', 'ACCOUNT_NOT_OPEN'] as const),
+  ...(['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'] as const),
+] as const;
+const placeProblems = [...placingProblems, 'UNRESOLVED_PRIOR_COMMAND', 'CALLER_REF_REUSED'] as const;
+const replaceProblems = [
+  ...(['ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE', 'REVISION_MISMATCH'] as const),
+  ...placingProblems,
+] as const;
 
 export const placeOrder: Route = {
   method: 'POST',
@@ -133,7 +112,7 @@ export const replacePredictionOrder: Route = {
   body: replaceBody,
   headers: orderCommandHeaders,
   answers: commandAnswers,
-  problems: { ...replaceProblems, 412: ['REVISION_MISMATCH'] },
+  problems: replaceProblems,
   handle: (parts, call) => {
     const body = parseReplace(call.request.body);
     if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
@@ -173,11 +152,7 @@ function cancelRoute(stream: Stream, path: string, operationId: string, summary:
     query,
     headers: orderCommandHeaders,
     answers: commandAnswers,
-    problems: {
-      ...commandProblems,
-      400: ['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
-      412: ['REVISION_MISMATCH'],
-    },
+    problems: [...commandProblems, 'REVISION_MISMATCH'],
     handle: (parts, call) => {
       const { orderId = '' } = call.params;
       return sendCommand(parts, call, {
@@ -200,11 +175,11 @@ export const getOrder: Route = {
     200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
     304: { describe: 'It is still at the revision of If-None-Match', headers: ['ETag'] },
   },
-  problems: { 404: ['ORDER_NOT_FOUND'] },
+  problems: ['ORDER_NOT_FOUND'],
   handle: async ({ reads }, { request, reply, principal, params }) => {
     const { stream = '', orderId = '' } = params;
     const order = await readStore(reads.getOrder(principal.accounts, stream as Stream, orderId));
-    if (order === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
+    if (order === undefined) return sendProblem(reply, 'ORDER_NOT_FOUND');
     const tag = tagOf(order.revision);
     reply.header('etag', tag);
     if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
@@ -232,13 +207,13 @@ export const listUpdates = route({
     limit: limitField,
   }),
   answers: { 200: { describe: 'A page of updates', schema: updatePage } },
-  problems: { 404: ['ORDER_NOT_FOUND'] },
+  problems: ['ORDER_NOT_FOUND'],
   handle: async ({ reads }, { reply, principal, params, query }) => {
     const { stream = '', orderId = '' } = params;
     const { after = 0, limit = pageDefault } = query;
     // One more than asked for shows whether there is a next page.
     const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
-    if (found === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
+    if (found === undefined) return sendProblem(reply, 'ORDER_NOT_FOUND');
     const shown = found.slice(0, limit);
     // One that is no JSON would spoil all the answer: its revision is missing there.
     const items = shown.filter(({ payload }) => jsonOrUndefined(payload) !== undefined);

@@ -8,12 +8,13 @@ import {
 } from '../../../contract/command-bodies.ts';
 import { type PreviewAnswer, previewAnswer } from '../../../contract/preview-answer.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { PlaceAsked, PreviewResult } from '../../commands/commands.ts';
+import type { PlaceAsked, Preview } from '../../commands/commands.ts';
 import { maySee } from '../auth/principal.ts';
+import { atHolder } from '../problem-codes.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendOfHolder } from '../send-command.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendNotDone } from '../send-not-done.ts';
 
 const shared = {
   method: 'POST',
@@ -25,15 +26,19 @@ const shared = {
   scopes: ['orders:write'],
   changesNothing: true,
   answers: { 200: { describe: 'What a place would come to', schema: previewAnswer, headers: ['Tidemark-Instance'] } },
-  problems: {
-    400: ['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD'],
-    403: ['COMMANDS_OFF'],
-    404: ['ACCOUNT_NOT_FOUND'],
-    413: ['TOO_LARGE'],
-    415: ['MEDIA_TYPE', 'CONTENT_ENCODING'],
-    429: ['RATE_LIMITED'],
-    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE'],
-  },
+  problems: [
+    'INVALID_ORDER',
+    'INVALID_JSON',
+    'EMPTY_BODY',
+    'UNKNOWN_FIELD',
+    'COMMANDS_OFF',
+    'ACCOUNT_NOT_FOUND',
+    'TOO_LARGE',
+    'MEDIA_TYPE',
+    'CONTENT_ENCODING',
+    'RATE_LIMITED',
+    ...atHolder,
+  ],
 } as const satisfies Partial<Route>;
 
 export const previewOrder: Route = {
@@ -70,20 +75,20 @@ async function preview<Body extends Named>(
 ): Promise<FastifyReply> {
   if (!body.ok) return sendBodyFaults(reply, 'INVALID_ORDER', body.faults);
   const { accountId, callerRef, supersedes } = body;
-  if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+  if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
   const place = placeOf(body);
   const result = await commands.preview({
     ...{ request: place, principal: principal.name, requestId: request.id },
     ...(callerRef !== undefined && { callerRef }),
     ...(supersedes !== undefined && { supersedes }),
   });
-  if (result.kind === 'previewed') return sendJson(reply, 200, previewBody(place, result, clock.nowMs()));
-  return sendOfHolder(forwarding, { request, reply }, result, accountId);
+  if (result.kind === 'done') return sendJson(reply, 200, previewBody(place, result, clock.nowMs()));
+  return sendNotDone(reply, await forwarding.answer({ request, reply }, result, accountId));
 }
 
 function previewBody(
   { stream, accountId, terms }: PlaceAsked['request'],
-  { measure, quotes, limits, refusals }: Extract<PreviewResult, { kind: 'previewed' }>,
+  { measure, quotes, limits, refusals }: Preview,
   nowMs: number,
 ): PreviewAnswer {
   const { quantity, notional = null, valuedByQuote, notValued } = measure;

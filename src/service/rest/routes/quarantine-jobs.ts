@@ -9,8 +9,9 @@ import {
 import { mostOpenJobs, type QuarantineJob } from '../../../store/quarantine/quarantine-access.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
+import { ofBody } from '../problem-codes.ts';
 import type { Route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
 
 export const openQuarantineJob: Route = {
   method: 'POST',
@@ -26,33 +27,24 @@ export const openQuarantineJob: Route = {
     200: { describe: 'With `dryRun`: the rows that it would have', schema: quarantineJobSize },
     202: { describe: 'The job as it is journaled', schema: quarantineJobAnswer, headers: ['Location'] },
   },
-  problems: {
-    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-    404: ['ACCOUNT_NOT_FOUND'],
-    429: ['TOO_MANY_JOBS'],
-  },
+  problems: [...ofBody, 'ACCOUNT_NOT_FOUND', 'TOO_MANY_JOBS'],
   handle: async ({ quarantine, random }, { request, reply, principal }) => {
     const body = parseQuarantineJob(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { action, filter, reason, dryRun } = body;
     const { accounts, name } = principal;
     if (filter.accountId !== undefined && !maySee(accounts, filter.accountId))
-      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     if (dryRun) return sendJson(reply, 200, await readStore(quarantine.measureJob(accounts, action, filter)));
     const jobId = random.uuid();
     const asked = { jobId, action, filter, by: name, reason, requestId: request.id };
     if (!(await readStore(quarantine.openJob(accounts, asked)))) {
       reply.header('retry-after', '60');
-      return sendProblem(
-        reply,
-        429,
-        'TOO_MANY_JOBS',
-        `${mostOpenJobs} jobs have not ended: wait for one, or cancel one`,
-      );
+      return sendProblem(reply, 'TOO_MANY_JOBS', `${mostOpenJobs} jobs have not ended: wait for one, or cancel one`);
     }
     const job = await readStore(quarantine.findJob(accounts, jobId));
     reply.header('location', `/v1/quarantine/jobs/${jobId}`);
-    return job === undefined ? sendMissing(reply, 'JOB_NOT_FOUND') : sendJson(reply, 202, { job: jobBody(job) });
+    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 202, { job: jobBody(job) });
   },
 };
 
@@ -83,10 +75,10 @@ export const showQuarantineJob: Route = {
   scopes: ['ops:read'],
   params: { jobId: 'jobId' },
   answers: { 200: { describe: 'The job', schema: quarantineJobAnswer } },
-  problems: { 404: ['JOB_NOT_FOUND'] },
+  problems: ['JOB_NOT_FOUND'],
   handle: async ({ quarantine }, { reply, principal, params: { jobId = '' } }) => {
     const job = await readStore(quarantine.findJob(principal.accounts, jobId));
-    return job === undefined ? sendMissing(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
+    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
   },
 };
 
@@ -101,17 +93,17 @@ export const cancelQuarantineJob: Route = {
   params: { jobId: 'jobId' },
   body: reasonBody,
   answers: { 200: { describe: 'The job now; one that had ended is unchanged', schema: quarantineJobAnswer } },
-  problems: { 400: ['INVALID_BODY', 'UNKNOWN_FIELD'], 404: ['JOB_NOT_FOUND'] },
+  problems: [...ofBody, 'JOB_NOT_FOUND'],
   handle: async ({ quarantine }, { request, reply, principal, params: { jobId = '' } }) => {
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { accounts, name } = principal;
     if ((await readStore(quarantine.findJob(accounts, jobId))) === undefined)
-      return sendMissing(reply, 'JOB_NOT_FOUND');
+      return sendProblem(reply, 'JOB_NOT_FOUND');
     const word = { by: name, reason: body.reason, requestId: request.id };
     await readStore(quarantine.cancelJob(accounts, jobId, word));
     const job = await readStore(quarantine.findJob(accounts, jobId));
-    return job === undefined ? sendMissing(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
+    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
   },
 };
 

@@ -4,6 +4,7 @@ import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { quarantineAnswer, quarantinePage } from '../../../contract/quarantine-bodies.ts';
 import type { QuarantineEntry, QuarantineMessage } from '../../../store/quarantine/quarantine-access.ts';
 import { readStore } from '../problem.ts';
+import { ofBody } from '../problem-codes.ts';
 import {
   accountField,
   cursorField,
@@ -16,7 +17,7 @@ import {
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
+import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
 
 /** The number of a page's last row. */
 const rowPosition = z.tuple([z.string().regex(idKinds.rowId)]);
@@ -39,7 +40,7 @@ export const listQuarantine = route({
     cursor: cursorField,
   }),
   answers: { 200: { describe: 'A page of rows', schema: quarantinePage } },
-  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  problems: ['INVALID_CURSOR', 'ACCOUNT_NOT_FOUND'],
   handle: ({ quarantine, pages }, call) => {
     const { limit = pageDefault, cursor, ...filter } = call.query;
     const { after = '0', ...rows } = filter;
@@ -60,17 +61,14 @@ export const showQuarantined: Route = {
   scopes: ['ops:read'],
   params: { rowId: 'rowId' },
   answers: { 200: { describe: 'The row, dealt with or not', schema: quarantineAnswer } },
-  problems: { 404: ['ROW_NOT_FOUND'] },
+  problems: ['ROW_NOT_FOUND'],
   handle: async ({ quarantine }, { reply, principal, params: { rowId = '' } }) => {
     const found = await readStore(quarantine.find(principal.accounts, rowId));
-    return found === undefined ? sendMissing(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, messageBody(found));
+    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, messageBody(found));
   },
 };
 
-const problemsOfActions = {
-  400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-  404: ['ROW_NOT_FOUND'],
-};
+const problemsOfActions = [...ofBody, 'ROW_NOT_FOUND', 'ALREADY_DEALT_WITH'] as const;
 
 export const retryQuarantined: Route = {
   method: 'POST',
@@ -96,24 +94,18 @@ export const retryQuarantined: Route = {
       headers: ['Preference-Applied'],
     },
   },
-  problems: { ...problemsOfActions, 409: ['ALREADY_DEALT_WITH', 'NAMES_NO_ORDER'] },
+  problems: [...problemsOfActions, 'NAMES_NO_ORDER'],
   handle: async (parts, call) => {
     const { reply, request, principal } = call;
     const asked = await rowToDealWith(parts, call);
     if ('answered' in asked) return asked.answered;
     const { row, word } = asked;
-    if (row.accountId === undefined || row.orderId === undefined)
-      return sendProblem(
-        reply,
-        409,
-        'NAMES_NO_ORDER',
-        'the row names no order that could be read: check it, and discard it',
-      );
+    if (row.accountId === undefined || row.orderId === undefined) return sendProblem(reply, 'NAMES_NO_ORDER');
     await readStore(parts.quarantine.retry(principal.accounts, row.id, word));
     const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
     if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
     const found = await untilAnswered(parts, call, row.id, (waitSeconds ?? 0) * 1_000);
-    if (found === undefined) return sendMissing(reply, 'ROW_NOT_FOUND');
+    if (found === undefined) return sendProblem(reply, 'ROW_NOT_FOUND');
     return sendJson(reply, found.retry?.outcome === undefined ? 202 : 200, messageBody(found));
   },
 };
@@ -129,7 +121,7 @@ export const discardQuarantined: Route = {
   params: { rowId: 'rowId' },
   body: reasonBody,
   answers: { 200: { describe: 'The row, dealt with', schema: quarantineAnswer } },
-  problems: { ...problemsOfActions, 409: ['ALREADY_DEALT_WITH'] },
+  problems: problemsOfActions,
   handle: async (parts, call) => {
     const { reply, principal } = call;
     const asked = await rowToDealWith(parts, call);
@@ -137,7 +129,7 @@ export const discardQuarantined: Route = {
     const { row, word } = asked;
     if (!(await readStore(parts.quarantine.discard(principal.accounts, row.id, word)))) return sendDealtWith(call);
     const found = await readStore(parts.quarantine.find(principal.accounts, row.id));
-    return found === undefined ? sendMissing(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, messageBody(found));
+    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, messageBody(found));
   },
 };
 
@@ -149,13 +141,13 @@ async function rowToDealWith({ quarantine }: RouteParts, call: Call) {
   const body = parseReason(request.body);
   if (!body.ok) return { answered: sendBodyFaults(reply, 'INVALID_BODY', body.faults) };
   const row = await readStore(quarantine.find(principal.accounts, params['rowId'] ?? ''));
-  if (row === undefined) return { answered: sendMissing(reply, 'ROW_NOT_FOUND') };
+  if (row === undefined) return { answered: sendProblem(reply, 'ROW_NOT_FOUND') };
   if (row.dealtAt !== undefined) return { answered: sendDealtWith(call) };
   return { row, word: { by: principal.name, reason: body.reason, requestId: request.id } };
 }
 
 function sendDealtWith({ reply }: Call) {
-  return sendProblem(reply, 409, 'ALREADY_DEALT_WITH', 'the row was discarded, or its order was read again');
+  return sendProblem(reply, 'ALREADY_DEALT_WITH');
 }
 
 const lookEveryMs = 250;

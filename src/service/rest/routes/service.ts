@@ -73,12 +73,12 @@ export const listConsumers: Route = {
   tag: 'service',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Groups that have committed offsets', schema: consumersAnswer } },
-  problems: { 503: ['KAFKA_UNAVAILABLE'] },
+  problems: ['KAFKA_UNAVAILABLE'],
   rows: 50,
   handle: async ({ service }, { reply }) => {
     const answer = await service.consumers();
     if (answer.kind === 'read') return sendJson(reply, 200, answer.consumers);
     reply.header('retry-after', '5');
-    return sendProblem(reply, 503, 'KAFKA_UNAVAILABLE', 'Kafka did not show the consumer groups in time');
+    return sendProblem(reply, 'KAFKA_UNAVAILABLE', 'Kafka did not show the consumer groups in time');
   },
 };

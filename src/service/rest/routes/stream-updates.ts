@@ -6,7 +6,7 @@ import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
 import { accountField, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
-import { sendMissing, sendProblem } from '../send-answer.ts';
+import { sendProblem } from '../send-answer.ts';
 import type { TokenVerdict } from '../stream/stream-client.ts';
 import { parseStreamId, ResponseSink, streamIdPattern } from '../stream/stream-event.ts';
 
@@ -41,23 +41,18 @@ export const streamUpdates = route({
         'id: 483\nretry: 1000\n\nid: 484\nevent: update\ndata: {"eventId":"account:5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11:3","schema":"tidemark.order-update.v1", …}\n\n',
     },
   },
-  problems: {
-    400: ['INVALID_EVENT_ID'],
-    403: ['INSUFFICIENT_SCOPE'],
-    404: ['ACCOUNT_NOT_FOUND'],
-    503: ['TOO_MANY_STREAMS', 'STORE_UNAVAILABLE'],
-  },
+  problems: ['INVALID_EVENT_ID', 'ACCOUNT_NOT_FOUND', 'TOO_MANY_STREAMS'],
   handle: async ({ authenticator, hub, eventTail, reads }, { request, reply, principal, query }) => {
     const { accountId, stream } = query;
     const kinds = new Set((query.events?.split(',') ?? []) as StreamedEvent['kind'][]);
     if (accountId !== undefined && !maySee(principal.accounts, accountId))
-      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     if (kinds.has('halt') && !principal.scopes.has('ops:read'))
-      return sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', 'halts need a token with ops:read');
+      return sendProblem(reply, 'INSUFFICIENT_SCOPE', 'halts need a token with ops:read');
     const given = request.headers['last-event-id'] ?? query.after;
     const after = given === undefined ? undefined : parseStreamId(String(given));
     if (given !== undefined && after === undefined)
-      return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
+      return sendProblem(reply, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
     // Before the database is asked: refused readers try again, and it would be asked for each.
     if (!hub.hasRoom(principal.name)) return sendFull(reply);
     const { authorization } = request.headers;
@@ -89,12 +84,7 @@ export const streamUpdates = route({
 });
 
 function sendFull(reply: FastifyReply): FastifyReply {
-  return sendProblem(
-    reply.header('retry-after', '5'),
-    503,
-    'TOO_MANY_STREAMS',
-    'there are as many readers of the stream as are served; try again later',
-  );
+  return sendProblem(reply.header('retry-after', '5'), 'TOO_MANY_STREAMS');
 }
 
 /** A token's rights never change, but it may end. */

@@ -1,7 +1,8 @@
 // What a user saw: A cancel-all left out an account whose shard moved at that moment, as NOT_LEADER.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CancelAllResult } from '../../../../src/service/commands/commands.ts';
+import type { Answer } from '../../../../src/service/commands/answer.ts';
+import type { CancelAll } from '../../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../../src/service/fleet/other-instances.ts';
 import { sampleApproval, sampleCommand } from '../../../support/commands/scripted-commands.ts';
 import { ask, startRest } from '../../../support/rest/rest-rig.ts';
@@ -12,7 +13,7 @@ afterEach(async () => {
 });
 
 type Rig = Awaited<ReturnType<typeof startRest>>;
-type Done = Extract<CancelAllResult, { kind: 'done' }>;
+type Done = CancelAll;
 
 const notLeader = { kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard' } as const;
 const draining = { kind: 'declined', code: 'DRAINING', message: 'the process ends' } as const;
@@ -81,7 +82,7 @@ describe('a cancel-all of all accounts while a shard moves', () => {
   it.each([notLeader, draining])('is asked again where neither did anything: $code', async (decline) => {
     const { one, two } = await startTwo();
     one.commands.cancelAllAnswer = () => decline;
-    two.commands.cancelAllAnswer = inTurn<CancelAllResult>(decline, holding(['A'], []));
+    two.commands.cancelAllAnswer = inTurn<Answer<CancelAll>>(decline, holding(['A'], []));
     expect((await post(one, '/v1/cancel-all', word)).body).toMatchObject({ open: false, orders: [{ accountId: 'A' }] });
   });
 

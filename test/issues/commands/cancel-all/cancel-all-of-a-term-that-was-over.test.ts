@@ -2,8 +2,9 @@
 
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
+import type { Answer } from '../../../../src/service/commands/answer.ts';
 import { CancelAllRun, type CancelAllRunDeps } from '../../../../src/service/commands/cancel-all/cancel-all-run.ts';
-import type { SubmitResult } from '../../../../src/service/commands/commands.ts';
+import type { Journaled } from '../../../../src/service/commands/commands.ts';
 import type { NewCancelAll } from '../../../../src/store/commands/cancel-all-journal.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 
@@ -13,7 +14,7 @@ import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 it('a cancel-all whose term was over when it was written down asks for each cancel once, and ends', async () => {
   const clock = new VirtualClock();
   let asked = 0;
-  const submit = async (): Promise<SubmitResult> => {
+  const submit = async (): Promise<Answer<Journaled>> => {
     asked += 1;
     return {
       kind: 'declined',

@@ -1,7 +1,7 @@
 // What a user saw: A cancel-all showed no orders; a place of unknown outcome landed later and stayed open.
 
 import { describe, expect, it } from 'vitest';
-import type { CancelAllResult } from '../../../../src/service/commands/commands.ts';
+import type { CancelAll } from '../../../../src/service/commands/commands.ts';
 import {
   CommandRig,
   failedLook,
@@ -13,7 +13,7 @@ import {
 
 const account = { kind: 'account', accountId: 'acct-1' } as const;
 
-type Done = Extract<CancelAllResult, { kind: 'done' }>;
+type Done = CancelAll;
 
 async function cancelAll(
   rig: CommandRig,

@@ -2,11 +2,11 @@
 
 import { expect, it } from 'vitest';
 import type { OrderSelection } from '../../../../src/domain/select-orders.ts';
-import type { CancelAllResult } from '../../../../src/service/commands/commands.ts';
+import type { CancelAll } from '../../../../src/service/commands/commands.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../../support/commands/command-rig.ts';
 import { equityView, predictionView } from '../../../support/orders/arbitrary-orders.ts';
 
-type Done = Extract<CancelAllResult, { kind: 'done' }>;
+type Done = CancelAll;
 
 async function cancelOnly(rig: CommandRig, only: OrderSelection, idempotencyKey = 'only'): Promise<Done> {
   const scope = { kind: 'account', accountId: 'acct-1', only } as const;

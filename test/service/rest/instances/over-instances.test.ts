@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type StatusDocument, statusAnswer } from '../../../../src/contract/status-answer.ts';
-import type { CancelAllResult } from '../../../../src/service/commands/commands.ts';
+import type { CancelAll } from '../../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../../src/service/fleet/other-instances.ts';
 import { commandId, sampleCommand } from '../../../support/commands/scripted-commands.ts';
 import { ask, startRest } from '../../../support/rest/rest-rig.ts';
@@ -8,7 +8,7 @@ import { followedAccount, sampledMs, sampleSource } from '../../../support/rest/
 import { scriptedServer } from '../../../support/servers/http-server.ts';
 
 type Rig = Awaited<ReturnType<typeof startRest>>;
-type Done = Extract<CancelAllResult, { kind: 'done' }>;
+type Done = CancelAll;
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

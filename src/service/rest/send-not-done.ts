@@ -1,0 +1,41 @@
+import type { FastifyReply } from 'fastify';
+import { formatInstant } from '../../domain/instant.ts';
+import type { Approval } from '../../store/commands/stops-journal.ts';
+import type { Declined } from '../commands/answer.ts';
+import type { Requested } from '../commands/commands.ts';
+import { type FromElsewhere, sendFromElsewhere } from './instances/forwarding.ts';
+import { statusOf } from './problem-codes.ts';
+import { sendJson, sendProblem } from './send-answer.ts';
+
+/** One second: most unknown commands are settled by then, and asking costs one read by key. */
+export const retryAfterSeconds = 1;
+
+/** Answers for a call that this process has not carried out. */
+export function sendNotDone(reply: FastifyReply, answer: Declined | Requested | FromElsewhere): FastifyReply {
+  if (answer.kind === 'declined') return sendDecline(reply, answer);
+  if (answer.kind === 'requested') return sendJson(reply, 202, { approval: approvalBody(answer.approval) });
+  return sendFromElsewhere(reply, answer);
+}
+
+/**
+ * Answers why nothing was journaled. "Not found" has our own text, also for things that do not
+ * belong to the caller.
+ */
+export function sendDecline(
+  reply: FastifyReply,
+  { code, message, retryAfterMs, breach }: Omit<Declined, 'kind'>,
+): FastifyReply {
+  const status = statusOf(code);
+  if (status === 404) return sendProblem(reply, code);
+  if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+  else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
+  if (breach === undefined) return sendProblem(reply, code, message);
+  const { limit, value, bound } = breach;
+  return sendProblem(reply, code, message, {
+    breach: { limit, ...(value !== undefined && { value }), bound },
+  });
+}
+
+export function approvalBody({ atMs, expiresAtMs, requestId: _id, ...approval }: Approval) {
+  return { ...approval, requestedAt: formatInstant(atMs), expiresAt: formatInstant(expiresAtMs) };
+}
