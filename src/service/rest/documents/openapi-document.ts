@@ -29,7 +29,7 @@ const bearerText =
  * Every route in the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests
  * validate answers against them.
  */
-export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
+export function openapiDocument(routes: readonly Route[], version: string) {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes)
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
@@ -54,23 +54,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Open
   };
 }
 
-export interface OpenapiDocument {
-  readonly openapi: '3.1.0';
-  readonly info: {
-    readonly title: string;
-    readonly version: string;
-    readonly description: string;
-    readonly license: object;
-  };
-  readonly servers: readonly object[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, JsonSchema>>;
-    readonly examples: Readonly<Record<string, object>>;
-    readonly securitySchemes: object;
-  };
-}
+export type OpenapiDocument = ReturnType<typeof openapiDocument>;
 
 interface Parameter {
   readonly name: string;
@@ -92,18 +76,9 @@ interface MediaType {
   readonly examples?: Readonly<Record<string, object>>;
 }
 
-export interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly tags: readonly string[];
-  readonly security: readonly object[];
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
-  readonly responses: Readonly<Record<string, Response>>;
-}
+export type Operation = ReturnType<typeof operationOf>;
 
-function operationOf(route: Route): Operation {
+function operationOf(route: Route) {
   const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)];
   const { scopes } = route;
   return {
@@ -119,7 +94,7 @@ function operationOf(route: Route): Operation {
       ? {}
       : {
           requestBody: {
-            required: true as const,
+            required: true,
             content: { 'application/json': bodyOf(route.body, route.operationId) },
           },
         }),
