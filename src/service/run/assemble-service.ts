@@ -6,14 +6,15 @@ import { fetchThrough } from '../../runtime/connector-through.ts';
 import { Lease } from '../../runtime/lease.ts';
 import { closing, type Phase, Supervisor } from '../../runtime/supervisor.ts';
 import { kafkaOptions } from '../log/kafka-options.ts';
-import { type CommandParts, commandParts } from './command-parts.ts';
-import { type FaceParts, faceParts } from './face-parts.ts';
-import { type FleetParts, fleetParts } from './fleet-parts.ts';
-import { type KafkaParts, kafkaParts } from './kafka-parts.ts';
-import { holderName, type PlatformParts, platformParts } from './platform-parts.ts';
-import { type StoreParts, storeOptions, storeParts } from './store-parts.ts';
-import { type UpdateParts, updateParts } from './update-parts.ts';
-import { type WatchParts, watchParts } from './watch-parts.ts';
+import { type Commanding, commandParts } from './command-parts.ts';
+import { faceParts } from './face-parts.ts';
+import { fleetParts, type Joined } from './fleet-parts.ts';
+import { kafkaParts } from './kafka-parts.ts';
+import { holderName, platformParts } from './platform-parts.ts';
+import type { BaseParts } from './shared-parts.ts';
+import { storeOptions, storeParts } from './store-parts.ts';
+import { type Flowing, updateParts } from './update-parts.ts';
+import { watchParts } from './watch-parts.ts';
 
 type ServeConfig = ConfigWith<
   'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'
@@ -39,14 +40,19 @@ export function assembleService(
 ): Supervisor {
   const metrics = createMetrics();
   initialiseMetrics(metrics, version);
-  const shared = { clock, random, log, metrics };
-  const tracing = traces?.tracing;
-  const holder = holderName(random);
-  const lease = new Lease(clock, config.leaseActMs, () => way.witness.hurry(), config.leaseExpireMs);
-
+  const base: BaseParts = {
+    ...{ clock, random, log, metrics, version, effective, tracing: traces?.tracing, holder: holderName(random) },
+    lease: new Lease(clock, config.leaseActMs, () => way.witness.hurry(), config.leaseExpireMs),
+    later: {
+      keeper: () => fleet.keeper,
+      commands: () => commands.service,
+      rest: () => faces.rest,
+      draining: () => supervisor.state === 'draining',
+    },
+  };
   const store = storeParts(
     {
-      ...{ ...shared, lease, onFenced: (fence) => fleet.reportFenced(fence) },
+      ...{ ...base, onFenced: (fence) => fleet.reportFenced(fence) },
       onLoss: (loss) => fleet.keeper.reportLoss(loss),
       onGroup: (writes) => {
         metrics.commands.journalGroups.inc();
@@ -56,45 +62,27 @@ export function assembleService(
     storeOptions(config),
   );
   const { topicPrefix, topicRetentionDays } = config;
-  const kafka = kafkaParts(shared, {
+  const kafka = kafkaParts(base, {
     ...{ kafka: kafkaOptions(config), topicPrefix, topicRetentionDays },
-    lane: () => lease.lane,
+    lane: () => base.lease.lane,
   });
-  const watches = watchParts({ ...shared, store, kafka }, config);
-  const platform = platformParts({ ...shared, store: store.tokens, clocks: watches.clocks }, config, holder);
-
-  const later = { keeper: () => fleet.keeper, commands: () => commands.service, rest: () => faces.rest };
-  const way: UpdateParts = updateParts(
-    { ...shared, tracing, lease, store, kafka, platform, sharedClock: watches.sharedClock, ...later },
-    config,
-  );
-  const commands: CommandParts = commandParts(
-    { ...shared, tracing, lease, store, kafka, platform, way, sharedClock: watches.sharedClock },
-    config,
-  );
-  const joined = { ...shared, lease, holder, version, store, kafka, watches, way, commands };
-  const restAddress = () => faces.rest.address;
-  const fleet: FleetParts = fleetParts({ ...joined, effective, restAddress }, config);
-  const draining = () => supervisor.state === 'draining';
-  const throughProxies = fetchThrough({ fetch, clock, proxies: platform.proxies });
-  const faces: FaceParts = faceParts({ ...joined, fleet, tracing, fetch: throughProxies, draining }, config);
-
-  const phases = servicePhases({ store, kafka, watches, platform, way, commands, fleet, faces, traces });
+  const stored = { ...base, store, kafka };
+  const watched = { ...stored, watches: watchParts(stored, config) };
+  const platform = platformParts(watched, config);
+  const connected = { ...watched, platform };
+  const way: Flowing['way'] = updateParts(connected, config);
+  const flowing = { ...connected, way };
+  const commands: Commanding['commands'] = commandParts(flowing, config);
+  const commanding = { ...flowing, commands };
+  const fleet: Joined['fleet'] = fleetParts(commanding, config);
+  const joined = { ...commanding, fleet };
+  const faces: Faces = faceParts(joined, fetchThrough({ fetch, clock, proxies: platform.proxies }), config);
+  const phases = servicePhases(joined, faces, traces);
   const supervisor: Supervisor = new Supervisor({ clock, log }, { phases, drainDeadlineMs: config.drainDeadlineMs });
   return supervisor;
 }
 
-interface Parts {
-  readonly store: StoreParts;
-  readonly kafka: KafkaParts;
-  readonly watches: WatchParts;
-  readonly platform: PlatformParts;
-  readonly way: UpdateParts;
-  readonly commands: CommandParts;
-  readonly fleet: FleetParts;
-  readonly faces: FaceParts;
-  readonly traces: OpenedTracing | undefined;
-}
+type Faces = ReturnType<typeof faceParts>;
 
 /**
  * The life of the process: the start goes down this list, the drain up.
@@ -104,17 +92,11 @@ interface Parts {
  * part empties into the next. The lane is given back once none of our parts can
  * write any more. Reads and the stream of updates are served until all this is done.
  */
-function servicePhases({
-  store,
-  kafka,
-  watches,
-  platform,
-  way,
-  commands,
-  fleet,
-  faces,
-  traces,
-}: Parts): readonly Phase[] {
+function servicePhases(
+  { store, kafka, watches, platform, way, commands, fleet }: Joined,
+  faces: Faces,
+  traces: OpenedTracing | undefined,
+): readonly Phase[] {
   const { housekeeping, schema } = watches;
   const [topics, replaced, clocks] = [watches.topics.rounds, watches.replaced.rounds, watches.clocks.rounds];
   const { relay, stateWriter, sources } = way;

@@ -1,43 +1,26 @@
 import type { Config } from '../../config/config.ts';
-import type { Tracing } from '../../observability/tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Lease } from '../../runtime/lease.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { CommandService } from '../commands/command-service.ts';
 import { OutcomeRelay } from '../log/outcome-relay.ts';
-import type { KafkaParts } from './kafka-parts.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
-import type { PlatformConfig, PlatformParts } from './platform-parts.ts';
+import type { PlatformConfig } from './platform-parts.ts';
 import { PlatformQuotes } from './platform-quotes.ts';
 import { QuarantineJobRound } from './quarantine-job-round.ts';
 import { RepairWorker } from './repair-worker.ts';
-import type { SharedParts } from './shared-parts.ts';
-import type { StoreParts } from './store-parts.ts';
-import type { UpdateParts } from './update-parts.ts';
+import type { Flowing } from './update-parts.ts';
 
-interface CommandPartsDeps extends SharedParts {
-  readonly lease: Lease;
-  readonly store: Pick<StoreParts, 'journal' | 'noticeLost' | 'outcomes' | 'pool'>;
-  readonly platform: Pick<PlatformParts, 'http' | 'proxies'>;
-  readonly kafka: Pick<KafkaParts, 'outcomePublisher'>;
-  readonly way: Pick<UpdateParts, 'sources' | 'held' | 'witness'>;
-  readonly tracing: Tracing | undefined;
-  /** Holders of one shard judge by it what earlier ones wrote down. */
-  readonly sharedClock: Clock;
+export interface Commanding extends Flowing {
+  readonly commands: ReturnType<typeof commandParts>;
 }
-
-export type CommandParts = ReturnType<typeof commandParts>;
 
 /**
  * The command side with its way to the platform, the relay for the steps of commands, and requested
  * repairs. Made also when commands are off: earlier commands are still settled.
  */
-export function commandParts(
-  { store, platform, kafka, way, sharedClock, ...shared }: CommandPartsDeps,
-  config: PlatformConfig,
-) {
-  const { clock, random, log, metrics } = shared;
+export function commandParts({ store, platform, kafka, way, watches, ...made }: Flowing, config: PlatformConfig) {
+  const { clock, random, log, metrics, lease, tracing } = made;
+  const shared = { clock, random, log, lease, tracing };
   const { http, proxies } = platform;
   const { sources: accounts, held, witness } = way;
   const { platformUrl, platformStagingUrl: stagingUrl } = config;
@@ -53,7 +36,9 @@ export function commandParts(
   });
   const service = new CommandService(
     {
-      ...{ ...shared, clock: sharedClock, journal: store.journal, entry, accounts, metrics: metrics.commands },
+      ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
+      // Holders of one shard judge by it what earlier ones wrote down.
+      clock: watches.sharedClock,
       quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
       // Before the shards are known, none is held, and commands are declined with any number.
       shardOf: (accountId) => held.shardOf(accountId) ?? 0,

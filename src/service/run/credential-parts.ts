@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { HeldShards } from '../fleet/held-shards.ts';
 import { AccountClaims } from '../sources/account-claims.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
@@ -11,19 +11,7 @@ import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
 import { CredentialSources } from './credential-sources.ts';
 import type { FollowCheckOptions } from './follow-check.ts';
-import type { PlatformConfig, PlatformParts } from './platform-parts.ts';
-import type { SharedParts } from './shared-parts.ts';
-import type { StoreParts } from './store-parts.ts';
-
-interface CredentialPartsDeps extends SharedParts {
-  readonly store: Pick<StoreParts, 'accounts' | 'credentials' | 'isKeyed'>;
-  readonly platform: PlatformParts;
-  readonly ingest: ObservationSink;
-  /** See `RowIntake`. */
-  readonly observedBy: Clock;
-  /** Whether this process follows an account, and its part of all shards, from 0 to 1. */
-  readonly held: { follows(accountId: string): boolean; readonly part: number };
-}
+import type { Connected, PlatformConfig } from './platform-parts.ts';
 
 const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
 
@@ -31,14 +19,19 @@ const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed w
 const lookEveryMs = 2_000;
 
 /** A source for every credential in the settings. Parts shared by several sources are made once. */
-export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
-  const { store, platform, ingest, held, ...shared } = deps;
-  const metrics = shared.metrics.source;
+export function credentialSources(
+  { clock, random, log, metrics: all, store, platform, watches }: Connected,
+  held: HeldShards,
+  ingest: ObservationSink,
+  config: PlatformConfig,
+): CredentialSources {
+  const shared = { clock, random, log, observedBy: watches.sharedClock };
+  const metrics = all.source;
   const common = {
     gauges: new SourceGauges(metrics),
     odd: new OddMessages(),
     registry: store.accounts,
-    openSocket: wsSocketFactory(shared.clock, wsSocketDefaults, platform.proxies),
+    openSocket: wsSocketFactory(clock, wsSocketDefaults, platform.proxies),
     auditGate: new Window(1),
     budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
   };
@@ -57,14 +50,14 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
   const sources: CredentialSources = new CredentialSources(
     {
       ...shared,
-      metrics: shared.metrics.platform,
+      metrics: all.platform,
       ...(list !== undefined && { list }),
       partsFor: (credential, grant) => {
         const { tokens, reads } = platform.signedIn(credential, grant);
-        const log = shared.log.child({ credential });
+        const own = log.child({ credential });
         return {
           tokens,
-          connectors: new Connectors({ ...shared, ...common, log, metrics, reads, tokens, sink: ingest }, options),
+          connectors: new Connectors({ ...shared, ...common, log: own, metrics, reads, tokens, sink: ingest }, options),
         };
       },
     },

@@ -1,61 +1,40 @@
 import { hostname } from 'node:os';
-import type { EffectiveValue } from '../../config/config.ts';
-import type { Lease } from '../../runtime/lease.ts';
+import { fitnessRules } from '../../domain/judge-fitness.ts';
+import type { MemberReport } from '../../domain/member-report.ts';
 import type { Fence } from '../../store/commands/term.ts';
 import { advertisedUrl } from '../fleet/advertised-url.ts';
 import { FleetDirectory } from '../fleet/fleet-directory.ts';
 import { LaneFinisher, laneFinisherDefaults } from '../fleet/lane-finisher.ts';
 import { LaneKeeper } from '../fleet/lane-keeper.ts';
+import { OwnFitness } from '../fleet/own-fitness.ts';
 import { ShardKeeper, shardKeeperDefaults } from '../fleet/shard-keeper.ts';
 import { awaitPublished } from '../log/await-published.ts';
-import type { CommandParts } from './command-parts.ts';
+import type { Commanding } from './command-parts.ts';
 import { ConfigRecord } from './config-record.ts';
-import { followParts } from './follow-parts.ts';
-import type { KafkaParts } from './kafka-parts.ts';
+import { followOptions } from './credential-parts.ts';
+import { FollowCheck, followCheckDefaults } from './follow-check.ts';
 import { LaneParts } from './lane-parts.ts';
 import type { PlatformConfig } from './platform-parts.ts';
-import type { SharedParts } from './shared-parts.ts';
-import type { StoreParts } from './store-parts.ts';
-import type { UpdateParts } from './update-parts.ts';
-import type { WatchParts } from './watch-parts.ts';
 
-interface FleetPartsDeps extends SharedParts {
-  readonly lease: Lease;
-  /** Names this process in its lane's row. */
-  readonly holder: string;
-  readonly version: string;
-  readonly effective: readonly EffectiveValue[];
-  readonly store: StoreParts;
-  readonly kafka: KafkaParts;
-  readonly watches: WatchParts;
-  readonly way: UpdateParts;
-  readonly commands: CommandParts;
-  /** This process's REST address. REST is made later, from these parts. */
-  readonly restAddress: () => string | undefined;
+export interface Joined extends Commanding {
+  readonly fleet: ReturnType<typeof fleetParts>;
 }
-
-export type FleetParts = ReturnType<typeof fleetParts>;
 
 /**
  * This process in the fleet: its lane, the shards that it takes and gives, and its reports to the
  * others.
  */
-export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
-  const { lease, holder, version, effective, restAddress, store, kafka, watches, way, commands, ...shared } = deps;
-  const { clock, random, log } = shared;
-  const metrics = shared.metrics.ingest;
+export function fleetParts(made: Commanding, config: PlatformConfig) {
+  const { clock, random, log, lease, holder, version, effective, store, kafka, watches, way, commands, later } = made;
+  const metrics = made.metrics.ingest;
   const { leaseRenewMs: renewEveryMs, leaseExpireMs: expireAfterMs } = config;
   const { lanes, updates } = store;
-  const { sources, ingest, held, relay, stateWriter, lossCheck } = way;
+  const { ingest, held, relay, stateWriter, lossCheck } = way;
   const finisher = new LaneFinisher(
     { clock, random, log, lossCheck, lanes, shards: store.shards, updates, publishers: kafka.publishersOf },
     { holder: `${holder}/finisher`, actForMs: config.leaseActMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
   );
-  const { eventLoop } = watches;
-  const follow = followParts(
-    { ...shared, sources, store, held, eventLoop, lossCheck, checkTopics: kafka.checkTopics },
-    config,
-  );
+  const follow = followParts(made, config);
   const shards = new ShardKeeper(
     {
       ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, commands: commands.service },
@@ -66,7 +45,7 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
       changeLane: () => keeper.change(),
       introduction: () => ({
         weight: config.weight,
-        address: advertisedUrl(config, { bound: restAddress(), hostname: hostname() }),
+        address: advertisedUrl(config, { bound: later.rest().address, hostname: hostname() }),
         version,
       }),
     },
@@ -95,5 +74,42 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
       keeper.reportFenced();
       shards.reportFenced(fence);
     },
+  };
+}
+
+/** How well this process follows its accounts, and its report to the others. */
+function followParts({ store, kafka, way, watches, ...made }: Commanding, config: PlatformConfig) {
+  const { clock, random, log, metrics } = made;
+  const shared = { clock, random, log, metrics };
+  const { sources, held, lossCheck } = way;
+  const followCheck = new FollowCheck(
+    {
+      ...{ ...shared, sources, registry: store.accounts, metrics: metrics.source },
+      isOurs: (accountId) => held.follows(accountId),
+    },
+    { ...followCheckDefaults, ...followOptions(config) },
+  );
+  const asksKafka = async () => {
+    const state = await kafka.checkTopics();
+    // A topic that may refuse records is no proof that Kafka takes them.
+    return state.kind === 'planned' && (state.doubts ?? []).length === 0;
+  };
+  const fitness = new OwnFitness({ ...shared, sources, loop: watches.eventLoop, lossCheck, asksKafka }, fitnessRules);
+  return {
+    followCheck,
+    fitness,
+    /** The sources and the check, for the shards: both look again when these have changed. */
+    reviewed: {
+      review: () => {
+        sources.review();
+        followCheck.review();
+      },
+    },
+    report: (): MemberReport => ({
+      follows: sources.connections().some(({ accounts }) => accounts > 0),
+      unfollowed: followCheck.unfollowed.length,
+      unusableLogins: sources.credentials().filter(({ state }) => state === 'login_required').length,
+      works: fitness.works,
+    }),
   };
 }

@@ -2,39 +2,35 @@ import { hostname } from 'node:os';
 import type { ConfigWith } from '../../config/config.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { TokenStore } from '../../runtime/token-store.ts';
 import type { CredentialOptions } from '../../venue/platform/acquire-token.ts';
 import { platformReads } from '../../venue/platform/platform-reads.ts';
 import type { TokenSource } from '../../venue/platform/token-source.ts';
 import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
-import type { ClockWatch } from './clock-watch.ts';
-import type { SharedParts } from './shared-parts.ts';
+import type { Watched } from './watch-parts.ts';
 
 export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
-
-interface PlatformPartsDeps extends SharedParts {
-  readonly store: TokenStore;
-  readonly clocks: Pick<ClockWatch, 'watching'>;
-}
 
 /** Names this process among those with the same lane or credential. */
 export function holderName(random: Random): string {
   return `${hostname()}-${random.uuid().slice(0, 8)}`;
 }
 
-export type PlatformParts = ReturnType<typeof platformParts>;
+export interface Connected extends Watched {
+  readonly platform: ReturnType<typeof platformParts>;
+}
 
 /**
  * Everything that speaks HTTP with the platform. Without a staging address no prediction orders are
  * read.
  */
-export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
-  const { clock, random, log, store } = deps;
-  const metrics = deps.metrics.platform;
+export function platformParts(made: Watched, config: PlatformConfig) {
+  const { clock, random, log, holder } = made;
+  const store = made.store.tokens;
+  const metrics = made.metrics.platform;
   const proxies = new Proxies(config);
-  const http = deps.clocks.watching(new UndiciHttp({ clock, proxies }));
+  const http = made.watches.clocks.watching(new UndiciHttp({ clock, proxies }));
   const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
   const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
   const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };

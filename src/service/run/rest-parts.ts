@@ -2,7 +2,6 @@ import type { Config } from '../../config/config.ts';
 import { PostgresFleetActions } from '../../store/fleet/fleet-actions.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import { AuditTrail } from '../commands/audit-trail.ts';
-import type { OtherInstances } from '../fleet/other-instances.ts';
 import { ConsoleSite } from '../rest/console/console-site.ts';
 import { DemoPass } from '../rest/console/demo-pass.ts';
 import { Forwarding } from '../rest/instances/forwarding.ts';
@@ -10,23 +9,7 @@ import { readGateDefaults } from '../rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
 import type { RestParts } from '../rest/route-parts.ts';
 import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
-import type { SharedParts } from './shared-parts.ts';
-import type { StoreParts } from './store-parts.ts';
-
-/** What others made already, and what the rest is made from. */
-interface RestSources
-  extends Pick<
-    RestParts,
-    keyof SharedParts | 'fetch' | 'sharedClock' | 'commands' | 'service' | 'accountStates' | 'tracing'
-  > {
-  readonly store: Pick<
-    StoreParts,
-    'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'
-  >;
-  readonly others: OtherInstances;
-  /** This process's name. */
-  readonly instance: string;
-}
+import type { Joined } from './fleet-parts.ts';
 
 /** Sockets at once, including those for the stream. */
 const maxConnections = 2000;
@@ -45,11 +28,13 @@ const takenPart = 1.5;
 const forwardMs = 60_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
-export function restParts(
-  { store, others, instance, ...deps }: RestSources,
+export function restServer(
+  made: Joined,
+  own: Pick<RestParts, 'fetch' | 'service' | 'accountStates'>,
   config: Config,
-  version: string,
 ): RestServer {
+  const { clock, random, log, metrics, tracing, version, store, watches, commands, fleet, holder: instance } = made;
+  const deps = { clock, random, log, metrics, tracing, ...own };
   const { console, consoleDemoUrl: url } = config;
   const { reads, commandReads, quarantine, repairs, principals, journal, pool } = store;
   const http = new UndiciHttp(deps, {
@@ -59,10 +44,11 @@ export function restParts(
   });
   return new RestServer(
     {
-      ...{ ...deps, reads, commandReads, quarantine, repairs },
+      ...{ ...deps, reads, commandReads, quarantine, repairs, commands: commands.service },
+      sharedClock: watches.sharedClock,
       fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
       forwarding: new Forwarding(
-        { ...deps, http, others, metrics: deps.metrics.rest },
+        { ...deps, http, others: fleet.directory, metrics: metrics.rest },
         {
           ...{ instance, mostInFlight: mostForwards },
           answerWithinMs: config.leaseExpireMs * silentPart,

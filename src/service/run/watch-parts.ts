@@ -7,21 +7,23 @@ import { Housekeeping } from './housekeeping.ts';
 import type { KafkaParts } from './kafka-parts.ts';
 import { ReplacedTopics } from './replaced-topics.ts';
 import { SchemaGate } from './schema-gate.ts';
-import type { SharedParts } from './shared-parts.ts';
+import type { BaseParts } from './shared-parts.ts';
 import type { StoreParts } from './store-parts.ts';
 import { TopicsCheck } from './topics-check.ts';
 
-interface WatchPartsDeps extends SharedParts {
+interface Stored extends BaseParts {
   readonly store: StoreParts;
   readonly kafka: KafkaParts;
 }
 
-export type WatchParts = ReturnType<typeof watchParts>;
+export interface Watched extends Stored {
+  readonly watches: ReturnType<typeof watchParts>;
+}
 
 const hourMs = 3_600_000;
 
 /** Every process's watches over database, topics and clocks, with or without a lane. */
-export function watchParts({ store, kafka, ...shared }: WatchPartsDeps, config: Config) {
+export function watchParts({ store, kafka, ...shared }: Stored, config: Config) {
   const { clock, log } = shared;
   const metrics = shared.metrics.process;
   const { pool, partitionRows, published } = store;
