@@ -19,6 +19,13 @@ DROP FUNCTION public.take_over_commands(integer, bigint, double precision);
 ALTER TABLE public.lanes DROP COLUMN halts_held;
 ALTER TABLE public.halts DROP COLUMN number;
 
+-- What was acknowledged is one list of acts, of each lane.
+DROP FUNCTION public.lacks_actions(json);
+DROP FUNCTION public.lacks_commits(integer, json);
+DROP FUNCTION public.count_lacking_updates(text[], text[], integer[], bigint[], text[]);
+DROP FUNCTION public.count_lacking_batches(json);
+DROP FUNCTION public.notice_loss(integer, json, text[], text[], integer[], bigint[], text[], json, text, text, bigint);
+
 -- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. Written by test/store/baseline.test.ts -----
 
 CREATE OR REPLACE FUNCTION public.no_state(p_stream text, p_order_id text) RETURNS text
@@ -531,6 +538,37 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_changed json;
+  v_after double precision := (p ->> 'afterMs')::double precision;
+  v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  IF v_after = 0 THEN
+    WITH ended AS (
+      UPDATE public.cancel_timers t SET ended_at = clock_timestamp(), changes = t.changes + 1 FROM json_array_elements(p -> 'timers') e
+      WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL
+      RETURNING t.*
+    )
+    SELECT json_build_array('timer', t.shard, t.principal, t.account_id, t.changes) INTO v_changed FROM ended t LIMIT 1;
+  ELSE
+    WITH armed AS (
+      INSERT INTO public.cancel_timers AS t (shard, principal, account_id, timer_id, fires_at)
+      SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+      ON CONFLICT (shard, principal, account_id)
+      DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL, changes = t.changes + 1
+      RETURNING t.*
+    )
+    SELECT json_build_array('timer', t.shard, t.principal, t.account_id, t.changes) INTO v_changed FROM armed t LIMIT 1;
+  END IF;
+  RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.halt_json(h public.halts) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -642,6 +680,69 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.lacks_acts(p_acts json) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT FROM json_array_elements(p_acts) AS each(act), LATERAL (SELECT act ->> 1 AS id) AS of
+    WHERE NOT CASE act ->> 0
+      WHEN 'step' THEN EXISTS (SELECT FROM public.commands c WHERE c.command_id = of.id::uuid AND (c.version > (act ->> 2)::integer
+        -- A lost version may have been given again.
+        OR c.version = (act ->> 2)::integer AND public.time_to_ms(c.updated_at) = (act ->> 3)::bigint))
+      WHEN 'sent' THEN EXISTS (SELECT FROM public.attempts a WHERE a.attempt_id = of.id AND a.sending_at IS NOT NULL)
+      WHEN 'halt' THEN EXISTS (SELECT FROM public.halts h WHERE h.halt_id = of.id)
+      WHEN 'resume' THEN EXISTS (SELECT FROM public.halts h WHERE h.halt_id = of.id AND h.cleared_at IS NOT NULL)
+      WHEN 'cancel_all' THEN EXISTS (SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = of.id::uuid)
+      WHEN 'line' THEN EXISTS (SELECT FROM public.audit_log a WHERE a.id = of.id::bigint AND public.time_to_ms(a.at) = (act ->> 2)::bigint)
+      WHEN 'timer' THEN EXISTS (SELECT FROM public.cancel_timers t WHERE t.shard = of.id::integer AND t.principal = act ->> 2 AND t.account_id = act ->> 3
+        AND t.changes >= (act ->> 4)::integer)
+      -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
+      WHEN 'token_end' THEN EXISTS (SELECT FROM public.principal_tokens t WHERE t.principal = of.id AND t.number = (act ->> 2)::integer
+        AND t.expires_at <= public.ms_to_time((act ->> 3)::double precision) + interval '1 hour')
+      ELSE true
+    END)
+$$;
+
+CREATE OR REPLACE FUNCTION public.lacks_commits(p_seen json) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT FROM json_to_recordset(p_seen) AS s(lane integer, generation integer, epoch bigint, batch bigint, acts json)
+    LEFT JOIN public.lanes l USING (lane)
+    CROSS JOIN LATERAL (SELECT coalesce(l.generation, (SELECT max(generation) FROM public.lanes), 1) AS generation) AS now
+    WHERE s.generation > now.generation OR s.generation = now.generation AND (
+      coalesce(l.epoch, 0) < s.epoch OR coalesce(public.lane_batch(s.lane), 0) < s.batch OR public.lacks_acts(s.acts)))
+$$;
+
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, p_halt_id text, p_by text, p_unpublished_after bigint) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_generation integer;
+  v_after bigint;
+BEGIN
+  -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
+  FOR v_look IN 1..2 LOOP
+    IF NOT public.lacks_commits(p_seen) THEN
+      RETURN NULL;
+    END IF;
+    LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
+  END LOOP;
+  SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
+    (SELECT max(s.generation) FROM json_to_recordset(p_seen) AS s(generation integer)) + 1,
+    p_halt_id, 'commits_lost',
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
+  IF p_unpublished_after IS NOT NULL THEN
+    -- From the lane's end, where its batches are in the order of their numbers: the log behind them is never read.
+    v_after := coalesce((SELECT u.seq FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after ORDER BY u.seq DESC LIMIT 1), 0);
+    UPDATE public.order_updates u SET payload = CASE u.stream
+      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || v_generation) END
+    WHERE u.lane = p_lane AND u.seq > v_after;
+    -- The newest states among them are newer than those on the state topic.
+    UPDATE public.relay_positions p SET seq = v_after WHERE p.lane = p_lane AND p.cursor = 'state';
+  END IF;
+  RETURN v_generation;
+END
+$$;
+
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
 GRANT SELECT ON public.orders, public.current_orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
@@ -691,7 +792,7 @@ GRANT SELECT ON public.orders, public.current_orders, public.moved_states, publi
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.heads_of, public.order_in, public.order_chain, public.log_partitions, public.ensure_log_partitions,
-  public.move_order_states, public.drop_log_partition, public.log_kept_by, public.no_state, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
+  public.move_order_states, public.drop_log_partition, public.log_kept_by, public.no_state, public.lane_batch, public.unpublished_lanes, public.lacks_acts, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.bindings_of, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.try_sending, public.sending_objection, public.mark_sending,

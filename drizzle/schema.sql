@@ -1040,38 +1040,6 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.count_lacking_batches(p_batches json)
- RETURNS bigint
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  SELECT count(*)
-  FROM json_array_elements(p_batches) AS each(seen)
-  CROSS JOIN LATERAL json_to_record(each.seen) AS b(lane integer, generation integer, batch bigint, epoch bigint)
-  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
-  LEFT JOIN public.lanes n ON n.lane = b.lane
-  WHERE b.generation > now.generation OR b.generation = now.generation AND (
-    coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
-    OR public.lacks_actions(each.seen))
-$function$
-
-CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[])
- RETURNS bigint
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  SELECT count(*)
-  FROM unnest(u_stream, u_order_id, u_generation, u_revision, u_payload) AS u(stream, order_id, generation, revision, payload)
-  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
-  LEFT JOIN public.orders o USING (stream, order_id)
-  WHERE u.generation > now.generation
-    OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
-      SELECT FROM public.order_chain(u.stream, u.order_id, u.revision - 1) c JOIN public.order_updates l ON l.lane = c.lane AND l.seq = c.seq
-      WHERE c.revision = u.revision AND l.payload <> u.payload))
-$function$
-
 CREATE OR REPLACE FUNCTION public.drop_log_partition(p_retention interval)
  RETURNS text
  LANGUAGE plpgsql
@@ -1416,50 +1384,45 @@ AS $function$
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.lacks_actions(p_seen json)
+CREATE OR REPLACE FUNCTION public.lacks_acts(p_acts json)
  RETURNS boolean
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  SELECT p_seen #>> '{command,commandId}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.commands c
-      WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer)
-    OR p_seen ->> 'sentAttemptId' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.sending_at IS NOT NULL)
-    OR p_seen ->> 'haltId' IS NOT NULL AND NOT EXISTS (SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'haltId')
-    OR p_seen ->> 'clearedHaltId' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'clearedHaltId' AND h.cleared_at IS NOT NULL)
-    OR p_seen #>> '{limitsChange,auditId}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.audit_log a
-      WHERE a.id = (p_seen #>> '{limitsChange,auditId}')::bigint AND a.action = 'change_limits'
-        AND a.at = public.ms_to_time((p_seen #>> '{limitsChange,atMs}')::double precision))
-    OR p_seen ->> 'cancelAllId' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = (p_seen ->> 'cancelAllId')::uuid)
-    OR p_seen #>> '{cancelTimer,changes}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.cancel_timers t
-      WHERE t.shard = (p_seen #>> '{cancelTimer,shard}')::integer AND t.principal = p_seen #>> '{cancelTimer,principal}'
-        AND t.account_id = p_seen #>> '{cancelTimer,accountId}' AND t.changes >= (p_seen #>> '{cancelTimer,changes}')::integer)
-    OR p_seen #>> '{endedToken,number}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.principal_tokens t
-      WHERE t.principal = p_seen #>> '{endedToken,principal}' AND t.number = (p_seen #>> '{endedToken,number}')::integer
-        -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
-        AND t.expires_at <= public.ms_to_time((p_seen #>> '{endedToken,endsAtMs}')::double precision) + interval '1 hour')
+  SELECT EXISTS (
+    SELECT FROM json_array_elements(p_acts) AS each(act), LATERAL (SELECT act ->> 1 AS id) AS of
+    WHERE NOT CASE act ->> 0
+      WHEN 'step' THEN EXISTS (SELECT FROM public.commands c WHERE c.command_id = of.id::uuid AND (c.version > (act ->> 2)::integer
+        -- A lost version may have been given again.
+        OR c.version = (act ->> 2)::integer AND public.time_to_ms(c.updated_at) = (act ->> 3)::bigint))
+      WHEN 'sent' THEN EXISTS (SELECT FROM public.attempts a WHERE a.attempt_id = of.id AND a.sending_at IS NOT NULL)
+      WHEN 'halt' THEN EXISTS (SELECT FROM public.halts h WHERE h.halt_id = of.id)
+      WHEN 'resume' THEN EXISTS (SELECT FROM public.halts h WHERE h.halt_id = of.id AND h.cleared_at IS NOT NULL)
+      WHEN 'cancel_all' THEN EXISTS (SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = of.id::uuid)
+      WHEN 'line' THEN EXISTS (SELECT FROM public.audit_log a WHERE a.id = of.id::bigint AND public.time_to_ms(a.at) = (act ->> 2)::bigint)
+      WHEN 'timer' THEN EXISTS (SELECT FROM public.cancel_timers t WHERE t.shard = of.id::integer AND t.principal = act ->> 2 AND t.account_id = act ->> 3
+        AND t.changes >= (act ->> 4)::integer)
+      -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
+      WHEN 'token_end' THEN EXISTS (SELECT FROM public.principal_tokens t WHERE t.principal = of.id AND t.number = (act ->> 2)::integer
+        AND t.expires_at <= public.ms_to_time((act ->> 3)::double precision) + interval '1 hour')
+      ELSE true
+    END)
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.lacks_commits(p_lane integer, p_seen json)
+CREATE OR REPLACE FUNCTION public.lacks_commits(p_seen json)
  RETURNS boolean
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  SELECT p_seen IS NOT NULL AND NOT EXISTS (
-    SELECT FROM public.lanes l
-    WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
-      AND (l.generation > (p_seen ->> 'generation')::integer OR (
-        l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
-        AND NOT public.lacks_actions(p_seen))))
+  SELECT EXISTS (
+    SELECT FROM json_to_recordset(p_seen) AS s(lane integer, generation integer, epoch bigint, batch bigint, acts json)
+    LEFT JOIN public.lanes l USING (lane)
+    CROSS JOIN LATERAL (SELECT coalesce(l.generation, (SELECT max(generation) FROM public.lanes), 1) AS generation) AS now
+    WHERE s.generation > now.generation OR s.generation = now.generation AND (
+      coalesce(l.epoch, 0) < s.epoch OR coalesce(public.lane_batch(s.lane), 0) < s.batch OR public.lacks_acts(s.acts)))
 $function$
 grant execute to tidemark_app
 
@@ -1708,7 +1671,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text, p_unpublished_after bigint DEFAULT NULL::bigint)
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, p_halt_id text, p_by text, p_unpublished_after bigint)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1720,15 +1683,13 @@ DECLARE
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
-    IF NOT public.lacks_commits(p_lane, p_seen)
-      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0
-      AND public.count_lacking_batches(p_batches) = 0 THEN
+    IF NOT public.lacks_commits(p_seen) THEN
       RETURN NULL;
     END IF;
     LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   END LOOP;
   SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
-    greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
+    (SELECT max(s.generation) FROM json_to_recordset(p_seen) AS s(generation integer)) + 1,
     p_halt_id, 'commits_lost',
     'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
   IF p_unpublished_after IS NOT NULL THEN
@@ -2191,7 +2152,7 @@ BEGIN
       WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL
       RETURNING t.*
     )
-    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM ended t LIMIT 1;
+    SELECT json_build_array('timer', t.shard, t.principal, t.account_id, t.changes) INTO v_changed FROM ended t LIMIT 1;
   ELSE
     WITH armed AS (
       INSERT INTO public.cancel_timers AS t (shard, principal, account_id, timer_id, fires_at)
@@ -2200,7 +2161,7 @@ BEGIN
       DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL, changes = t.changes + 1
       RETURNING t.*
     )
-    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM armed t LIMIT 1;
+    SELECT json_build_array('timer', t.shard, t.principal, t.account_id, t.changes) INTO v_changed FROM armed t LIMIT 1;
   END IF;
   RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
 END

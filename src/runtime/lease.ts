@@ -1,48 +1,54 @@
 import type { Clock } from './clock.ts';
 
 /**
- * The last commits by which something was forbidden, or allowed again, one for each kind. Each
- * one's row stays for good, or has a number that only rises, so each is a proof. One may be lost
- * alone: a halt is neither a step of a command nor of a batch.
+ * An act that the database has acknowledged, by what a row of it shows from then on. Such a row
+ * stays for good, and what is named of it never goes back, so each act is a proof for ever.
+ * `lacks_acts` (src/store/sql/losses.sql) looks for them.
  */
-export interface WitnessedStops {
-  /** The halts the journal took and cleared. */
-  readonly haltId?: string;
-  readonly clearedHaltId?: string;
-  /** The audit line written with new limits. */
-  readonly limitsChange?: { readonly auditId: string; readonly atMs: number };
-  readonly cancelAllId?: string;
+export type Act =
+  /** A step of a command, by its version and content. */
+  | readonly ['step', commandId: string, version: number, updatedAtMs: number]
+  /** An attempt was marked as being sent. */
+  | readonly ['sent', attemptId: string]
+  /** A halt was raised, or cleared. */
+  | readonly ['halt' | 'resume', haltId: string]
+  | readonly ['cancel_all', cancelAllId: string]
+  /** What is written with a line of the audit trail: new limits. */
+  | readonly ['line', id: string, atMs: number]
   /** A cancel-after timer was armed, renewed or ended; its row counts these. */
-  readonly cancelTimer?: {
-    readonly shard: number;
-    readonly principal: string;
-    readonly accountId: string;
-    readonly changes: number;
-  };
+  | readonly ['timer', shard: number, principal: string, accountId: string, changes: number]
   /** A token was given an end, or an earlier one. */
-  readonly endedToken?: { readonly principal: string; readonly number: number; readonly endsAtMs: number };
-}
+  | readonly ['token_end', principal: string, number: number, endsAtMs: number];
 
-/**
- * The newest commits acknowledged to one process by its database. Its JSON goes to `lacks_commits`
- * (src/store/sql/losses.sql).
- */
-export interface Witnessed extends WitnessedStops {
+/** The newest commits acknowledged to one process by its database. */
+export interface Witnessed {
   readonly generation: number;
   /** The highest fencing number seen in the lane's row. */
   readonly epoch: bigint;
   /** The lane's highest batch number known to be committed. */
   readonly batch: bigint;
-  /** The last step of a command the journal acknowledged. */
-  readonly command?: { readonly commandId: string; readonly version: number };
-  /** The last attempt the journal marked as being sent. */
-  readonly sentAttemptId?: string;
+  /** The last acts, oldest first. */
+  readonly acts: readonly Act[];
 }
+
+/**
+ * The same of a named lane, as it is compared with the database. `changes`: of two from one term,
+ * the one with more says everything.
+ */
+export interface LaneWitness extends Witnessed {
+  readonly lane: number;
+  readonly changes?: number;
+}
+
+/** No more acts than these are acknowledged in another order than they were committed in. */
+export const lastActs = 8;
+/** While no renewal compares them; a busy process has 300 acts a second. */
+const mostActs = 64;
 
 /**
  * The memory that proves a loss. A failover or a restore may bring the database back without
  * commits it had acknowledged, and nothing in the database shows it. Commits are lost from the
- * newest backwards, so the newest one of each kind is enough.
+ * newest backwards, so the newest batch and the last acts are enough.
  *
  * Invariant: each value was acknowledged, or read, before it is kept here, and only rises. This
  * ends when a row with a higher generation is seen: under that one the loss was noticed, and every
@@ -51,11 +57,11 @@ export interface Witnessed extends WitnessedStops {
 export class CommitWitness {
   private known: Witnessed | undefined;
   private changesSoFar = 0;
-  private readonly onCommand: () => void;
+  private readonly onAct: () => void;
 
-  /** `onCommand`: called when the journal has acknowledged something. Never waits, never throws. */
-  constructor(onCommand = () => {}) {
-    this.onCommand = onCommand;
+  /** `onAct`: called when the database has acknowledged an act. Never waits, never throws. */
+  constructor(onAct = () => {}) {
+    this.onAct = onAct;
   }
 
   /** Undefined: this process has not seen the lane's row yet. */
@@ -80,7 +86,7 @@ export class CommitWitness {
   sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
     if (known === undefined || row.generation > known.generation) {
-      this.know({ generation: row.generation, epoch: row.epoch, batch: row.batch });
+      this.know({ generation: row.generation, epoch: row.epoch, batch: row.batch, acts: [] });
     } else if (row.generation === known.generation) {
       this.sawEpoch(row.epoch);
       this.sawBatch(row.batch);
@@ -98,24 +104,21 @@ export class CommitWitness {
   }
 
   /**
-   * A step of a command committed. Steps acknowledged at the same time may have committed in the
-   * other order: one is proof enough.
+   * The database has acknowledged an act. What no renewal has compared yet is not pushed out: acts
+   * behind a failover would hide those that it lost. Beyond the bound the newest one takes the
+   * place of the one before it.
    */
-  sawCommand(commandId: string, version: number): void {
-    if (this.known !== undefined) this.know({ ...this.known, command: { commandId, version } });
-    this.onCommand();
+  saw(act: Act): void {
+    const { known } = this;
+    if (known !== undefined) this.know({ ...known, acts: [...known.acts.slice(0, mostActs - 1), act] });
+    this.onAct();
   }
 
-  /** An attempt was marked as being sent. */
-  sawSending(attemptId: string): void {
-    if (this.known !== undefined) this.know({ ...this.known, sentAttemptId: attemptId });
-    this.onCommand();
-  }
-
-  /** Something was forbidden, or allowed again. */
-  sawStop(stop: WitnessedStops): void {
-    if (this.known !== undefined) this.know({ ...this.known, ...stop });
-    this.onCommand();
+  /** At a renewal the database had all of these. */
+  compared(acts: readonly Act[]): void {
+    if (this.known === undefined) return;
+    const since = this.known.acts.filter((act) => !acts.includes(act)).length;
+    this.known = { ...this.known, acts: this.known.acts.slice(-Math.max(lastActs, since)) };
   }
 
   private know(newest: Witnessed | undefined): void {
@@ -124,8 +127,8 @@ export class CommitWitness {
   }
 }
 
-/** As JSON: 64-bit numbers are text. */
-export function encodeWitnessed(witnessed: Witnessed): string {
+/** As JSON, in which 64-bit numbers are text. */
+export function encodeWitnessed(witnessed: Witnessed | readonly LaneWitness[]): string {
   return JSON.stringify(witnessed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
@@ -153,14 +156,14 @@ export class Lease {
   private readonly batchLagMs: number;
 
   /**
-   * `onCommand`: see `CommitWitness`. `expireMs`: others may take the lane this long after its row
+   * `onAct`: see `CommitWitness`. `expireMs`: others may take the lane this long after its row
    * was renewed.
    */
-  constructor(clock: Clock, actForMs: number, onCommand?: () => void, expireMs = actForMs + batchRenewsAfterMs) {
+  constructor(clock: Clock, actForMs: number, onAct?: () => void, expireMs = actForMs + batchRenewsAfterMs) {
     this.clock = clock;
     this.actForMs = actForMs;
     this.batchLagMs = Math.max(0, batchRenewsAfterMs - (expireMs - actForMs));
-    this.witness = new CommitWitness(onCommand);
+    this.witness = new CommitWitness(onAct);
   }
 
   /** The lane this process holds, or asks for. It changes only while the lease is lost. */

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { CommitWitness, WitnessedStops } from '../runtime/lease.ts';
+import type { Act, CommitWitness } from '../runtime/lease.ts';
 import { and, asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
 import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
@@ -58,7 +58,7 @@ interface PrincipalStoreDeps extends RetryDeps {
    * Begins a generation where the database lacks an end that it had acknowledged. Left out: it is
    * only written again.
    */
-  readonly noticeLost?: (stop: WitnessedStops) => Promise<void>;
+  readonly noticeLost?: (act: Act) => Promise<void>;
 }
 
 /**
@@ -89,12 +89,12 @@ export class PostgresPrincipalStore implements PrincipalStore {
   }
 
   sawEnd({ name, number }: PrincipalToken, endsAtMs: number): void {
-    if (number !== undefined) this.deps.witness?.sawStop({ endedToken: { principal: name, number, endsAtMs } });
+    if (number !== undefined) this.deps.witness?.saw(['token_end', name, number, endsAtMs]);
   }
 
   async endAgain({ name, number }: PrincipalToken, endsAtMs: number): Promise<void> {
     if (number === undefined) return;
-    await this.deps.noticeLost?.({ endedToken: { principal: name, number, endsAtMs } });
+    await this.deps.noticeLost?.(['token_end', name, number, endsAtMs]);
     await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
   }
 

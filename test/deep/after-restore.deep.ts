@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { comparePositions, type UpdatePosition, updatePosition } from '../../src/service/log/newest-records.ts';
+import { comparePositions, type UpdatePosition, updatePosition } from '../../src/service/log/update-position.ts';
 import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';

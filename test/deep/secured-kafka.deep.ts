@@ -48,7 +48,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
     ...[updates, state, continuity, outcomes, witness].map((name) =>
       topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS'),
     ),
-    ...[updates, state, witness, continuity].map((name) => topic(name, 'READ')),
+    ...[witness, continuity].map((name) => topic(name, 'READ')),
     { on: 'TRANSACTIONAL_ID', name: `${state}.lane-0`, may: ['WRITE', 'DESCRIBE'] },
     { on: 'GROUP', name: 'tidemark*', may: ['READ'] },
   ]);

@@ -29,7 +29,7 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/log/follow-topic.ts': [2, 'a reader is closed; its crash is awaited elsewhere'],
   'src/service/log/kafkajs/carriers.ts': [1, 'no leader is known, so the witness is sent alone'],
   'src/service/log/log-publisher.ts': [2, 'a producer is thrown away; a witness that can not go along is sent alone'],
-  'src/service/log/newest-records.ts': [1, 'the read before has told its own caller'],
+  'src/service/log/witness-reader.ts': [1, 'the read before has told its own caller'],
   'src/service/log/pending-watch.ts': [1, 'the gauges keep their last value'],
   'src/service/log/state-writer.ts': [1, 'the gauges keep their last value'],
   'src/service/log/transactional-publisher.ts': [1, 'a producer is thrown away'],

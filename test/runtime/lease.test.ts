@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Lease } from '../../src/runtime/lease.ts';
+import { type Act, CommitWitness, Lease } from '../../src/runtime/lease.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 it('may not act before the first renewal', () => {
@@ -68,3 +68,42 @@ it.each([
     expect(lease.mayAct()).toBe(false);
   },
 );
+
+const sent = (n: number): Act => ['sent', `tm-${n}`];
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+function seen(...acts: readonly number[]): CommitWitness {
+  const witness = new CommitWitness();
+  witness.sawLane({ generation: 1, epoch: 1n, batch: 0n });
+  for (const n of acts) witness.saw(sent(n));
+  return witness;
+}
+
+it('remembers the last eight acts of those that a renewal has compared, and all since', () => {
+  const witness = seen(...numbers(1, 20));
+  const compared = witness.newest?.acts ?? [];
+  expect(compared).toEqual(numbers(1, 20).map(sent));
+  for (const n of numbers(21, 23)) witness.saw(sent(n));
+  witness.compared(compared);
+  expect(witness.newest?.acts).toEqual(numbers(16, 23).map(sent));
+  for (const n of numbers(24, 40)) witness.saw(sent(n));
+  witness.compared(compared);
+  expect(witness.newest?.acts).toEqual(numbers(21, 40).map(sent));
+});
+
+it('lets no flood of acts push out those that no renewal has compared', () => {
+  const { newest } = seen(...numbers(1, 1000));
+  expect(newest?.acts).toEqual([...numbers(1, 63), 1000].map(sent));
+});
+
+it('remembers no act before it has seen the lane, nor one of an earlier generation', () => {
+  const witness = new CommitWitness();
+  witness.saw(sent(1));
+  witness.compared([]);
+  expect(witness.newest).toBeUndefined();
+  const old = seen(1, 2);
+  const acts = old.newest?.acts ?? [];
+  old.sawLane({ generation: 2, epoch: 1n, batch: 0n });
+  old.compared(acts);
+  expect(old.newest?.acts).toEqual([]);
+});

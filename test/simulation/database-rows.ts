@@ -1,8 +1,5 @@
 import type { Head } from '../../src/domain/head.ts';
 import { isTerminal } from '../../src/domain/order.ts';
-import type { Witnessed } from '../../src/runtime/lease.ts';
-import { batchOfMark } from '../../src/service/log/newest-records.ts';
-import { decodeWitness } from '../../src/service/log/witness-writer.ts';
 import { addSums, hashOfValue } from '../../src/service/orders/prepare-batch.ts';
 import type { AccountRecord, OpenOrder } from '../../src/store/fleet/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/fleet/lane-store.ts';
@@ -146,68 +143,6 @@ export function pickLane(
       Number(other.holder === holder) - Number(one.holder === holder) || hasShards(b) - hasShards(a) || a - b,
   );
   return free[0]?.[0] ?? Math.max(-1, ...lanes.keys()) + 1;
-}
-
-/**
- * As `count_lacking_updates`: true where Kafka has an update of this generation or a later one that
- * comes from no commit of this database.
- */
-export function lacksPublished(
-  published: readonly PublishedRow[],
-  generation: number,
-  { heads, log }: { readonly heads: ReadonlyMap<string, StoredHead>; readonly log: readonly LogEntry[] },
-): boolean {
-  return published.some(({ key, payload }) => {
-    const update = JSON.parse(payload) as { readonly generation: number; readonly revision: number };
-    if (update.generation < generation) return false;
-    if ((heads.get(key)?.revision ?? 0) < update.revision) return true;
-    return log.some((row) => row.key === key && row.revision === update.revision && row.payload !== payload);
-  });
-}
-
-/**
- * As `count_lacking_batches`: true where Kafka has a mark of this generation or a later one that
- * came with a batch which the database lacks.
- */
-export function lacksMarked(
-  marks: readonly PublishedRow[],
-  generation: number,
-  lanes: ReadonlyMap<number, LaneRow>,
-): boolean {
-  return marks.some(({ payload }) => {
-    const marked = batchOfMark(payload);
-    if (marked === undefined || marked.generation < generation) return false;
-    return marked.generation > generation || (lanes.get(marked.lane)?.batch ?? 0n) < marked.batch;
-  });
-}
-
-/**
- * The same of the witnesses of lanes; a row that is gone is lost. Of the journal only halts are
- * looked at: a run that loses commits has no commands.
- */
-export function lacksWitnessed(
-  witnesses: readonly PublishedRow[],
-  generation: number,
-  { lanes, lacksStops }: { readonly lanes: ReadonlyMap<number, LaneRow>; lacksStops(seen: Witnessed): boolean },
-): boolean {
-  return witnesses.some(({ payload }) => {
-    const seen = decodeWitness(payload);
-    if (seen === undefined || seen.generation < generation) return false;
-    const { batch = 0n, epoch = 0n } = lanes.get(seen.lane) ?? {};
-    return seen.generation > generation || batch < seen.batch || epoch < seen.epoch || lacksStops(seen);
-  });
-}
-
-/** What Kafka shows of one update or mark. */
-interface PublishedRow {
-  readonly key: string;
-  readonly payload: string;
-}
-
-export interface NewestRows {
-  readonly updates: readonly PublishedRow[];
-  readonly marks: readonly PublishedRow[];
-  readonly witnesses: readonly PublishedRow[];
 }
 
 export function holdOf({ epoch, batch, generation }: LaneRow): Required<LaneHold> {

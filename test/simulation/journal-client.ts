@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { CommitWitness, Witnessed } from '../../src/runtime/lease.ts';
+import type { Act, CommitWitness } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { CommandJournal, Miss } from '../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../src/store/commands/stops-journal.ts';
@@ -69,9 +69,9 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
         const answer = await host.answer(call.apply(target, args));
         const fence = args.find(isFence);
         if (fence !== undefined && wasFenced(answer)) deps.onFenced(fence);
-        const stop = stopOf(journal, name, args, answer);
-        if (stop !== undefined) deps.witness()?.sawStop(stop);
-        if (stop?.haltId !== undefined) deps.haltOracle.acknowledge(stop.haltId);
+        const act = actOf(journal, name, args, answer);
+        if (act !== undefined) deps.witness()?.saw(act);
+        if (act?.[0] === 'halt') deps.haltOracle.acknowledge(act[1]);
         return answer;
       };
     },
@@ -79,19 +79,25 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
 }
 
 /** What a process remembers of an answer about halts, as `store/commands/stops.ts` does. */
-function stopOf(journal: MemoryJournal, name: JournalOperation, args: readonly unknown[], answer: unknown) {
-  if (name === 'raiseHalt') return { haltId: (answer as Halt).haltId };
+function actOf(
+  journal: MemoryJournal,
+  name: JournalOperation,
+  args: readonly unknown[],
+  answer: unknown,
+): Act | undefined {
+  if (name === 'raiseHalt') return ['halt', (answer as Halt).haltId];
   if (name !== 'clearHalts' || typeof answer !== 'number') return undefined;
   const { atMs } = args[1] as { readonly atMs: number };
   const cleared = journal.halts.find((halt) => halt.clearedAtMs === atMs && isDeepStrictEqual(halt.scope, args[0]));
-  return cleared && { clearedHaltId: cleared.haltId };
+  return cleared && ['resume', cleared.haltId];
 }
 
-/** As `lacks_actions` does, of halts. */
-export function lacksStops({ halts }: MemoryJournal, { haltId, clearedHaltId }: Witnessed): boolean {
-  const found = (id: string) => halts.find((halt) => halt.haltId === id);
-  if (haltId !== undefined && found(haltId) === undefined) return true;
-  return clearedHaltId !== undefined && found(clearedHaltId)?.clearedAtMs === undefined;
+/** As `lacks_acts` does, of halts: a run that loses commits has no commands. */
+export function lacksActs({ halts }: MemoryJournal, acts: readonly Act[]): boolean {
+  return acts.some(([kind, id]) => {
+    const found = halts.find(({ haltId }) => haltId === id);
+    return found === undefined || (kind === 'resume' && found.clearedAtMs === undefined);
+  });
 }
 
 function isFence(of: unknown): of is Fence {

@@ -2,7 +2,7 @@ import type { Logger } from '../../src/observability/logger.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
-import { Lease, type Witnessed } from '../../src/runtime/lease.ts';
+import { type LaneWitness, Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { closing, Supervisor } from '../../src/runtime/supervisor.ts';
 import type { CommandOptions } from '../../src/service/commands/command-options.ts';
@@ -31,16 +31,15 @@ import type { ObservationSink } from '../../src/service/sources/observation-sink
 import { Window } from '../../src/service/sources/window.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
-import type { FoundLoss } from '../../src/store/fleet/lane-store.ts';
 import { platformReads } from '../../src/venue/platform/platform-reads.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import type { DatabaseClient } from './database-client.ts';
-import type { NewestRows } from './database-rows.ts';
 import type { Host } from './host.ts';
 import { CoverageWatch } from './oracles/coverage-watch.ts';
 import type { CrashPoints } from './plan/crash-points.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
+import type { MemoryDatabase } from './world/memory-database.ts';
 import type { MemoryPlatform } from './world/memory-platform.ts';
 import type { HostTokens } from './world/memory-tokens.ts';
 
@@ -66,11 +65,11 @@ export interface SimulatedServiceDeps {
   readonly journal: CommandJournal;
   readonly outcomes: OutcomeLog;
   readonly points: CrashPoints;
-  /** The last updates of each partition, and their comparison with the database. */
-  readonly newestPublished: () => Promise<NewestRows>;
-  readonly noticePublished: (newest: NewestRows) => Promise<FoundLoss | undefined>;
+  /** The newest of each lane on Kafka, and their comparison with the database. */
+  readonly witnesses: () => Promise<readonly LaneWitness[]>;
+  readonly noticePublished: MemoryDatabase['noticeLoss'];
   /** The comparison of the database with what this process has seen. */
-  readonly noticeWitnessed: (lane: number, seen: Witnessed) => Promise<FoundLoss | undefined>;
+  readonly noticeWitnessed: MemoryDatabase['noticeLoss'];
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Logger;
@@ -125,12 +124,12 @@ export class SimulatedService {
     this.lease = new Lease(clock, settings.lease.actMs, () => witness.hurry());
     this.coverage = new CoverageWatch(clock);
     const lossCheck = new LossCheck({
-      look: async () => deps.noticePublished(await deps.newestPublished()),
+      look: async () => deps.noticePublished(this.lease.lane, await deps.witnesses()),
       onLoss: (loss) => this.keeper.reportLoss(loss),
       ...shared,
     });
     const mayWrite = () => lossCheck.mayPublish;
-    const witness = new WitnessWriter({ ...shared, lease: this.lease, publisher: deps.witnessPublisher, mayWrite });
+    const witness = new WitnessWriter({ lease: this.lease, publisher: deps.witnessPublisher, mayWrite });
     const relayShared = { ...shared, witness, logger: log, log: database.updates, lease: this.lease };
     const relayMetrics = { ...metrics.relay, latency: metrics.ingest.latency };
     this.relay = new Relay({ ...relayShared, publisher: deps.publisher, metrics: relayMetrics }, settings.relay);
@@ -362,9 +361,10 @@ export class SimulatedService {
         log,
         metrics: this.metrics.commands,
         onStep: () => outcomes.wake(),
-        noticeLost: async (seen) => {
-          const { newest } = this.lease.witness;
-          const loss = newest && (await deps.noticeWitnessed(this.lease.lane, { ...newest, ...seen }));
+        noticeLost: async (act) => {
+          const { lane, witness } = this.lease;
+          const seen = witness.newest && { ...witness.newest, lane, acts: [...witness.newest.acts, act] };
+          const loss = seen && (await deps.noticeWitnessed(lane, [seen]));
           if (loss !== undefined) this.keeper.reportLoss(loss);
         },
       },

@@ -13,9 +13,9 @@ import { MemoryJournal } from '../support/commands/memory-journal.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
-import { type LogEntry, type NewestRows, replace } from './database-rows.ts';
+import { type LogEntry, replace } from './database-rows.ts';
 import { Host } from './host.ts';
-import { journalClient, lacksStops } from './journal-client.ts';
+import { journalClient, lacksActs } from './journal-client.ts';
 import { journalOutcomes } from './journal-outcomes.ts';
 import { CommandWatch } from './oracles/command-watch.ts';
 import { HaltOracle } from './oracles/halt-oracle.ts';
@@ -161,7 +161,7 @@ export class SimulatedWorld {
       writeWithinMs: commandDefaults.writeWithinMs,
       haltAt: () => this.settings.commands.haltAt,
     });
-    database.lacksStops = (seen) => lacksStops(this.journal, seen);
+    database.lacksActs = (acts) => lacksActs(this.journal, acts);
     this.callers = new Callers(this, this.source(7));
     this.stopping = this.source(16);
     this.stops = new OperatorActions(this, this.stopping, (what) => this.pastBreaches.push(what));
@@ -323,10 +323,11 @@ export class SimulatedWorld {
       // It names only what is committed, so it needs no lease.
       witnessPublisher: this.broker.publisher(host, `${host.name}/witness`),
       points,
-      newestPublished: () => host.answer(this.broker.newest()),
-      noticePublished: (newest: NewestRows) => host.answer(this.database.noticePublished(newest)),
-      noticeWitnessed: (...seen: Parameters<MemoryDatabase['noticeWitnessed']>) =>
-        host.answer(this.database.noticeWitnessed(...seen)),
+      witnesses: () => host.answer(this.broker.witnesses()),
+      noticePublished: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
+        host.answer(this.database.noticeLoss(...seen)),
+      noticeWitnessed: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
+        host.answer(this.database.noticeLoss(...seen)),
       tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
       log: this.logOf(host.name),
     };

@@ -1,4 +1,4 @@
-import type { UpdatePosition } from '../../service/log/newest-records.ts';
+import type { UpdatePosition } from '../../service/log/update-position.ts';
 import type { AuditedOrder } from '../../store/commands/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 

@@ -1,8 +1,8 @@
 import { abortWith } from '../../runtime/waiting.ts';
 import type { FollowDeps, Jump, TopicRecord } from '../../service/log/follow-topic.ts';
 import type { KafkaOptions } from '../../service/log/kafka-options.ts';
-import { comparePositions, type UpdatePosition, updatePosition } from '../../service/log/newest-records.ts';
 import { readTopic } from '../../service/log/read-topic.ts';
+import { comparePositions, type UpdatePosition, updatePosition } from '../../service/log/update-position.ts';
 import { withAdmin } from '../../service/log/with-admin.ts';
 
 /** A foreign record, or a tombstone. */

@@ -2,7 +2,7 @@ import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import type { Lease, Witnessed } from '../../runtime/lease.ts';
+import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
@@ -66,7 +66,7 @@ interface CommandServiceDeps extends Ambient {
   readonly lease: Lease;
   readonly metrics: Metrics['commands'];
   /** See `Halts` and `CommandSteps`. */
-  readonly noticeLost?: (stop: Pick<Witnessed, 'haltId' | 'command'>) => Promise<void>;
+  readonly noticeLost?: (act: Act) => Promise<void>;
   /** Steps were just committed, and their events are in the outbox. Never waits, never throws. */
   readonly onStep?: (made?: MadeStep) => void;
   readonly tracing?: Tracing | undefined;

@@ -2,7 +2,7 @@ import { awaitsVenue, type Command, isDoubtful, isFinal } from '../../domain/com
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Witnessed } from '../../runtime/lease.ts';
+import type { Act } from '../../runtime/lease.ts';
 import type { CommandJournal, CommandStep } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -21,7 +21,7 @@ interface CommandStepsDeps extends Ambient {
    * Begins a generation if the database lacks this step, after it had acknowledged it. Rejects when
    * it can't be asked. Left out: nothing begins.
    */
-  readonly noticeLost?: (seen: Pick<Witnessed, 'command'>) => Promise<void>;
+  readonly noticeLost?: (act: Act) => Promise<void>;
 }
 
 /** A step that is committed. */
@@ -126,7 +126,7 @@ export class CommandSteps {
       }
       // The version we know was acknowledged, so it is lost. The next step would be given its
       // number again, with other content, and outcome consumers would pass over it.
-      if (result.command.version < version) await noticeLost?.({ command: { commandId, version } });
+      if (result.command.version < version) await noticeLost?.(['step', commandId, version, newest.updatedAtMs]);
       newest = result.command;
       book.adopt(newest);
     }

@@ -1,7 +1,7 @@
 import type { CommandRequest, Reason } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { WitnessedStops } from '../../runtime/lease.ts';
+import type { Act } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
@@ -22,7 +22,7 @@ interface HaltsDeps extends Ambient {
    * Begins a generation if the database lacks this halt, after it had acknowledged it. Rejects when
    * it can't be asked. Left out: only the halt is put back.
    */
-  readonly noticeLost?: (stop: Pick<WitnessedStops, 'haltId'>) => Promise<void>;
+  readonly noticeLost?: (act: Act) => Promise<void>;
 }
 
 /** The halt that stops this request, if any. No halt stops a cancel. */
@@ -151,7 +151,7 @@ export class Halts {
   private async write(unwritten: Unwritten): Promise<Halt> {
     const { journal, noticeLost } = this.deps;
     const { halt, lost } = unwritten;
-    if (lost) await noticeLost?.({ haltId: halt.haltId });
+    if (lost) await noticeLost?.(['halt', halt.haltId]);
     // A person has resumed meanwhile.
     if (lost && !this.unwritten.has(halt.haltId)) return halt;
     const durable = await journal.raiseHalt(halt);

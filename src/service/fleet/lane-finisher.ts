@@ -127,7 +127,7 @@ export class LaneFinisher {
     const { updates, states, witness: witnesses } = publishers(lease.lane);
     // They begin once Kafka has answered: nothing is published before.
     const mayWrite = () => true;
-    const witness = witnesses && new WitnessWriter({ lease, clock, log: logger, mayWrite, publisher: witnesses });
+    const witness = witnesses && new WitnessWriter({ lease, mayWrite, publisher: witnesses });
     const shared = { lease, clock, random, logger, log, ...(witness && { witness }) };
     const relay = new Relay(
       { ...shared, publisher: updates, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },

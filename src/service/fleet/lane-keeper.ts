@@ -304,8 +304,10 @@ export class LaneKeeper implements Service, LaneControl {
     const { store, clock, lease } = this.deps;
     const sentAtMs = clock.monotonicMs();
     const { epoch, witness } = lease;
-    const answer = await store.renew(lease.lane, epoch, witness.newest);
+    const { newest } = witness;
+    const answer = await store.renew(lease.lane, epoch, newest);
     if (answer === 'renewed') {
+      witness.compared(newest?.acts ?? []);
       this.confirm(epoch, sentAtMs);
       return true;
     }

@@ -1,11 +1,10 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import type { FoundLoss } from '../../store/fleet/lane-store.ts';
-import { toPublishError } from '../log/publish-sends.ts';
 
 export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
   /**
-   * Compares Kafka's newest records with the database, and begins a generation if it lacks one.
-   * Rejects when either can't be asked.
+   * Compares Kafka's witnesses with the database, and begins a generation if it lacks commits of
+   * one. Rejects when either can't be asked.
    */
   readonly look: () => Promise<FoundLoss | undefined>;
   /** The new generation has begun, and every holder is fenced. */
@@ -13,8 +12,8 @@ export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
 }
 
 /**
- * Kafka has updates that the database lacks. The term can't begin: the lane
- * has to be taken under the new generation.
+ * Kafka has a witness of commits that the database lacks. The term can't begin: the lane has to be
+ * taken under the new generation.
  */
 export class CommitsLostError extends Error {
   readonly code = 'COMMITS_LOST';
@@ -23,16 +22,10 @@ export class CommitsLostError extends Error {
 
 const lookAgainMs = 5_000;
 
-/** The topic is not there, or this user may not read it. */
-export function isRefused(err: unknown): boolean {
-  return ['unauthorized', 'unknown_topic'].includes(toPublishError(err).code);
-}
-
 /**
- * Checks at each term's start whether the database came back without published commits. A process
- * started since then knows none (`CommitWitness`). But Kafka has each lane's newest witness,
- * whichever process wrote last on the other topics (`WitnessWriter`), and each partition's newest
- * updates, states and marks.
+ * Checks at each term's start whether the database came back without commits that it had
+ * acknowledged. A process started since then knows none (`CommitWitness`). But Kafka has each
+ * lane's newest witness, ahead of all that it published (`WitnessWriter`).
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane
  * doesn't wait for Kafka then: the check is repeated until it succeeds, and nothing is published
@@ -42,7 +35,6 @@ export class LossCheck {
   private over = new AbortController();
   private failingSinceMs: number | undefined;
   private asked = false;
-  private refused = false;
   /** Counts the terms that ended: an answer to an earlier one says nothing of this one. */
   private ended = 0;
   private readonly deps: LossCheckDeps;
@@ -61,11 +53,10 @@ export class LossCheck {
 
   /**
    * False: Kafka has not answered in this term, so its part in the lane is not known, and nothing
-   * may be published: it might repeat revisions with other content. A refusal from Kafka is no
-   * reason to wait, since it does not pass by itself.
+   * may be published: it might repeat revisions with other content.
    */
   get mayPublish(): boolean {
-    return this.asked || this.refused;
+    return this.asked;
   }
 
   /** Rejects with `CommitsLostError`. */
@@ -82,11 +73,10 @@ export class LossCheck {
       }
     } catch (err) {
       if (ended !== this.ended) return;
-      this.refused = isRefused(err);
       this.failingSinceMs ??= this.deps.clock.monotonicMs();
       this.deps.log.warn(
         { err },
-        'the newest records on Kafka could not be compared with the database; trying again while the lane goes on',
+        'the witnesses on Kafka could not be compared with the database, and nothing is published; trying again while the lane goes on',
       );
       void this.lookAgain(this.over.signal);
     }
@@ -95,23 +85,21 @@ export class LossCheck {
 
   /**
    * For the lane of another process: the term goes on as it was, whatever the answer. Rejects with
-   * `CommitsLostError`, or when Kafka can't be asked. A refusal is no reason to wait here either.
+   * `CommitsLostError`, or when Kafka can't be asked.
    */
   async ask(): Promise<void> {
-    let loss: FoundLoss | undefined;
-    try {
-      loss = await this.deps.look();
-    } catch (err) {
-      if (!isRefused(err)) throw new Error('Kafka could not be asked for the newest updates', { cause: err });
-      this.deps.log.warn({ err }, 'the newest records on Kafka may not be read: a lane is finished without them');
-    }
+    const loss = await this.deps.look().catch((cause: unknown) => {
+      throw new Error('Kafka could not be asked for the newest commits', { cause });
+    });
     this.assertNone(loss);
   }
 
   private assertNone(loss: FoundLoss | undefined): void {
     if (loss === undefined) return;
     this.deps.onLoss(loss);
-    throw new CommitsLostError(`Kafka has updates that the database lacks; generation ${loss.generation} has begun`);
+    throw new CommitsLostError(
+      `Kafka has a witness of commits that the database lacks; generation ${loss.generation} has begun`,
+    );
   }
 
   end(): void {
@@ -119,7 +107,6 @@ export class LossCheck {
     this.ended += 1;
     this.failingSinceMs = undefined;
     this.asked = false;
-    this.refused = false;
   }
 
   private async lookAgain(over: AbortSignal): Promise<void> {
@@ -132,11 +119,11 @@ export class LossCheck {
         if (over.aborted) return;
         this.failingSinceMs = undefined;
         this.asked = loss === undefined;
-        log.info({}, 'the newest records on Kafka were compared with the database');
+        log.info({}, 'the witnesses on Kafka were compared with the database');
         if (loss !== undefined) onLoss(loss);
         return;
       } catch (err) {
-        if (!failed) log.warn({ err }, 'the newest records on Kafka could not be compared yet');
+        if (!failed) log.warn({ err }, 'the witnesses on Kafka could not be compared yet');
         failed = true;
       }
     }

@@ -13,9 +13,9 @@ export interface ShardTakerDeps {
   readonly commands?: Pick<ShardCommands, 'expect' | 'end'>;
   readonly lossCheck: {
     /**
-     * Rejects when Kafka has updates the database lacks: it came back without its newest commits,
-     * perhaps a shard's last holder's, and only the holder could know them. Resolves also when
-     * Kafka can't be asked.
+     * Rejects when Kafka has a witness of commits the database lacks: it came back without its
+     * newest commits, perhaps a shard's last holder's, and only the holder could know them.
+     * Resolves also when Kafka can't be asked.
      */
     begin(): Promise<void>;
     /** For how long it could not be asked; undefined: it could. */

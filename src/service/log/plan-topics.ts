@@ -270,8 +270,7 @@ export async function checkTopics(
   retentionDays?: number,
 ): Promise<TopicsState> {
   try {
-    // Without the witness topic everything flows; `doctor` and the log name it.
-    const specs = topicSpecs(names, retentionDays).filter(({ name }) => name !== names.witness);
+    const specs = topicSpecs(names, retentionDays);
     const { unready, doubts, notes } = await withAdmin(deps, options, async (admin) =>
       topicFindings(await planTopics(admin, specs)),
     );

@@ -1,8 +1,8 @@
-import type { Ambient } from '../../observability/ambient.ts';
-import { encodeWitnessed, type Lease, type Witnessed } from '../../runtime/lease.ts';
+import { encodeWitnessed, type LaneWitness, type Lease, lastActs, type Witnessed } from '../../runtime/lease.ts';
+import { toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
-interface WitnessWriterDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface WitnessWriterDeps {
   readonly lease: Pick<Lease, 'lane' | 'witness'>;
   /**
    * One of its own: it takes one send at a time, and a send of updates is mostly under way. The
@@ -18,13 +18,9 @@ interface WitnessWriterDeps extends Pick<Ambient, 'clock' | 'log'> {
 
 const witnessSchema = 'tidemark.lane-witness.v1';
 
-/** Kafka says so if a topic is not there, or this user may not write to it. */
-const withoutTopic: ReadonlySet<string> = new Set(['unauthorized', 'unknown_topic', 'wrong_partitions']);
-const sayEveryMs = 60_000;
-
 /**
  * Keeps this process's view of its lane's commits on Kafka, beyond its own life
- * (docs/decisions/013-what-proves-that-commits-were-lost.md). If it dies, and the database comes
+ * (docs/decisions/103-what-was-acknowledged.md). If it dies, and the database comes
  * back without its last commits, the next process finds them here.
  *
  * Invariant: no batch's record, and no command's step, is sent unless Kafka has a witness for it or
@@ -35,7 +31,6 @@ const sayEveryMs = 60_000;
 export class WitnessWriter {
   private written: { readonly changes: number; readonly witnessed: Witnessed } | undefined;
   private writing: Promise<void> | undefined;
-  private sayAtMs = Number.NEGATIVE_INFINITY;
   private termBegan: bigint | undefined;
   private readonly deps: WitnessWriterDeps;
 
@@ -69,23 +64,14 @@ export class WitnessWriter {
 
   /**
    * Resolves once Kafka has a witness for this batch of the lane; left out: for all that this
-   * process has seen by now. Rejects with `PublishError`: then nothing may be published. If the
-   * topic is missing it resolves, and says so: a loss that hides is better than a service that
-   * stands.
+   * process has seen by now. Rejects with `PublishError`: then nothing may be published.
    */
   async cover(batch?: bigint): Promise<void> {
     const { lease } = this.deps;
     const { lane, witness } = lease;
     const { changes } = this.toPublish(batch);
-    while (!this.covers(changes, batch) && lease.lane === lane && witness.newest !== undefined) {
-      try {
-        await (this.writing ?? this.write());
-      } catch (error) {
-        if (!(error instanceof PublishError) || !withoutTopic.has(error.code)) throw error;
-        this.say(error);
-        return;
-      }
-    }
+    while (!this.covers(changes, batch) && lease.lane === lane && witness.newest !== undefined)
+      await (this.writing ?? this.write());
   }
 
   /**
@@ -143,33 +129,28 @@ export class WitnessWriter {
     const { lane, witness } = lease;
     const { changes, newest } = witness;
     if (newest === undefined || changes === this.written?.changes) return;
-    await publisher.publish([rowOf({ ...newest, lane, changes })]);
+    await publisher.publish([rowOf({ ...newest, lane, changes })]).catch((err: unknown) => {
+      throw withRemedy(err, 'Write');
+    });
     this.wrote(lane, changes, newest);
   }
 
   private wrote(lane: number, changes: number, witnessed: Witnessed): void {
     if (this.deps.lease.lane === lane && changes > (this.written?.changes ?? -1)) this.written = { changes, witnessed };
   }
-
-  private say(err: PublishError): void {
-    const { clock, log } = this.deps;
-    if (clock.monotonicMs() < this.sayAtMs) return;
-    this.sayAtMs = clock.monotonicMs() + sayEveryMs;
-    log.error(
-      { err },
-      "the topic of the lanes' witnesses can't be written: a loss of commits may stay unseen. Run `tidemark topics apply`, and grant Write on it",
-    );
-  }
 }
 
-/**
- * A lane, and the newest commits its process had seen. `changes`: of two from one term, the one
- * with more says everything. Left out: an earlier version wrote it.
- */
-export type LaneWitness = Witnessed & { readonly lane: number; readonly changes?: number };
+/** Where the topic of witnesses is not there, or this user may not use it: says what to do. */
+export function withRemedy(err: unknown, right: 'Read' | 'Write'): PublishError {
+  const known = toPublishError(err);
+  if (!['unauthorized', 'unknown_topic', 'wrong_partitions'].includes(known.code)) return known;
+  const remedy = `nothing is published without the topic of witnesses: run \`tidemark topics apply\`, and grant ${right} on it (docs/security.md)`;
+  return new PublishError(known.code, `${known.message}: ${remedy}`, { cause: err });
+}
 
 function rowOf(witness: LaneWitness): PublishRow {
-  return { topic: 'witness', key: String(witness.lane), payload: encodeWitness(witness) };
+  const acts = witness.acts.slice(-lastActs);
+  return { topic: 'witness', key: String(witness.lane), payload: encodeWitness({ ...witness, acts }) };
 }
 
 export function encodeWitness({ lane, ...witnessed }: LaneWitness): string {
@@ -180,26 +161,22 @@ export function encodeWitness({ lane, ...witnessed }: LaneWitness): string {
 export function decodeWitness(value: string): LaneWitness | undefined {
   if (!value.startsWith(`{"schema":"${witnessSchema}",`)) return undefined;
   try {
-    const { schema: _, epoch, batch, ...rest } = JSON.parse(value);
-    return { ...rest, epoch: BigInt(epoch), batch: BigInt(batch) };
+    const { schema: _, epoch, batch, acts = [], ...rest } = JSON.parse(value);
+    return { ...rest, epoch: BigInt(epoch), batch: BigInt(batch), acts };
   } catch {
     return undefined;
   }
 }
 
 /**
- * Both are facts about one lane. A later record may be an older one: it was late, or it is from
- * another partition.
+ * The newer of two witnesses of one lane, with the higher batch number. A later record may be the
+ * older one: it was late, or it is from another partition. What a former holder saw is behind the
+ * epoch of the next one, which has compared it.
  */
 export function mergeWitness(known: LaneWitness | undefined, later: LaneWitness): LaneWitness {
   if (known === undefined || later.generation > known.generation) return later;
   if (later.generation < known.generation) return known;
   const isOlder =
     later.epoch < known.epoch || (later.epoch === known.epoch && (later.changes ?? 0) < (known.changes ?? 0));
-  const facts = isOlder ? { ...later, ...known } : { ...known, ...later };
-  return { ...facts, epoch: highest(known.epoch, later.epoch), batch: highest(known.batch, later.batch) };
-}
-
-export function highest(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
+  return { ...(isOlder ? known : later), batch: later.batch > known.batch ? later.batch : known.batch };
 }

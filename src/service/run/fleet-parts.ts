@@ -39,7 +39,7 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
     {
       ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, commands: commands.service },
       ...{ sources: follow.reviewed, fitness: follow.fitness, report: follow.report },
-      noticeLost: () => store.noticeLost({}),
+      noticeLost: () => store.noticeLost(),
       published: (signal) => awaitPublished({ updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),
       changeLane: () => keeper.change(),

@@ -1,16 +1,14 @@
-import type { Published } from '../../store/fleet/lane-store.ts';
-import { isRefused } from '../fleet/loss-check.ts';
 import { CanaryReader } from '../log/canary-reader.ts';
 import { ConsumerGroups } from '../log/consumer-groups.ts';
 import { foundTopics } from '../log/judge-topic-ids.ts';
 import type { KafkaOptions } from '../log/kafka-options.ts';
 import { readTopicIds } from '../log/kafkajs/read-topic-ids.ts';
 import { LogPublisher, logPublisherDefaults } from '../log/log-publisher.ts';
-import { batchOfMark, newestRecords, updatePosition, WitnessReader } from '../log/newest-records.ts';
 import { checkTopics } from '../log/plan-topics.ts';
-import { plannedPartitions, stateWriterId, type TopicNames, topicNames } from '../log/topics.ts';
+import { plannedPartitions, stateWriterId, topicNames } from '../log/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../log/transactional-publisher.ts';
 import { withAdmin } from '../log/with-admin.ts';
+import { WitnessReader } from '../log/witness-reader.ts';
 import type { SharedParts } from './shared-parts.ts';
 
 interface KafkaPartsOptions {
@@ -21,6 +19,9 @@ interface KafkaPartsOptions {
   /** This process's lane. */
   readonly lane: () => number;
 }
+
+/** A takeover waits for this read, and has 10 s in all. */
+const witnessesWithinMs = 2_000;
 
 export type KafkaParts = ReturnType<typeof kafkaParts>;
 
@@ -65,7 +66,8 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     }),
     /** Our refused transactions: a later holder had taken the state topic over. */
     fences: () => fences,
-    newestPublished: newestReader(deps, kafka, topics),
+    /** Each lane's newest. */
+    witnesses: new WitnessReader(deps, { kafka, topic: topics.witness, deadlineMs: witnessesWithinMs }),
     canary: new CanaryReader(deps, { kafka, topic: topics.continuity }),
     consumers: new ConsumerGroups(deps, {
       kafka,
@@ -78,36 +80,5 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     close: async () => {
       await Promise.all(Object.values(ofThisLane).map((publisher) => publisher.close()));
     },
-  };
-}
-
-/** A takeover waits for this read, and has 10 s in all. */
-const newestWithinMs = 2_000;
-
-/** Reads each lane's newest witness, and each partition's last updates, states and marks. */
-function newestReader(deps: Pick<SharedParts, 'clock' | 'log'>, kafka: KafkaOptions, topics: TopicNames) {
-  const witnesses = new WitnessReader(deps, { kafka, topic: topics.witness, deadlineMs: newestWithinMs });
-  const newestOf = (topic: string) => newestRecords(deps, kafka, topic, newestWithinMs);
-  return async (): Promise<Published> => {
-    const [updates, states, marks, lanes] = await Promise.all([
-      newestOf(topics.updates),
-      newestOf(topics.state),
-      newestOf(topics.continuity),
-      witnesses.read().catch((error: unknown) => {
-        // `WitnessWriter` says so. The last records are better than nothing.
-        if (isRefused(error)) return [];
-        throw error;
-      }),
-    ]);
-    return {
-      // A state may be on its topic before its update is on the other.
-      updates: [...updates, ...states].flatMap(({ key, value = '' }) => {
-        const position = updatePosition(value);
-        const colon = key.indexOf(':');
-        if (position === undefined || colon < 0) return [];
-        return { stream: key.slice(0, colon), orderId: key.slice(colon + 1), ...position, payload: value };
-      }),
-      batches: [...lanes, ...marks.flatMap(({ value = '' }) => batchOfMark(value) ?? [])],
-    };
   };
 }

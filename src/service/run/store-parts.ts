@@ -1,6 +1,6 @@
 import type { ConfigWith } from '../../config/config.ts';
 import type { Ambient } from '../../observability/ambient.ts';
-import type { Lease, Witnessed } from '../../runtime/lease.ts';
+import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
@@ -32,9 +32,6 @@ interface StorePartsDeps extends Ambient {
   /** Writes of the command side that are about to share a commit. */
   readonly onGroup?: (writes: number) => void;
 }
-
-/** What was acknowledged beside the lane's numbers. */
-type SeenAlone = Omit<Witnessed, 'generation' | 'epoch' | 'batch'>;
 
 interface StorePartsOptions {
   readonly url: string;
@@ -93,10 +90,13 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   });
   const witness = deps.lease?.witness;
   const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor });
-  /** Asked before what the database lacks is written again: then nothing would show the loss. */
-  const noticeLost = async (seen: SeenAlone): Promise<void> => {
+  /** Asked before the database is given again what it lacks: then nothing would show the loss. */
+  const noticeLost = async (...lacking: readonly Act[]): Promise<void> => {
     if (deps.lease === undefined || witness?.newest === undefined) return;
-    const loss = await lanes.noticeLoss(deps.lease.lane, { witnessed: { ...witness.newest, ...seen } });
+    const { lane } = deps.lease;
+    const loss = await lanes.noticeLoss(lane, [
+      { ...witness.newest, lane, acts: [...witness.newest.acts, ...lacking] },
+    ]);
     if (loss !== undefined) deps.onLoss?.(loss);
   };
   const groups = new GroupCommit({ ...deps, pool: commandPool });

@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
+import type { Command } from '../../domain/command.ts';
 import type { CommitWitness } from '../../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { findApproval, readApprovals, requestApproval } from './approvals.ts';
-import type { CommandJournal, CommandStep, OpenResult, StepResult } from './command-journal.ts';
+import type { CommandJournal, CommandStep } from './command-journal.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -98,25 +99,25 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     };
   }
 
-  function sawCommand(result: OpenResult | StepResult): void {
-    if (result.kind === 'opened' || result.kind === 'stepped')
-      witness?.sawCommand(result.command.commandId, result.command.version);
+  function sawStep({ commandId, version, updatedAtMs }: Command): void {
+    witness?.saw(['step', commandId, version, updatedAtMs]);
   }
 
   return {
-    open: write(openCommand, fenced(), sawCommand, (result) => {
-      const first = result.kind === 'opened' ? result.command.attempts[0] : undefined;
-      if (first?.state === 'sending') witness?.sawSending(first.attemptId);
+    open: write(openCommand, fenced(), (result) => {
+      if (result.kind === 'opened') sawStep(result.command);
     }),
     preview: read(readPreview),
     markSending: write(markSending, (marked, [attemptId]) => {
-      if (marked === true) witness?.sawSending(attemptId);
+      if (marked === true) witness?.saw(['sent', attemptId]);
     }),
     step: write(
       (to, step: CommandStep, fence: Fence) =>
         (step.approval === undefined ? stepCommand : stepApproved)(to, step, fence),
       fenced(),
-      sawCommand,
+      (result) => {
+        if (result.kind === 'stepped') sawStep(result.command);
+      },
     ),
     noteMisses: write(noteMisses, fenced()),
     addEvidence: write(addEvidence),
@@ -124,7 +125,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
       const taken = await write(takeOverCommands)(...asked);
       // It may have swept some, or a try before it that had no answer.
       const newest = taken.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).at(-1);
-      if (newest !== undefined) witness?.sawCommand(newest.commandId, newest.version);
+      if (newest !== undefined) sawStep(newest);
       return taken;
     },
     find: read(readCommand),
@@ -141,7 +142,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     namedOrders: read(readNamedOrders),
     unseenPlaces: read(readUnseenPlaces),
     openCancelAll: write(openCancelAll, fenced(), (result) => {
-      if (result.kind === 'opened') witness?.sawStop({ cancelAllId: result.cancelAll.cancelAllId });
+      if (result.kind === 'opened') witness?.saw(['cancel_all', result.cancelAll.cancelAllId]);
     }),
     findCancelAll: read(readCancelAll),
     cancelAllsInForce: read(readCancelAllsInForce),

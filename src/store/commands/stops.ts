@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../../domain/limits.ts';
-import type { CommitWitness, Witnessed } from '../../runtime/lease.ts';
+import type { Act, CommitWitness } from '../../runtime/lease.ts';
 import { and, asc, drizzle, eq, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/stops.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
@@ -33,7 +33,7 @@ export async function raiseHalt(deps: Deps, halt: Halt): Promise<Halt> {
     values: [haltId, accountOf(scope), cause, storableColumn(reason), storableColumn(by), sinceMs],
   });
   const raised = row === undefined ? halt : toHalt(row.halt);
-  deps.witness?.sawStop({ haltId: raised.haltId });
+  deps.witness?.saw(['halt', raised.haltId]);
   return raised;
 }
 
@@ -55,7 +55,7 @@ export async function clearHalts(
   const cleared = (await doAct<readonly string[] | 'kept' | null>(deps, word.approval, act)) ?? 'fenced';
   if (typeof cleared === 'string') return cleared;
   const [clearedHaltId] = cleared;
-  if (clearedHaltId !== undefined) deps.witness?.sawStop({ clearedHaltId });
+  if (clearedHaltId !== undefined) deps.witness?.saw(['resume', clearedHaltId]);
   return cleared.length;
 }
 
@@ -73,15 +73,12 @@ export async function setCancelTimers(
   change: CancelTimersChange,
   { shard, epoch }: Fence,
 ): Promise<number | undefined> {
-  const [row] = await writeOnce<{ armed: { firesAtMs: number; changed: Witnessed['cancelTimer'] | null } | null }>(
-    deps,
-    {
-      text: 'select public.set_cancel_timers($1, $2, $3) as armed',
-      values: [shard, epoch.toString(), storableJson(change)],
-    },
-  );
+  const [row] = await writeOnce<{ armed: { firesAtMs: number; changed: Act | null } | null }>(deps, {
+    text: 'select public.set_cancel_timers($1, $2, $3) as armed',
+    values: [shard, epoch.toString(), storableJson(change)],
+  });
   const changed = row?.armed?.changed;
-  if (changed != null) deps.witness?.sawStop({ cancelTimer: changed });
+  if (changed != null) deps.witness?.saw(changed);
   return row?.armed?.firesAtMs;
 }
 
@@ -133,6 +130,6 @@ export async function changeLimits(
     isDone: 'act.result is not null',
   });
   if (auditId === null || auditId === 'not_waiting') return auditId ?? false;
-  deps.witness?.sawStop({ limitsChange: { auditId, atMs: change.atMs } });
+  deps.witness?.saw(['line', auditId, change.atMs]);
   return true;
 }

@@ -99,19 +99,20 @@ export class PostgresAccountRegistry implements AccountRegistry {
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
     const { pool, lease } = this.deps;
-    const seen = lease?.witness.newest === undefined ? null : encodeWitnessed(lease.witness.newest);
+    const newest = lease?.witness.newest;
+    const seen = newest === undefined ? null : encodeWitnessed([{ lane: lease?.lane ?? 0, ...newest }]);
     // Raw: it calls a database function and writes by its answer, in one statement.
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ lacks: boolean }>(
-        `with look as (select public.lacks_commits($1, $2::json) as lacks), saved as (
+        `with look as (select public.lacks_commits($1::json) as lacks), saved as (
            insert into public.accounts as a (stream, account_id, is_sim, source_epoch, read_up_to, audited_up_to, updated_at)
-           select $3, $4, $5, $6, $7, $8, now() from look where not lacks
+           select $2, $3, $4, $5, $6, $7, now() from look where not lacks
            on conflict (stream, account_id) do update set is_sim = excluded.is_sim, source_epoch = excluded.source_epoch,
              read_up_to = excluded.read_up_to, audited_up_to = excluded.audited_up_to, updated_at = excluded.updated_at
            where a.source_epoch <= excluded.source_epoch
          )
          select lacks from look`,
-        [lease?.lane ?? 0, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null, auditedUpTo ?? null],
+        [seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null, auditedUpTo ?? null],
       ),
     );
     if (rows[0]?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');

@@ -1,7 +1,6 @@
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { encodeWitnessed, type Witnessed } from '../../runtime/lease.ts';
+import { encodeWitnessed, type LaneWitness, type Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
-import { textArray } from '../orders/binary-array.ts';
 
 /** A hold on the lane: the fencing number, and the last committed batch's number. */
 export interface LaneHold {
@@ -93,40 +92,6 @@ interface LaneRow extends HoldRow {
   age_ms: string;
 }
 
-/** Commits shown by the newest records on Kafka. */
-export interface Published {
-  readonly updates: readonly PublishedUpdate[];
-  readonly batches: readonly PublishedBatch[];
-}
-
-interface LossEvidence {
-  readonly witnessed?: Witnessed;
-  readonly published?: Published;
-  /**
-   * The caller has published nothing from its lane above this batch: such rows go out under the new
-   * generation. Left out: it may have.
-   */
-  readonly unpublishedAfter?: bigint | undefined;
-}
-
-/**
- * A batch with a mark on Kafka, or a witness. A witness also names everything else its process had
- * seen.
- */
-export interface PublishedBatch extends Omit<Witnessed, 'epoch'> {
-  readonly lane: number;
-  readonly epoch?: bigint;
-}
-
-/** An update as Kafka has it. */
-interface PublishedUpdate {
-  readonly stream: string;
-  readonly orderId: string;
-  readonly generation: number;
-  readonly revision: number;
-  readonly payload: string;
-}
-
 /**
  * An epoch given out may be lost with its commit. The next holder needs a different one, or both
  * would pass the fence. So a takeover raises it by a number made from the holder's name. A gap
@@ -177,7 +142,7 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
-    const foundLoss = witnessed && (await this.noticeLoss(lane, { witnessed }));
+    const foundLoss = witnessed && (await this.noticeLoss(lane, [{ lane, ...witnessed }]));
     const found = foundLoss && { foundLoss };
     const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.createLane(lane, holder));
     if (held !== undefined) {
@@ -200,8 +165,8 @@ export class PostgresLaneStore implements LaneStore {
   async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
     const { rows } = await this.pool.query<{ forgotten: boolean }>(
       `update public.lanes set renewed_at = clock_timestamp() where lane = $1 and epoch = $2
-       returning public.lacks_commits(lane, $3::json) as forgotten`,
-      [lane, epoch.toString(), witnessed === undefined ? null : encodeWitnessed(witnessed)],
+       returning public.lacks_commits($3::json) as forgotten`,
+      [lane, epoch.toString(), witnessed === undefined ? null : encodeWitnessed([{ lane, ...witnessed }])],
     );
     const [row] = rows;
     if (row === undefined) return 'refused';
@@ -209,30 +174,19 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * If the database lacks witnessed commits, or Kafka's newest updates or batches: begins a
-   * generation, halts placing and fences every holder, in one transaction. Undefined: nothing is
-   * missing, or another process noticed it before.
+   * If the database lacks what was seen of these lanes: begins a generation, halts placing and
+   * fences every holder, in one transaction. Undefined: nothing is missing, or another process
+   * noticed it before. `unpublishedAfter`: the caller has published nothing of its lane above this
+   * batch, and such rows go out under the new generation; left out: it may have.
    */
   async noticeLoss(
     lane: number,
-    { witnessed, published, unpublishedAfter }: LossEvidence,
+    seen: readonly LaneWitness[],
+    unpublishedAfter?: bigint,
   ): Promise<FoundLoss | undefined> {
-    const { updates = [], batches = [] } = published ?? {};
     const statement = {
-      text: 'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10, $11) as generation',
-      values: [
-        lane,
-        witnessed === undefined ? null : encodeWitnessed(witnessed),
-        textArray(updates.map(({ stream }) => stream)),
-        textArray(updates.map(({ orderId }) => orderId)),
-        updates.map(({ generation }) => generation),
-        updates.map(({ revision }) => revision),
-        textArray(updates.map(({ payload }) => payload)),
-        JSON.stringify(batches, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
-        this.random.uuid(),
-        finder,
-        unpublishedAfter?.toString() ?? null,
-      ],
+      text: 'select public.notice_loss($1, $2, $3, $4, $5) as generation',
+      values: [lane, encodeWitnessed(seen), this.random.uuid(), finder, unpublishedAfter?.toString() ?? null],
     };
     type Found = { readonly generation: number | null };
     const { rows } = await (unpublishedAfter === undefined

@@ -48,81 +48,49 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     'the database was restored: commands made since the copy are not in the journal', p_by)
 $$;
 
--- True: the database lacks a step of a command, a mark of an attempt, or a stop that a process has seen (p_seen, a `Witnessed` of runtime/lease.ts). Rows of commands, halts,
--- cancel-alls, tokens and the audit trail are never deleted, versions and counts never fall, and the end of a token is only ever moved forward in time.
-CREATE FUNCTION public.lacks_actions(p_seen json) RETURNS boolean
+-- True: the database lacks one of these acts that a process has seen acknowledged (an array of `Act`, runtime/lease.ts). Rows of commands, attempts, halts, cancel-alls,
+-- timers, tokens and the audit trail are never deleted, versions and counts never fall, and the end of a token is only ever moved forward in time. A kind that this build
+-- does not know is not missing.
+CREATE FUNCTION public.lacks_acts(p_acts json) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT p_seen #>> '{command,commandId}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.commands c
-      WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer)
-    OR p_seen ->> 'sentAttemptId' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.sending_at IS NOT NULL)
-    OR p_seen ->> 'haltId' IS NOT NULL AND NOT EXISTS (SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'haltId')
-    OR p_seen ->> 'clearedHaltId' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'clearedHaltId' AND h.cleared_at IS NOT NULL)
-    OR p_seen #>> '{limitsChange,auditId}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.audit_log a
-      WHERE a.id = (p_seen #>> '{limitsChange,auditId}')::bigint AND a.action = 'change_limits'
-        AND a.at = public.ms_to_time((p_seen #>> '{limitsChange,atMs}')::double precision))
-    OR p_seen ->> 'cancelAllId' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = (p_seen ->> 'cancelAllId')::uuid)
-    OR p_seen #>> '{cancelTimer,changes}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.cancel_timers t
-      WHERE t.shard = (p_seen #>> '{cancelTimer,shard}')::integer AND t.principal = p_seen #>> '{cancelTimer,principal}'
-        AND t.account_id = p_seen #>> '{cancelTimer,accountId}' AND t.changes >= (p_seen #>> '{cancelTimer,changes}')::integer)
-    OR p_seen #>> '{endedToken,number}' IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.principal_tokens t
-      WHERE t.principal = p_seen #>> '{endedToken,principal}' AND t.number = (p_seen #>> '{endedToken,number}')::integer
-        -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
-        AND t.expires_at <= public.ms_to_time((p_seen #>> '{endedToken,endsAtMs}')::double precision) + interval '1 hour')
+  SELECT EXISTS (
+    SELECT FROM json_array_elements(p_acts) AS each(act), LATERAL (SELECT act ->> 1 AS id) AS of
+    WHERE NOT CASE act ->> 0
+      WHEN 'step' THEN EXISTS (SELECT FROM public.commands c WHERE c.command_id = of.id::uuid AND (c.version > (act ->> 2)::integer
+        -- A lost version may have been given again.
+        OR c.version = (act ->> 2)::integer AND public.time_to_ms(c.updated_at) = (act ->> 3)::bigint))
+      WHEN 'sent' THEN EXISTS (SELECT FROM public.attempts a WHERE a.attempt_id = of.id AND a.sending_at IS NOT NULL)
+      WHEN 'halt' THEN EXISTS (SELECT FROM public.halts h WHERE h.halt_id = of.id)
+      WHEN 'resume' THEN EXISTS (SELECT FROM public.halts h WHERE h.halt_id = of.id AND h.cleared_at IS NOT NULL)
+      WHEN 'cancel_all' THEN EXISTS (SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = of.id::uuid)
+      WHEN 'line' THEN EXISTS (SELECT FROM public.audit_log a WHERE a.id = of.id::bigint AND public.time_to_ms(a.at) = (act ->> 2)::bigint)
+      WHEN 'timer' THEN EXISTS (SELECT FROM public.cancel_timers t WHERE t.shard = of.id::integer AND t.principal = act ->> 2 AND t.account_id = act ->> 3
+        AND t.changes >= (act ->> 4)::integer)
+      -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
+      WHEN 'token_end' THEN EXISTS (SELECT FROM public.principal_tokens t WHERE t.principal = of.id AND t.number = (act ->> 2)::integer
+        AND t.expires_at <= public.ms_to_time((act ->> 3)::double precision) + interval '1 hour')
+      ELSE true
+    END)
 $$;
 
--- True: the database lacks commits that a process has seen (p_seen, a `Witnessed` of runtime/lease.ts). Epochs, batch numbers and versions never fall, and commands
--- are never deleted, so each of them is a proof. A higher generation than the process knew means that the loss was noticed before.
-CREATE FUNCTION public.lacks_commits(p_lane integer, p_seen json) RETURNS boolean
+-- True: the database lacks commits that processes have seen (an array of `LaneWitness`, runtime/lease.ts): their own memory, or what Kafka has of each lane. Epochs and
+-- batch numbers never fall within a generation. A higher generation than that of the witness means that the loss was noticed before. A lane's row that is gone is lost,
+-- unless the other lanes have a higher one.
+CREATE FUNCTION public.lacks_commits(p_seen json) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT p_seen IS NOT NULL AND NOT EXISTS (
-    SELECT FROM public.lanes l
-    WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
-      AND (l.generation > (p_seen ->> 'generation')::integer OR (
-        l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
-        AND NOT public.lacks_actions(p_seen))))
+  SELECT EXISTS (
+    SELECT FROM json_to_recordset(p_seen) AS s(lane integer, generation integer, epoch bigint, batch bigint, acts json)
+    LEFT JOIN public.lanes l USING (lane)
+    CROSS JOIN LATERAL (SELECT coalesce(l.generation, (SELECT max(generation) FROM public.lanes), 1) AS generation) AS now
+    WHERE s.generation > now.generation OR s.generation = now.generation AND (
+      coalesce(l.epoch, 0) < s.epoch OR coalesce(public.lane_batch(s.lane), 0) < s.batch OR public.lacks_acts(s.acts)))
 $$;
 
--- How many of these updates, which Kafka has, come from no commit of this database: with a generation above the lanes', a revision above the order's own, or another text
--- under a revision of the log. Updates of a lower generation than the lanes' come from before a loss that is known.
-CREATE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[]) RETURNS bigint
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT count(*)
-  FROM unnest(u_stream, u_order_id, u_generation, u_revision, u_payload) AS u(stream, order_id, generation, revision, payload)
-  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
-  LEFT JOIN public.orders o USING (stream, order_id)
-  WHERE u.generation > now.generation
-    OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
-      SELECT FROM public.order_chain(u.stream, u.order_id, u.revision - 1) c JOIN public.order_updates l ON l.lane = c.lane AND l.seq = c.seq
-      WHERE c.revision = u.revision AND l.payload <> u.payload))
-$$;
-
--- How many of these batches, each of which Kafka has a mark or a witness of (p_batches: lane, generation and number, and what else the process had seen, as in lacks_commits),
--- this database lacks. Updates alone would not do: others may have written behind them, and lost commits without updates have numbers too. A row of a lane that is gone
--- is lost with it.
-CREATE FUNCTION public.count_lacking_batches(p_batches json) RETURNS bigint
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT count(*)
-  FROM json_array_elements(p_batches) AS each(seen)
-  CROSS JOIN LATERAL json_to_record(each.seen) AS b(lane integer, generation integer, batch bigint, epoch bigint)
-  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
-  LEFT JOIN public.lanes n ON n.lane = b.lane
-  WHERE b.generation > now.generation OR b.generation = now.generation AND (
-    coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
-    OR public.lacks_actions(each.seen))
-$$;
-
--- Begins a generation where the database lacks commits that a process saw, or that the newest updates and marks on Kafka show (null: not asked). In one transaction and once: a second
--- process that notices finds it done. Returns the new generation; null: nothing is missing. Where the caller could not ask Kafka before, it has published nothing of its lane above
--- batch p_unpublished_after: these rows may have revisions that Kafka has with other content, so they go out under the new generation, and without proofs, which are sums of the old texts.
-CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json,
-  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text, p_unpublished_after bigint DEFAULT NULL) RETURNS integer
+-- Begins a generation where the database lacks what processes have seen of these lanes (as in `lacks_commits`). In one transaction and once: a second process that notices
+-- finds it done. Returns the new generation; null: nothing is missing. Where the caller could not ask Kafka before, it has published nothing of its lane above batch
+-- p_unpublished_after: these rows may have revisions that Kafka has with other content, so they go out under the new generation, and without proofs, which are sums of
+-- the old texts.
+CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json, p_halt_id text, p_by text, p_unpublished_after bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_generation integer;
@@ -130,15 +98,13 @@ DECLARE
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
-    IF NOT public.lacks_commits(p_lane, p_seen)
-      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0
-      AND public.count_lacking_batches(p_batches) = 0 THEN
+    IF NOT public.lacks_commits(p_seen) THEN
       RETURN NULL;
     END IF;
     LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   END LOOP;
   SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
-    greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
+    (SELECT max(s.generation) FROM json_to_recordset(p_seen) AS s(generation integer)) + 1,
     p_halt_id, 'commits_lost',
     'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
   IF p_unpublished_after IS NOT NULL THEN

@@ -104,8 +104,8 @@ CREATE TABLE public.cancel_timers (
   CONSTRAINT cancel_timers_account CHECK (account_id <> '')
 );
 
--- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds, and one of the timers that it changed, with the
--- number of its changes; null: fenced.
+-- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds, and one of the timers that it changed, as
+-- an `Act` (runtime/lease.ts); null: fenced.
 CREATE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -122,7 +122,7 @@ BEGIN
       WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL
       RETURNING t.*
     )
-    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM ended t LIMIT 1;
+    SELECT json_build_array('timer', t.shard, t.principal, t.account_id, t.changes) INTO v_changed FROM ended t LIMIT 1;
   ELSE
     WITH armed AS (
       INSERT INTO public.cancel_timers AS t (shard, principal, account_id, timer_id, fires_at)
@@ -131,7 +131,7 @@ BEGIN
       DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL, changes = t.changes + 1
       RETURNING t.*
     )
-    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM armed t LIMIT 1;
+    SELECT json_build_array('timer', t.shard, t.principal, t.account_id, t.changes) INTO v_changed FROM armed t LIMIT 1;
   END IF;
   RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
 END

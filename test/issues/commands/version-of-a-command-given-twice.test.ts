@@ -22,7 +22,7 @@ it('a step that the journal has lost is noticed before its number is given again
   });
   rig.land(commandId);
   await rig.clock.advance(1_000);
-  expect(asked).toEqual([{ command: { commandId, version: 2 } }]);
+  expect(asked).toEqual([['step', commandId, 2, accepted.updatedAtMs]]);
   expect(versions, 'before anything is written').toEqual([1]);
 });
 

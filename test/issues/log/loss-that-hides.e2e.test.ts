@@ -45,7 +45,7 @@ async function fleet() {
     lease.enter(lane);
     lease.take(hold.epoch, clock.monotonicMs());
     lease.witness.sawLane({ generation: 1, ...hold });
-    const witness = new WitnessWriter({ lease, publisher: parts.witnessPublisher, mayWrite: () => true, clock, log });
+    const witness = new WitnessWriter({ lease, publisher: parts.witnessPublisher, mayWrite: () => true });
     const shared = { lease, clock, random, logger: log, witness, log: new PostgresUpdateLog(rig.deps) };
     const relay = new Relay(
       { ...shared, publisher: parts.publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
@@ -75,7 +75,7 @@ async function fleet() {
     rig,
     holder,
     /** As a process does that has seen nothing: asks Kafka, and compares with the database. */
-    look: async () => rig.lanes.noticeLoss(9, { published: await processOf().parts.newestPublished() }),
+    look: async () => rig.lanes.noticeLoss(9, await processOf().parts.witnesses.read()),
   };
 }
 
@@ -116,14 +116,14 @@ it('a command that was marked as being sent, and its steps, are missed by the ne
   const { rig, holder, look } = await fleet();
   const lost = await holder(3);
   const commandId = random.uuid();
-  lost.lease.witness.sawCommand(commandId, 2);
+  lost.lease.witness.saw(['step', commandId, 2, 7]);
   await lost.witness.cover();
   await lost.die();
   expect(await look()).toEqual({ generation: 2 });
 
   const sending = await holder(4);
   sending.lease.witness.sawLane({ generation: 2, epoch: sending.lease.epoch, batch: 0n });
-  sending.lease.witness.sawSending('tm-lost');
+  sending.lease.witness.saw(['sent', 'tm-lost']);
   await sending.witness.cover();
   await sending.die();
   expect(await look()).toEqual({ generation: 3 });

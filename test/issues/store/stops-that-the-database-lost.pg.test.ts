@@ -13,7 +13,7 @@ import { storeParts } from '../../../src/service/run/store-parts.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
-import { atMs, fence, halt, service } from '../../support/commands/journal-fixtures.ts';
+import { accountScope, atMs, fence, halt, service } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
 
@@ -34,7 +34,7 @@ async function processRig() {
     looksByKafka: () => {
       const { newest } = lease.witness;
       const witness = newest && decodeWitness(encodeWitness({ lane: 0, ...newest }));
-      return lanes.noticeLoss(7, { published: { updates: [], batches: witness === undefined ? [] : [witness] } });
+      return lanes.noticeLoss(7, witness === undefined ? [] : [witness]);
     },
     /** As a restore does: without asking any trigger. */
     loses: (statement: string) =>
@@ -156,6 +156,20 @@ it.each(Object.entries(kinds))(
   },
 );
 
+it('an act is missed though many others followed before a renewal compared them', async () => {
+  await using running = await processRig();
+  const { journal, loses } = running;
+  for (const n of Array(20).keys()) await journal.raiseHalt(halt({ haltId: `h-${n}`, scope: accountScope(`a-${n}`) }));
+  await loses("delete from halts where halt_id = 'h-0'");
+  expect(await running.renew()).toBe('forgotten');
+});
+
+it('an act of a build that knows more kinds is not missed', async () => {
+  await using running = await processRig();
+  running.lease.witness.saw(['of another build', 'x'] as never);
+  expect(await running.renew()).toBe('renewed');
+});
+
 it('the parts of a service remember what their journal and their tokens have acknowledged', async () => {
   await using rig = await journalRig();
   const lease = new Lease(clock, 3_000);
@@ -164,8 +178,10 @@ it('the parts of a service remember what their journal and their tokens have ack
   try {
     const { haltId } = await parts.journal.raiseHalt(halt());
     parts.principals.sawEnd({ name: 'desk', number: 1, sha256: '', scopes: [], accounts: 'all' }, 7);
-    const seen = { haltId, endedToken: { principal: 'desk', number: 1, endsAtMs: 7 } };
-    expect(lease.witness.newest).toMatchObject(seen);
+    expect(lease.witness.newest?.acts).toEqual([
+      ['halt', haltId],
+      ['token_end', 'desk', 1, 7],
+    ]);
   } finally {
     await parts.close();
   }

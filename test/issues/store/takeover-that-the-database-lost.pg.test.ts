@@ -1,6 +1,7 @@
 // What a user saw: A command was swept as sent and then as unsent, under one version and one generation.
 
 import { afterEach, expect, it } from 'vitest';
+import type { Command } from '../../../src/domain/command.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../../src/runtime/random.ts';
@@ -28,6 +29,8 @@ async function process(rig: Rig) {
   return { ...parts, lease };
 }
 
+const stepOf = (swept: Command | undefined) => ['step', swept?.commandId, swept?.version, swept?.updatedAtMs];
+
 // The process that marked the attempt is gone, so only the takeover's own sweep can prove the loss.
 it('the steps of a takeover are witnessed: a database without them has lost commits', async () => {
   const rig = await journalRig();
@@ -37,8 +40,8 @@ it('the steps of a takeover are witnessed: a database without them has lost comm
   const next = { ...fence, epoch: fence.epoch + 1n };
   const [swept] = await taking.journal.takeOver(next, clock.nowMs(), 60_000);
   expect(swept).toMatchObject({ commandId: command.commandId, state: 'unknown' });
-  expect(taking.lease.witness.newest?.command).toEqual({ commandId: command.commandId, version: swept?.version });
-  await taking.noticeLost({});
+  expect(taking.lease.witness.newest?.acts).toEqual([stepOf(swept)]);
+  await taking.noticeLost();
   const generation = async () => (await rig.rows<{ g: number }>('select max(generation) as g from lanes'))[0]?.g;
   expect(await generation(), 'nothing is lost').toBe(1);
   await rig.rows(`set session_replication_role = replica;
@@ -46,7 +49,7 @@ it('the steps of a takeover are witnessed: a database without them has lost comm
     update commands set state = 'open', version = version - 1, reason = null;
     update attempts set state = 'prepared', sending_at = null, answered_at = null, reason = null;
     update command_fence set epoch = epoch - 1; reset session_replication_role`);
-  await taking.noticeLost({});
+  await taking.noticeLost();
   expect(await generation()).toBe(2);
   // What can't be told to be unsent counts as sent.
   const [again] = await taking.journal.takeOver(next, clock.nowMs(), 60_000);
@@ -70,9 +73,9 @@ it('the steps of a takeover whose read-back failed are witnessed by its next try
   const next = { ...fence, epoch: fence.epoch + 1n };
   const atMs = clock.nowMs();
   await expect(journal.takeOver(next, atMs, 60_000)).rejects.toThrow('can not be read');
-  expect(lease.witness.newest?.command).toBeUndefined();
+  expect(lease.witness.newest?.acts).toEqual([]);
   failing = false;
   const [swept] = await journal.takeOver(next, atMs, 60_000);
   expect(swept).toMatchObject({ commandId: command.commandId, state: 'unknown' });
-  expect(lease.witness.newest?.command).toEqual({ commandId: command.commandId, version: swept?.version });
+  expect(lease.witness.newest?.acts).toEqual([stepOf(swept)]);
 });

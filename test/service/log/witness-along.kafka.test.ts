@@ -1,4 +1,6 @@
-import { describe, expect, inject, it } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { topicSpecs } from '../../../src/service/log/topics.ts';
 import { witnessesOf, witnessing } from '../../support/orders/witnessing.ts';
 import { freshTopics, readAll } from '../../support/servers/kafka-fixture.ts';
@@ -45,13 +47,15 @@ describe('the witness of a batch, on a real broker', () => {
     expect(new Set((await readAll(brokers, topics.witness)).map(({ partition }) => partition)).size).toBeGreaterThan(1);
   });
 
-  it('holds no update up where its topic is missing', async () => {
+  it('is what no update goes without: where its topic is missing, the error says what to do', async () => {
     const topics = await freshTopics(brokers, (names) =>
       topicSpecs(names).filter(({ name }) => name !== names.witness),
     );
     const { send } = witnessing(brokers, topics);
-    for (const batch of [1n, 2n, 3n]) await send(batch);
-    expect(await readAll(brokers, topics.updates)).toHaveLength(9);
+    const remedy = /run `tidemark topics apply`/;
+    await expect(send(1n)).rejects.toMatchObject({ code: 'unknown_topic', message: expect.stringMatching(remedy) });
+    await expect(witnessesOf(brokers, topics).read()).rejects.toThrow(remedy);
+    expect(await readAll(brokers, topics.updates)).toEqual([]);
   });
 
   it('is taken by a topic of an earlier version, with one partition', async () => {
@@ -62,5 +66,16 @@ describe('the witness of a batch, on a real broker', () => {
     for (const batch of [1n, 2n, 3n]) await send(batch);
     expect(await witnessesOf(brokers, topics).read()).toEqual([expect.objectContaining({ batch: 3n })]);
     expect(alone()).toBe(1);
+  });
+
+  it('is read from any broker that answers, also where the first of them is down or says nothing', async () => {
+    const topics = await freshTopics(brokers);
+    await witnessing(brokers, topics).send(1n);
+    const mute = createServer(() => undefined);
+    onTestFinished(() => void mute.close());
+    await once(mute.listen(0, '127.0.0.1'), 'listening');
+    const { port } = mute.address() as AddressInfo;
+    for (const first of ['127.0.0.1:1', `127.0.0.1:${port}`])
+      expect(await witnessesOf([first, ...brokers], topics).read()).toEqual([expect.objectContaining({ batch: 1n })]);
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { PublishError, type PublishRow } from '../../../src/service/log/publisher.ts';
 import { decodeWitness, encodeWitness, mergeWitness, WitnessWriter } from '../../../src/service/log/witness-writer.ts';
-import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function rig() {
@@ -20,7 +19,7 @@ function rig() {
     },
     close: async () => undefined,
   };
-  const writer = new WitnessWriter({ lease, publisher, mayWrite: () => state.mayWrite, clock, log: silentLog });
+  const writer = new WitnessWriter({ lease, publisher, mayWrite: () => state.mayWrite });
   writer.begin();
   return { clock, lease, state, batches, writer };
 }
@@ -41,7 +40,7 @@ describe('the witness of a lane on Kafka', () => {
   it('that is on its way covers nothing newer: that waits for the next one', async () => {
     const { clock, batches, lease, writer } = rig();
     writer.hurry();
-    lease.witness.sawSending('tm-1');
+    lease.witness.saw(['sent', 'tm-1']);
     let covered = false;
     void writer.cover().then(() => {
       covered = true;
@@ -61,16 +60,29 @@ describe('the witness of a lane on Kafka', () => {
     expect(batches).toEqual([]);
   });
 
-  it('keeps records back while it fails, but not where its topic is missing', async () => {
+  it.each([
+    ['timeout', /^no answer$/],
+    ['unknown_topic', /run `tidemark topics apply`, and grant Write on it/],
+    ['unauthorized', /run `tidemark topics apply`, and grant Write on it/],
+  ])('keeps records back while it fails (%s), and says what to do', async (code, message) => {
     const { clock, state, writer } = rig();
-    state.error = new PublishError('timeout', 'no answer');
-    const failed = expect(writer.cover(11n)).rejects.toMatchObject({ code: 'timeout' });
+    state.error = new PublishError(code, 'no answer');
+    const failed = expect(writer.cover(11n)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
     await clock.advance(20);
     await failed;
-    state.error = new PublishError('unknown_topic', 'no such topic');
-    const passed = writer.cover(11n);
+    state.error = undefined;
+    const covered = writer.cover(11n);
     await clock.advance(20);
-    await passed;
+    await covered;
+  });
+
+  it('has the last eight acts', async () => {
+    const { lease, writer } = rig();
+    for (let n = 1; n <= 20; n += 1) lease.witness.saw(['sent', `tm-${n}`]);
+    const row = writer.along(11n)?.row;
+    expect(decodeWitness(row?.payload ?? '')?.acts).toEqual(
+      [13, 14, 15, 16, 17, 18, 19, 20].map((n) => ['sent', `tm-${n}`]),
+    );
   });
 
   it('goes along with a send only once Kafka takes witnesses, and not again after a send that failed', async () => {
@@ -105,21 +117,22 @@ describe('the witness of a lane on Kafka', () => {
   });
 
   it('is read as it was written, of any two the higher numbers, and of a new generation only that one', () => {
-    const seen = { generation: 2, epoch: 9_007_199_254_740_993n, batch: 5n, command: { commandId: 'c', version: 3 } };
+    const step = ['step', 'c', 3, 7] as const;
+    const seen = { generation: 2, epoch: 9_007_199_254_740_993n, batch: 5n, acts: [step] };
     const witness = decodeWitness(encodeWitness({ lane: 3, ...seen }));
     expect(witness).toEqual({ lane: 3, ...seen });
     expect([decodeWitness('{"schema":"other"}'), decodeWitness('')]).toEqual([undefined, undefined]);
-    const later = { lane: 3, generation: 2, epoch: 1n, batch: 9n, sentAttemptId: 'tm-1' };
-    expect(witness && mergeWitness(witness, later)).toEqual({ lane: 3, ...seen, batch: 9n, sentAttemptId: 'tm-1' });
-    const older = { lane: 3, generation: 2, epoch: 7n, batch: 11n, changes: 4, sentAttemptId: 'tm-0' };
-    const newer = { lane: 3, generation: 2, epoch: 7n, batch: 10n, changes: 5, sentAttemptId: 'tm-1' };
+    const later = { lane: 3, generation: 2, epoch: 1n, batch: 9n, acts: [] };
+    expect(witness && mergeWitness(witness, later)).toEqual({ lane: 3, ...seen, batch: 9n });
+    const older = { lane: 3, generation: 2, epoch: 7n, batch: 11n, changes: 4, acts: [] };
+    const newer = { lane: 3, generation: 2, epoch: 7n, batch: 10n, changes: 5, acts: [step] };
     // From two partitions, in whatever order.
     for (const [first, second] of [
       [older, newer],
       [newer, older],
     ] as const)
       expect(mergeWitness(first, second)).toEqual({ ...newer, batch: 11n });
-    const next = { lane: 3, generation: 3, epoch: 1n, batch: 1n };
+    const next = { lane: 3, generation: 3, epoch: 1n, batch: 1n, acts: [] };
     expect(witness && mergeWitness(witness, next)).toEqual(next);
     expect(witness && mergeWitness(next, witness)).toEqual(next);
   });

@@ -2,7 +2,7 @@ import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { decodeWitness } from '../../../src/service/log/witness-writer.ts';
 
 /**
- * What a lane has on Kafka is never ahead of its witness there (docs/decisions/013): by that alone
+ * What a lane has on Kafka is never ahead of its witness there (docs/decisions/103): by that alone
  * a loss is found behind which others wrote on.
  */
 export class WitnessWatch {

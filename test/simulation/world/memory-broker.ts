@@ -1,5 +1,6 @@
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
+import type { LaneWitness } from '../../../src/runtime/lease.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import {
   PublishError,
@@ -8,7 +9,7 @@ import {
   type SentAlong,
   type StatePublisher,
 } from '../../../src/service/log/publisher.ts';
-import type { NewestRows } from '../database-rows.ts';
+import { decodeWitness, mergeWitness } from '../../../src/service/log/witness-writer.ts';
 import type { Host } from '../host.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
@@ -53,8 +54,6 @@ interface Writer {
   readonly mayWrite: () => boolean;
 }
 
-/** Of the last batch of a partition only its last record is certain to be read. */
-const newestOfPartition = 1;
 const partitions = 12;
 
 /**
@@ -147,22 +146,16 @@ export class MemoryBroker {
     };
   }
 
-  /**
-   * The last updates, states and marks of each partition, as few as `newestRecords` may find, and
-   * all witnesses of the lanes.
-   */
-  async newest(): Promise<NewestRows> {
+  /** The newest witness of each lane, as `WitnessReader` reads them. */
+  async witnesses(): Promise<readonly LaneWitness[]> {
     await this.pass(this.faults.slowMs);
     if (this.down) throw new Error('the broker cannot be reached');
-    const newestOf = (rows: readonly PublishRow[]) =>
-      [...Map.groupBy(rows, ({ key }) => this.partitionOf(key)).values()].flatMap((partition) =>
-        partition.slice(-newestOfPartition),
-      );
-    return {
-      updates: [...newestOf(this.records.state), ...newestOf(this.records.updates)],
-      marks: newestOf(this.records.continuity),
-      witnesses: this.records.witness,
-    };
+    const newest = new Map<number, LaneWitness>();
+    for (const { payload } of this.records.witness) {
+      const witness = decodeWitness(payload);
+      if (witness !== undefined) newest.set(witness.lane, mergeWitness(newest.get(witness.lane), witness));
+    }
+    return [...newest.values()];
   }
 
   partitionOf(key: string): number {

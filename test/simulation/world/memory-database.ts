@@ -26,11 +26,7 @@ import {
   type DatabaseCopy,
   type LaneSession,
   type LogEntry,
-  lacksMarked,
-  lacksPublished,
-  lacksWitnessed,
   laneSession,
-  type NewestRows,
   openOrdersOf,
   replace,
   revisionKey,
@@ -207,19 +203,6 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     const rows = this.log.slice(first);
     this.onCommit(batch, rows);
     return rows.at(-1)?.seq;
-  }
-
-  /** As `notice_loss` does by what Kafka has; `lanes` are all fenced. */
-  async noticePublished({ updates, marks, witnesses }: NewestRows): Promise<FoundLoss | undefined> {
-    await this.call();
-    return this.locked(async () => {
-      const { generation } = this;
-      const lacks =
-        lacksPublished(updates, generation, this) ||
-        lacksMarked(marks, generation, this.lanes) ||
-        lacksWitnessed(witnesses, generation, this);
-      return lacks ? this.beginGeneration() : undefined;
-    });
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { Witnessed } from '../../../src/runtime/lease.ts';
+import type { LaneWitness, Witnessed } from '../../../src/runtime/lease.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../../src/store/fleet/lane-store.ts';
 import {
@@ -32,8 +32,8 @@ export abstract class MemoryLanes implements LaneStore {
   readonly holders = new Map<string, number>();
   /** Rises with each `restore`. */
   protected incarnation = 0;
-  /** As `lacks_actions`: whether the journal lacks a stop that was seen. */
-  lacksStops: (seen: Witnessed) => boolean = () => false;
+  /** As `lacks_acts`: whether the journal lacks one that was seen. */
+  lacksActs: (seen: Witnessed['acts']) => boolean = () => false;
   /** Runs without a loss count epochs one by one. */
   spreadsEpochs = false;
   private lock: Promise<unknown> = Promise.resolve();
@@ -67,9 +67,9 @@ export abstract class MemoryLanes implements LaneStore {
   async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
     await this.call();
     return this.locked(async () => {
+      const row = this.laneRow(lane);
       const foundLoss = this.lacks(lane, witnessed) ? this.beginGeneration() : undefined;
       const found = foundLoss && { foundLoss };
-      const row = this.laneRow(lane);
       const ageMs = Math.abs(this.clock.nowMs() - row.renewedMs);
       if (row.holder !== undefined && row.holder !== holder && ageMs < expireAfterMs)
         return { kind: 'busy', holder: row.holder, ageMs, ...holdOf(row), ...found };
@@ -117,16 +117,22 @@ export abstract class MemoryLanes implements LaneStore {
     return holdOf(this.laneRow(lane));
   }
 
+  /** As `lacks_commits`. */
   protected lacks(lane: number, witnessed: Witnessed | undefined): boolean {
-    const { generation, epoch, batch } = this.laneRow(lane);
+    const { generation, epoch, batch } = this.lanes.get(lane) ?? { generation: this.generation, epoch: 0n, batch: 0n };
     if (witnessed === undefined || generation > witnessed.generation) return false;
-    return epoch < witnessed.epoch || batch < witnessed.batch || this.lacksStops(witnessed);
+    if (generation < witnessed.generation || epoch < witnessed.epoch || batch < witnessed.batch) return true;
+    return this.lacksActs(witnessed.acts);
   }
 
-  /** As `notice_loss` does by what one process has seen. */
-  async noticeWitnessed(lane: number, witnessed: Witnessed): Promise<FoundLoss | undefined> {
+  /** As `notice_loss`. */
+  async noticeLoss(lane: number, seen: readonly LaneWitness[]): Promise<FoundLoss | undefined> {
     await this.call();
-    return this.locked(async () => (this.lacks(lane, witnessed) ? this.beginGeneration() : undefined));
+    return this.locked(async () => {
+      if (!seen.some((each) => this.lacks(each.lane, each))) return undefined;
+      this.laneRow(lane);
+      return this.beginGeneration();
+    });
   }
 
   /** The newest generation, for whoever looks from outside. */

@@ -3,11 +3,10 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { LogPublisher, logPublisherDefaults } from '../../../src/service/log/log-publisher.ts';
-import { WitnessReader } from '../../../src/service/log/newest-records.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { plannedPartitions, type TopicNames } from '../../../src/service/log/topics.ts';
+import { WitnessReader } from '../../../src/service/log/witness-reader.ts';
 import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
-import { silentLog } from '../runs/silent-log.ts';
 import { kafkaDeps, kafkaOptions } from '../servers/kafka-fixture.ts';
 
 /** One lane that sends updates with their witnesses; `alone`: how many went by themselves. */
@@ -34,8 +33,7 @@ export function witnessing(brokers: readonly string[], topics: TopicNames, lane 
     },
     close: async () => undefined,
   };
-  const shared = { lease, clock: systemClock, log: silentLog };
-  const writer = new WitnessWriter({ ...shared, publisher: counted, mayWrite: () => true });
+  const writer = new WitnessWriter({ lease, publisher: counted, mayWrite: () => true });
   writer.begin(0n);
   const send = async (batch: bigint, topic: PublishRow['topic'] = 'updates', count = 3) => {
     const rows = Array.from({ length: count }, (_, n) => n).map((n) => ({
