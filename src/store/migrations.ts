@@ -15,7 +15,19 @@ export interface Migration {
    * `when`. Left out, or this migration's own `when`: no older build may.
    */
   readonly needs?: number;
+  /**
+   * The baseline was edited in place while databases had it: the hash of then, and the way to the
+   * hash of now. It is the first part of the next migration, so one that fails changes nothing.
+   */
+  readonly earlier?: Pick<Migration, 'hash' | 'statements'>;
 }
+
+/** Of commit 7f45e156. From the texts between that one and the first build's there is no way. */
+const earlierBaseline = {
+  of: '0000_baseline',
+  way: '0000_from_7f45e156',
+  hash: '0dca1ffa98768135eded4311fd13cbcff936405bbd5cbea865c75510038ba226',
+};
 
 /**
  * A migration's tag → the oldest migration whose build may run on beside it; null, or not named:
@@ -37,23 +49,30 @@ export async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     entries.map(async (entry) => {
       const { tag, when } = entry;
-      const text = await readFile(`${folder}/${tag}.sql`, 'utf8');
+      const text = await readText(tag);
       // The same hash as in drizzle-orm, so `drizzle-kit` and we read the same table.
       const hash = createHash('sha256').update(text).digest('hex');
       return {
         tag,
         when,
         hash,
-        statements: text.split('--> statement-breakpoint'),
+        statements: statementsOf(text),
         needs: neededBy(entry, entries, olderBuilds),
+        ...(tag === earlierBaseline.of && {
+          earlier: { hash: earlierBaseline.hash, statements: statementsOf(await readText(earlierBaseline.way)) },
+        }),
       };
     }),
   );
 }
 
+const readText = (tag: string) => readFile(`${folder}/${tag}.sql`, 'utf8');
+const statementsOf = (text: string) => text.split('--> statement-breakpoint');
+
 /** What a person does about a `foreign` one. */
 export const foreignSchemaFix =
-  'Check that DATABASE_URL names the right database, made by the first build or a later one (docs/upgrading.md).';
+  'Check that DATABASE_URL names the right database. One that no commit named in docs/upgrading.md made stays as it is: ' +
+  'begin with a new database and another TIDEMARK_TOPIC_PREFIX, and the orders are read from the platform again.';
 
 /**
  * In a file beside the migrations, not in them. It may be set later than the migration was written,
@@ -104,16 +123,22 @@ export function compareSchema(build: readonly Migration[], applied: readonly App
   const later = applied.filter((a) => a.when > newest);
   if (later.some(({ needs = Number.POSITIVE_INFINITY }) => needs > newest)) return { kind: 'newer' };
   const known = new Map(build.map((m) => [m.when, m]));
+  const way: string[] = [];
   for (const { when, hash } of applied) {
     if (when > newest) continue;
     const migration = known.get(when);
     if (migration === undefined)
       return { kind: 'foreign', detail: `a migration of ${when} was applied that this build does not have` };
-    if (migration.hash !== hash)
-      return { kind: 'foreign', detail: `${migration.tag} was changed after it was applied` };
+    if (migration.hash === hash) continue;
+    const { tag, earlier } = migration;
+    if (earlier?.hash !== hash || applied.length > 1)
+      return { kind: 'foreign', detail: `${tag} was another one when it was applied (sha256 ${hash.slice(0, 8)})` };
+    way.push(...earlier.statements);
   }
   const done = new Set(applied.map((a) => a.when));
-  const pending = build.filter((m) => !done.has(m.when));
+  const pending = build
+    .filter((m) => !done.has(m.when))
+    .map((m, index) => (index === 0 && way.length > 0 ? { ...m, statements: [...way, ...m.statements] } : m));
   if (later.length === 0) return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
   // A build that also lacks an older migration belongs to another line. The newer one's record does
   // not cover it.

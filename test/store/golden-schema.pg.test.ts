@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { testLog } from '../support/runs/test-log.ts';
+import { buildsOfBefore, migrateFurther } from '../support/schema/builds-of-before.ts';
 import { joinPieces } from '../support/schema/join-schema.ts';
 import { emptyDatabase, freshDatabase } from '../support/servers/database.ts';
 import { onServer } from '../support/servers/on-server.ts';
@@ -70,4 +71,11 @@ it('the pieces of src/store/sql, joined, make the same schema as the migrations'
   await migrate({ url: joined.url, log: testLog, clock: systemClock, rolesOnly: true });
   await onServer(joined.url, (client) => client.query(`set role tidemark_owner; ${joinPieces()}`));
   expect(await schemaOf(migrated.url)).toEqual(await schemaOf(joined.url));
+});
+
+it.each(buildsOfBefore)('a database of $build, migrated, has the schema of a new one', async ({ make }) => {
+  await using before = await make();
+  await using made = await freshDatabase();
+  await migrateFurther(before);
+  expect(await schemaOf(before.url)).toEqual(await schemaOf(made.url));
 });

@@ -51,6 +51,23 @@ describe('the schema of a database', () => {
   });
 });
 
+describe('a baseline that was edited while databases had it', () => {
+  const [first, next, ...rest] = build.map((each) => ({ ...each, statements: [each.tag] }));
+  const edited = [{ ...first, earlier: { hash: 'before', statements: ['the way'] } }, next, ...rest] as typeof build;
+
+  it('is behind from its earlier text, and the way is the first part of what follows', () => {
+    const pending = [{ ...next, statements: ['the way', '0002'] }, ...rest];
+    expect(compareSchema(edited, [{ when: 1, hash: 'before' }])).toEqual({ kind: 'behind', pending });
+    expect(compareSchema(edited, applied(1))).toEqual({ kind: 'behind', pending: [next, ...rest] });
+    expect(compareSchema(edited, applied(1, 2, 3))).toEqual({ kind: 'current' });
+  });
+
+  it('is foreign with any other text, and where something followed it', () => {
+    expect(compareSchema(edited, [{ when: 1, hash: 'between' }]).kind).toBe('foreign');
+    expect(compareSchema(edited, [{ when: 1, hash: 'before' }, ...applied(2)]).kind).toBe('foreign');
+  });
+});
+
 describe('the migrations of the build', () => {
   it('come in the order in which they were made', async () => {
     const migrations = await readMigrations();

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
-import { firstBuildDatabase } from '../../support/schema/first-build.ts';
+import { buildsOfBefore, firstBuildDatabase } from '../../support/schema/builds-of-before.ts';
 import { onServer } from '../../support/servers/on-server.ts';
 
 async function run(url: string): Promise<{ code: number | undefined; said: string }> {
@@ -12,8 +12,8 @@ async function run(url: string): Promise<{ code: number | undefined; said: strin
   return { code: io.code(), said: io.out() + io.err() };
 }
 
-it('a database with the rows of the first build is migrated once its last process is gone', async () => {
-  await using database = await firstBuildDatabase();
+it.each(buildsOfBefore)('a database of $build is migrated once its last process is gone', async ({ make }) => {
+  await using database = await make();
   await onServer(database.url, (client) => client.query('update lanes set renewed_at = now()'));
   const held = await run(database.url);
   expect(held.code).toBe(69);
@@ -31,4 +31,15 @@ it('no constraint waits for its check after `tidemark migrate`', async () => {
     client.query('select conname from pg_constraint where not convalidated'),
   );
   expect(rows).toEqual([]);
+});
+
+it('a database of any other baseline is refused, with what to do, and stays as it is', async () => {
+  await using database = await firstBuildDatabase();
+  const books = () => onServer(database.url, (client) => client.query('select hash from drizzle.__drizzle_migrations'));
+  await onServer(database.url, (client) => client.query("update drizzle.__drizzle_migrations set hash = 'b509612c00'"));
+  const { code, said } = await run(database.url);
+  expect(code).toBe(78);
+  expect(said).toContain('0000_baseline was another one when it was applied (sha256 b509612c)');
+  expect(said).toContain('begin with a new database and another TIDEMARK_TOPIC_PREFIX');
+  expect((await books()).rows).toEqual([{ hash: 'b509612c00' }]);
 });

@@ -15,7 +15,7 @@ import { stateRig } from '../../support/orders/state-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { packagedTools } from '../../support/runs/postgres-with-tools.ts';
 import { testLog } from '../../support/runs/test-log.ts';
-import { firstBuildDatabase } from '../../support/schema/first-build.ts';
+import { firstBuildDatabase } from '../../support/schema/builds-of-before.ts';
 import { emptyDatabase, type TestDatabase } from '../../support/servers/database.ts';
 import { onServer } from '../../support/servers/on-server.ts';
 

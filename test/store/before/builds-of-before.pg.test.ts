@@ -1,21 +1,25 @@
 import { expect, it } from 'vitest';
 import type { Head } from '../../../src/domain/head.ts';
+import { Secret } from '../../../src/runtime/secret.ts';
 import { auditOrders, newestPayloads } from '../../../src/store/commands/audit-reads.ts';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { maintainCommands, maintainLog } from '../../../src/store/maintenance.ts';
-import { readMigrations } from '../../../src/store/migrations.ts';
 import type { StoredUpdate } from '../../../src/store/orders/order-reads.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
 import { ownershipFaults } from '../../../src/store/ownership.ts';
+import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
 import { missingGrants } from '../../../src/store/role-grants.ts';
+import { PostgresTokenStore } from '../../../src/store/token-store.ts';
+import { newPlace } from '../../support/commands/journal-fixtures.ts';
 import { placesOf } from '../../support/orders/batch-places.ts';
 import { all, readRig } from '../../support/orders/read-rig.ts';
-import { firstBuildDatabase, migrateFurther, partitionRows } from '../../support/schema/first-build.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { applied, buildsOfBefore, migrateFurther, partitionRows } from '../../support/schema/builds-of-before.ts';
 import type { TestDatabase } from '../../support/servers/database.ts';
 import { onServer } from '../../support/servers/on-server.ts';
 
-/** Tables whose rows the migration does not touch: each row as text. */
+/** Tables whose rows the migrations do not touch, but for columns that come, go or get a name. */
 const untouched = [
   ...['accounts', 'approvals', 'audit_log', 'cancel_alls', 'cancel_timers', 'command_fence', 'credentials'],
   ...[
@@ -45,7 +49,13 @@ const readUntouched = (database: TestDatabase) =>
   onServer(database.url, async (client) => {
     const found: Record<string, readonly string[]> = {};
     for (const table of untouched) {
-      const { rows } = await client.query<{ row: string }>(`select t::text as row from ${table} t order by 1`);
+      found[table] = [];
+      const { rows: there } = await client.query('select from pg_class where oid = to_regclass($1)', [table]);
+      if (there.length === 0) continue;
+      const { rows } = await client.query<{ row: string }>(
+        `select ((to_jsonb(t) - array['number', 'change', 'changes', 'deed', 'action']) || jsonb_build_object('action', coalesce(to_jsonb(t) -> 'action', to_jsonb(t) -> 'deed')))::text as row
+         from ${table} t order by 1`,
+      );
       found[table] = rows.map(({ row }) => row);
     }
     return found;
@@ -76,12 +86,11 @@ async function readBefore(database: TestDatabase): Promise<Before> {
   });
 }
 
-/** The database of the first build, migrated, with what it showed before. */
-async function migrated() {
-  const database = await firstBuildDatabase();
+/** The database of that build, migrated, with what it showed before. */
+async function migrated({ make }: (typeof buildsOfBefore)[number]) {
+  const database = await make();
   const before = await readBefore(database);
-  const tags = (await readMigrations()).slice(1).map(({ tag }) => tag);
-  expect(await migrateFurther(database)).toEqual({ applied: tags });
+  expect(await migrateFurther(database)).toEqual({ applied });
   return { database, before };
 }
 
@@ -105,17 +114,13 @@ function byOrder(log: Before['log']): Map<string, string[]> {
   return found;
 }
 
-it('a migrated database shows every order, history, command and event as the first build did', async () => {
-  const { database, before } = await migrated();
+it.each(buildsOfBefore)('every order, history, command and event of $build is shown as before', async (build) => {
+  const { database, before } = await migrated(build);
   await using rig = await readRig({ database });
   expect(before.orders.length).toBeGreaterThan(50);
   expect(before.log.length).toBeGreaterThan(3 * partitionRows);
-  const { shards: _, command_fence: __, halts = [], ...rest } = before.untouched;
-  expect(await readUntouched(database).then(({ shards: _, command_fence: __, ...left }) => left)).toEqual({
-    ...rest,
-    // Without the number that each had last.
-    halts: halts.map((row) => row.replace(/,\d+\)$/, ')')),
-  });
+  const { shards: _, command_fence: __, ...rest } = before.untouched;
+  expect(await readUntouched(database).then(({ shards: _, command_fence: __, ...left }) => left)).toEqual(rest);
 
   for (const sort of ['orderId', '-updatedAt'] as const) {
     const { items } = await rig.reads.listOrders(all, {}, undefined, 500, sort);
@@ -154,8 +159,8 @@ it('a migrated database shows every order, history, command and event as the fir
   ]);
 });
 
-it('a migrated database goes on: revisions, outcomes, a place that was on its way', async () => {
-  const { database, before } = await migrated();
+it.each(buildsOfBefore)('the database of $build goes on: revisions, outcomes, a place on its way', async (build) => {
+  const { database, before } = await migrated(build);
   await using rig = await readRig({ database });
   await using stack = new AsyncDisposableStack();
   const store = new PostgresOrderStore(rig.deps, { url: database.url, partitionRows });
@@ -177,7 +182,11 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
     };
   });
   const write = (of: number, rows: typeof next) => {
-    const written = { heads: rows.map(({ head }) => head), updates: rows.map(({ update }) => update), quarantine: [] };
+    const written = {
+      heads: rows.map(({ head }) => head),
+      updates: rows.map(({ update }) => update),
+      quarantine: [],
+    };
     return store.applyBatch({
       ...{ lane: 0, epoch: rig.epoch, number: BigInt(of) },
       ...{ ...written, places: placesOf(written) },
@@ -204,10 +213,11 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
   expect(newest.get(keys[1] ?? '')).toBe(histories.get(keys[1] ?? '')?.at(-1));
 
   const log = new PostgresOutcomeLog(rig.deps);
-  const outcomes = await log.readUnpublished(100, [0, 1, 2, 3]);
+  const shards = before.untouched['shards']?.map((_, shard) => shard) ?? [];
+  const outcomes = await log.readUnpublished(100, shards);
   expect(outcomes.map(({ id }) => String(id))).toEqual(before.unpublished);
   await log.markPublished(outcomes);
-  expect(await log.readUnpublished(100, [0, 1, 2, 3])).toEqual([]);
+  expect(await log.readUnpublished(100, shards)).toEqual([]);
 
   const [sending] = await rig.rows<{ id: string; shard: number; epoch: string }>(
     `select c.command_id as id, c.shard, f.epoch from commands c join attempts a using (command_id) join command_fence f using (shard)
@@ -222,8 +232,8 @@ it('a migrated database goes on: revisions, outcomes, a place that was on its wa
   expect((await rig.journal.find(sending?.id ?? ''))?.state).toBe('unknown');
 });
 
-it('a login of the service reads the history of orders of before, which it may read by the log alone', async () => {
-  const { database } = await migrated();
+it.each(buildsOfBefore)('a login reads the history of orders of $build, by the log alone', async (build) => {
+  const { database } = await migrated(build);
   await using rig = await readRig({ database });
   const client = await rig.pool.connect();
   await client.query('set role tidemark_app');
@@ -236,15 +246,16 @@ it('a login of the service reads the history of orders of before, which it may r
   expect(rows[0]?.updates).toBeGreaterThan(100);
 });
 
-it('retention drops the partitions of before, and every order keeps its state', async () => {
-  const { database, before } = await migrated();
+it.each(buildsOfBefore)('retention drops the partitions of $build, every order keeps its state', async (build) => {
+  const { database, before } = await migrated(build);
   await using rig = await readRig({ database });
   const indexed = `select count(*)::integer as indexed from log_partitions() p join pg_constraint k on k.conrelid = p.name::regclass and k.contype = 'u'`;
   // Those with rows of before; the empty ones have lost theirs, and new ones are made without.
   expect(await rig.rows(indexed)).toEqual([{ indexed: Math.ceil(before.log.length / partitionRows) }]);
   await rig.rows("select setval('order_updates_seq', (select max(until_seq) from log_partitions()))");
   const log = new PostgresUpdateLog(rig.deps);
-  for (const cursor of ['log', 'state'] as const) await log.savePosition(0, rig.epoch, cursor, 1_000_000n);
+  const last = BigInt(before.log.at(-1)?.seq ?? 0);
+  for (const cursor of ['log', 'state'] as const) expect(await log.savePosition(0, rig.epoch, cursor, last)).toBe(true);
   const dropped: string[] = [];
   for (let rounds = 0; rounds < 20; rounds += 1)
     dropped.push(...(await maintainLog(rig.pool, { partitionRows, retentionMs: 0 })).dropped);
@@ -262,4 +273,116 @@ it('retention drops the partitions of before, and every order keeps its state', 
   for await (const { holes, stateless } of auditOrders(rig.pool)) expect([holes, stateless]).toEqual([0, false]);
   await maintainCommands(rig.pool, { retentionMs: 0 });
   expect((await rig.rows('select id from command_events order by id')).length).toBe(before.unpublished.length);
+});
+
+it.each(buildsOfBefore)('keys, halts, limits, tokens and unpublished rows of $build are kept', async (build) => {
+  const { database, before } = await migrated(build);
+  await using rig = await readRig({ database });
+  const { journal } = rig;
+  const of = (table: string) => before.untouched[table]?.map((row) => JSON.parse(row)) ?? [];
+
+  const fences = await rig.rows<{ shard: number; epoch: string }>('select shard, epoch from command_fence');
+  for (const { id, shown } of before.commands) {
+    const { principal, idempotencyKey, requestHash, request, shard } = JSON.parse(shown);
+    const fence = { shard, epoch: BigInt(fences.find((each) => each.shard === shard)?.epoch ?? 0) };
+    const again = newPlace({ principal, idempotencyKey, requestHash, request });
+    expect(await journal.open(again, fence)).toMatchObject({ kind: 'replayed', command: { commandId: id } });
+    expect(await journal.open({ ...again, requestHash: 'another' }, fence)).toEqual({ kind: 'key_reused' });
+  }
+  const notFinal = before.commands.filter(({ shown }) => JSON.parse(shown).settledAtMs === null);
+  expect((await journal.unresolved(100)).map(({ commandId }) => commandId).sort()).toEqual(
+    notFinal.map(({ id }) => id).sort(),
+  );
+
+  const halts = of('halts').filter((halt) => halt.cleared_at === null);
+  const shown = (await journal.activeHalts()).map(({ haltId }) => haltId);
+  expect(shown.sort()).toEqual(halts.map((halt) => halt.halt_id).sort());
+  expect((await journal.limits()).map(({ bounds }) => bounds)).toEqual(of('limits').map(({ bounds }) => bounds));
+  expect(await journal.approvals()).toMatchObject(
+    of('approvals').map((row) => ({ approvalId: row.approval_id, action: row.action, by: row.requested_by })),
+  );
+  for (const timer of of('cancel_timers'))
+    expect(await journal.armedCancelTimers(timer.shard)).toMatchObject([{ timerId: timer.timer_id }]);
+
+  const tokens = await new PostgresPrincipalStore(rig.deps).active();
+  expect(tokens.map(({ name, sha256 }) => [name, `\\x${sha256}`])).toEqual(
+    of('principal_tokens').map((token) => [token.principal, token.token_sha256]),
+  );
+  const key = new Secret(Buffer.alloc(32, 7).toString('base64'));
+  for (const { credential, generation } of of('credentials')) {
+    const sealed = await new PostgresTokenStore({ ...rig.deps, key }).load(credential);
+    expect(sealed).toMatchObject({ generation, accessToken: expect.any(Secret), expiresAtMs: expect.any(Number) });
+  }
+
+  const log = new PostgresUpdateLog(rig.deps);
+  const published = of('relay_positions').find(({ cursor }) => cursor === 'log').seq;
+  const unpublished = await log.readAfter(0, BigInt(published), 1_000);
+  expect(unpublished.map(({ seq, payload }) => [String(seq), payload])).toEqual(
+    before.log.filter(({ seq }) => Number(seq) > published).map(({ seq, payload }) => [seq, payload]),
+  );
+});
+
+it.each(buildsOfBefore)('a process of $build that still writes is waited for, then fenced', async (build) => {
+  await using database = await build.make();
+  await onServer(database.url, async (older) => {
+    const read = async (text: string) => (await older.query(text)).rows[0];
+    const lane = await read('select lane, epoch, lane_batch(lane) + 1 as next from lanes');
+    const fence = await read('select shard, epoch from command_fence order by epoch desc limit 1');
+    const books = 'select array_agg(hash) as hashes from drizzle.__drizzle_migrations';
+    const hashes = await read(books);
+    /** In a transaction that is committed once the migration waits for it. */
+    const beside = async (text: string, values: unknown[]) => {
+      await older.query('begin');
+      await older.query(text, values);
+      const migrating = migrateFurther(database).catch((error: unknown) => error);
+      await eventually(async () => {
+        await older.query('select pg_stat_clear_snapshot()');
+        const { rows } = await older.query(
+          `select from pg_stat_activity where datname = current_database() and application_name = 'tidemark-migrate' and wait_event_type = 'Lock'`,
+        );
+        expect(rows).toHaveLength(1);
+      });
+      await older.query('commit');
+      return migrating;
+    };
+
+    // A batch renews the lease.
+    const entering = 'select public.enter_lane($1, $2, $3)';
+    const refused = await beside(entering, [lane.lane, lane.epoch, lane.next]);
+    expect(refused).toMatchObject({ code: 'LANE_HELD', retryable: true });
+    expect(await read(books)).toEqual(hashes);
+
+    await older.query("update lanes set renewed_at = now() - interval '1 minute'");
+    const halting = `select public.raise_halt($1, $2, 'late', 'SIM-1003', 'operator', 'late', 'desk', 1)`;
+    expect(await beside(halting, [fence.shard, fence.epoch])).toEqual({ applied });
+    expect(await read(`select account_id, reason from halts where halt_id = 'late'`)).toEqual({
+      account_id: 'SIM-1003',
+      reason: 'late',
+    });
+
+    await expect(older.query(entering, [lane.lane, lane.epoch, Number(lane.next) + 1])).rejects.toMatchObject({
+      code: 'TM001',
+    });
+    await expect(older.query(halting, [fence.shard, fence.epoch])).rejects.toMatchObject({ code: '42883' });
+    const held = 'select public.hold_command_fence($1, $2) as held';
+    expect((await older.query(held, [fence.shard, fence.epoch])).rows).toEqual([{ held: false }]);
+  });
+});
+
+it.each(buildsOfBefore)('a migration that fails leaves the database of $build as it was', async ({ make }) => {
+  await using database = await make();
+  await onServer(database.url, async (client) => {
+    const left = async () =>
+      client.query(`select (select array_agg(hash) from drizzle.__drizzle_migrations) as hashes,
+        (select array_agg(format('%s.%s', attrelid::regclass, attname) order by attrelid, attnum) from pg_attribute where attrelid in
+          (select oid from pg_class where relnamespace = 'public'::regnamespace)) as columns,
+        (select array_agg(oid::regprocedure || md5(prosrc) order by oid) from pg_proc where pronamespace = 'public'::regnamespace) as functions`);
+    const before = await left();
+    // In the way of the journal's copy.
+    await client.query('create table drizzle.attempts ()');
+    await expect(migrateFurther(database)).rejects.toMatchObject({ code: '42P07' });
+    expect((await left()).rows).toEqual(before.rows);
+    await client.query('drop table drizzle.attempts');
+  });
+  expect(await migrateFurther(database)).toEqual({ applied });
 });
