@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 
-/** Our cursors are far shorter. */
-export const longestCursor = 600;
+/** Two ids of 128 characters of three bytes each fit. */
+export const longestCursor = 1_200;
 
 /**
  * A position in a list, in the callers' form: base64url of JSON. It has a check sum over the list

@@ -164,9 +164,10 @@ export interface EventPage {
  */
 export interface OrderReads {
   /**
-   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page with few matches may
-   * be short, or empty, and still have a `next`. If an order changes while its list is read by
-   * newest change, it moves to the front. So it may be on no page: the stream of updates has it.
+   * By (accountId, stream, orderId) unless `sort` says otherwise, at most `limit`. A page with few
+   * matches may be short, or empty, and still have a `next`. If an order changes while its list is
+   * read by newest change, it moves to the front. So it may be on no page: the stream of updates
+   * has it.
    */
   listOrders(
     scope: AccountScope,

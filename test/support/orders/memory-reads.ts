@@ -79,7 +79,7 @@ export class MemoryReads implements OrderReads {
   ): Promise<Page<StoredOrder>> {
     this.reach();
     this.filters.push(filter);
-    const key = ({ stream, orderId }: StoredOrder) => `${stream}:${orderId}`;
+    const key = ({ accountId, stream, orderId }: StoredOrder) => `${accountId}:${stream}:${orderId}`;
     const inScope = this.orders
       .filter((order) => sees(scope, order.accountId) && (filter.accountId ?? order.accountId) === order.accountId)
       .filter((order) => (filter.stream ?? order.stream) === order.stream);
@@ -93,7 +93,7 @@ export class MemoryReads implements OrderReads {
     const found = inScope
       .filter((order) => after === undefined || key(order) > after.join(':'))
       .sort((a, b) => (key(a) < key(b) ? -1 : 1));
-    return pageOf(found, limit, (last) => [last.stream, last.orderId]);
+    return pageOf(found, limit, (last) => [last.accountId, last.stream, last.orderId]);
   }
 
   async countOrders(scope: AccountScope, { accountId }: Pick<OrderFilter, 'accountId'>): Promise<OrderCounts> {

@@ -22,7 +22,7 @@ import { sendJson, sendProblem } from '../send-answer.ts';
 
 const orderId = z.string().regex(idKinds.orderId);
 const positions = {
-  orderId: z.tuple([streamField, orderId]),
+  orderId: z.union([z.tuple([accountField, streamField, orderId]), z.tuple([accountField])]),
   '-updatedAt': z.tuple([
     z
       .string()
@@ -39,7 +39,7 @@ export const listOrders = route({
   operationId: 'listOrders',
   summary: 'List orders',
   describe:
-    'The newest state of each order: by stream and order id, or by the time of the newest change. A page of few matches may be short, or empty: it goes on while there is a `next`.',
+    'The newest state of each order: by account, stream and order id, or by the time of the newest change. A page of few matches may be short, or empty: it goes on while there is a `next`.',
   tag: 'orders',
   scopes: ['orders:read'],
   query: z.strictObject({
