@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
+import { orderFilters, queryFrom } from '../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../contract/rest-answers.ts';
-import { orderStatuses } from '../domain/order.ts';
+import { streams } from '../domain/order.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import type { CliIo } from './io/io.ts';
 import { historyText, type ListedOrder, orderTable, orderText, type Update } from './io/order-text.ts';
 import { namesOrder } from './io/short-id.ts';
 import { usage } from './io/usage.ts';
-import { type ListFlags, type ListVerb, listCommand, readPages } from './rest/list-verb.ts';
+import { addFilterFlags, type ListFlags, type ListVerb, listCommand, readPages } from './rest/list-verb.ts';
 import { type RestClient, understood } from './rest/rest-client.ts';
 import { query, type RestFlags, restExitCodes, segment } from './rest/rest-flags.ts';
 import { type Verb, verbCommand } from './rest/verb.ts';
@@ -21,52 +22,21 @@ Examples:
 
 ${restExitCodes}`;
 
-interface OrderListFlags extends ListFlags {
-  readonly account?: string;
-  readonly stream?: string;
-  readonly symbol?: string;
-  readonly status?: string;
-  readonly side?: string;
-  readonly origin?: string;
-  readonly find?: string;
-  readonly since?: string;
-  readonly all?: true;
-}
+const openOf = (flags: ListFlags) => queryFrom(orderFilters, 'flag', { ...flags })['open'];
 
-const streams = ['account', 'prediction'];
-
-// A status also names orders that are over.
-const isOfAll = ({ all, status }: OrderListFlags) => all === true || status !== undefined;
-
-export const ordersLs: ListVerb<typeof orderPage, OrderListFlags> = {
+export const ordersLs: ListVerb<typeof orderPage> = {
   name: 'ls',
   does: 'Lists orders, the newest change first: open ones, or with --all also those that are over.',
   route: 'GET /v1/orders',
-  flags: (command) =>
-    command
-      .option('--all', 'also orders that are over')
-      .option('--account <id>', 'only this account')
-      .addOption(new Option('--stream <name>', 'only this stream').choices(streams))
-      .option('--symbol <symbol>', 'only this symbol, in any spelling')
-      .addOption(new Option('--status <word>', 'only this status').choices([...orderStatuses]))
-      .addOption(new Option('--side <word>', 'only this direction').choices(['buy', 'sell']))
-      .addOption(
-        new Option('--origin <word>', 'only orders placed here, or elsewhere').choices(['tidemark', 'external']),
-      )
-      .option('--find <text>', 'an id or a reference, whole or a part of it')
-      .option('--since <time>', 'only orders that changed at this time (ISO 8601) or later'),
-  filter: (flags) => {
-    const { account: accountId, stream, symbol, status, side, origin, find: q, since } = flags;
-    const open = isOfAll(flags) ? undefined : 'true';
-    return { accountId, stream, symbol, status, side, origin, q, since, open, sort: '-updatedAt' };
-  },
+  flags: (command) => addFilterFlags(command, orderFilters),
+  filter: (flags) => ({ ...queryFrom(orderFilters, 'flag', { ...flags }), sort: '-updatedAt' }),
   about: 'orders',
   page: orderPage,
   text: (orders, flags, io) =>
     orderTable(orders, {
       nowMs: io.clock.nowMs(),
       paint: (word) => io.colours.word(word),
-      none: isOfAll(flags) ? 'No orders.' : 'No open orders; --all shows those that are over too.',
+      none: openOf(flags) === undefined ? 'No orders.' : 'No open orders; --all shows those that are over too.',
     }),
 };
 

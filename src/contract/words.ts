@@ -1,18 +1,16 @@
 import { z } from 'zod';
-import { attemptStates, type CommandOutcome, commandStates } from '../domain/command.ts';
+import { attemptStates, type CommandOutcome, commandKinds, commandStates } from '../domain/command.ts';
 import { instrumentKinds } from '../domain/limits.ts';
-import { orderStatuses } from '../domain/order.ts';
+import { orderStatuses, streams } from '../domain/order.ts';
 
 // Words in many shapes. Each is one named schema, so a generated client has one type for it.
 
 export const stream = z
-  .enum(['account', 'prediction'])
+  .enum(streams)
   .meta({ id: 'Stream', description: 'Equities and options of an account, or its prediction orders' });
 export const orderStatus = z.enum(orderStatuses).meta({ id: 'OrderStatus', description: 'One list for both streams' });
 export const instrumentKind = z.enum(instrumentKinds).meta({ id: 'InstrumentKind', description: 'What is traded' });
-export const commandKind = z
-  .enum(['place', 'replace', 'cancel'])
-  .meta({ id: 'CommandKind', description: 'What a command does' });
+export const commandKind = z.enum(commandKinds).meta({ id: 'CommandKind', description: 'What a command does' });
 export const commandState = z
   .enum(commandStates)
   .meta({ id: 'CommandState', description: 'As the outcome, but `open` while its attempt is not answered' });

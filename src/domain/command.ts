@@ -1,7 +1,8 @@
 import type { Decimal } from './decimal.ts';
 import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
 
-export type CommandKind = 'place' | 'replace' | 'cancel';
+export const commandKinds = ['place', 'replace', 'cancel'] as const;
+export type CommandKind = (typeof commandKinds)[number];
 
 /**
  * The currency of an order that names none. Assumption: the specification has the field and no

@@ -1,7 +1,8 @@
 import type { Decimal } from './decimal.ts';
 
 /** `account`: equities and options, unversioned. `prediction`: prediction markets, versioned. */
-export type Stream = 'account' | 'prediction';
+export const streams = ['account', 'prediction'] as const;
+export type Stream = (typeof streams)[number];
 
 /**
  * One enum for both streams: the prediction `state` values (specification, "States and

@@ -143,6 +143,39 @@ const unresolved = `l.settled_at is null and l.state in ('open', 'unknown', 'con
 const lookedAtInAll = 20_000;
 const lookedAt = 2_000;
 
+/** Adds a value to a statement, for its name. */
+type Place = (value: unknown) => string;
+
+/**
+ * Each filter as SQL. `names`: over `c`, through an index. The others: over `l`, the commands that
+ * are looked at, joined with `c`.
+ */
+const conditions: {
+  readonly [name in Exclude<keyof CommandFilter, 'accountId'>]-?: {
+    readonly names?: true;
+    readonly sql: (value: Required<CommandFilter>[name], place: Place) => string;
+  };
+} = {
+  kind: { sql: (kind, place) => `l.kind = ${place(kind)}` },
+  state: { sql: (state, place) => `l.state = ${place(state)}` },
+  unresolved: { sql: (isOpen) => (isOpen ? unresolved : `not (${unresolved})`) },
+  idempotencyKey: { names: true, sql: (key, place) => `c.idempotency_key = ${place(key)}` },
+  callerRef: { names: true, sql: (reference, place) => `c.caller_ref = ${place(reference)}` },
+  q: {
+    names: true,
+    sql: (q, place) => `c.command_id in (${namedBy(`${place(isCommandId(q) ? q : null)}::uuid`, place(q))})`,
+  },
+};
+
+function conditionsOf(filter: CommandFilter, which: { readonly names: boolean }, place: Place): string[] {
+  return Object.entries(conditions).flatMap(([name, { names = false, sql }]) => {
+    const value = filter[name as keyof CommandFilter];
+    if (names !== which.names || value === undefined) return [];
+    // Safe: the value is that of the same name.
+    return [(sql as (value: unknown, place: Place) => string)(value, place)];
+  });
+}
+
 type CommandRow = {
   readonly last_made: string;
   readonly last_id: string;
@@ -160,23 +193,20 @@ async function listCommands(
   after: readonly string[] | undefined,
   limit: number,
 ): Promise<Page<Command>> {
-  const { accountId, kind, state } = filter;
+  const { accountId } = filter;
   const accounts = scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
-  const isSelective = kind !== undefined || state !== undefined || filter.unresolved !== undefined;
-  const share = Math.min(lookedAt, Math.ceil(lookedAtInAll / Math.max(1, accounts?.length ?? 1)));
-  const look = isSelective ? Math.max(share, limit + 1) : limit + 1;
-  const values: unknown[] = [accounts, limit + 1, look];
+  const values: unknown[] = [accounts, limit + 1];
   const place = (value: unknown) => `$${values.push(value)}`;
-  const chosen = ['true'];
-  if (kind !== undefined) chosen.push(`l.kind = ${place(kind)}`);
-  if (state !== undefined) chosen.push(`l.state = ${place(state)}`);
-  if (filter.unresolved !== undefined) chosen.push(filter.unresolved ? unresolved : `not (${unresolved})`);
+  const chosen = conditionsOf(filter, { names: false }, place);
+  const share = Math.min(lookedAt, Math.ceil(lookedAtInAll / Math.max(1, accounts?.length ?? 1)));
+  const look = chosen.length > 0 ? Math.max(share, limit + 1) : limit + 1;
+  const most = place(look);
   const { rows } = await pool.query<CommandRow>(
-    `with looked as materialized (${looked(filter, after, accounts, place)} order by created_at desc, command_id desc limit $3),
+    `with looked as materialized (${looked(filter, { after, accounts, most, place })} order by created_at desc, command_id desc limit ${most}),
      page as (
        select public.command_json(c) as command, l.created_at, l.command_id, ${microseconds('l.created_at')} as made
        from looked l join public.commands c on c.command_id = l.command_id
-       where ${chosen.join(' and ')} order by l.created_at desc, l.command_id desc limit $2
+       where ${['true', ...chosen].join(' and ')} order by l.created_at desc, l.command_id desc limit $2
      ),
      last as (
        select ${microseconds('created_at')} as last_made, command_id as last_id, count(*) over () as looked
@@ -201,18 +231,17 @@ async function listCommands(
 
 const microseconds = (time: string) => `(extract(epoch from ${time}) * 1000000)::bigint::text`;
 
-/** The commands that a page looks at, in no order yet. `place`: adds a value, for its name. */
-function looked(
-  { idempotencyKey, callerRef, q, state, unresolved: isOpen }: CommandFilter,
-  after: readonly string[] | undefined,
-  accounts: readonly string[] | null,
-  place: (value: unknown) => string,
-): string {
-  const where = ['true'];
-  if (idempotencyKey !== undefined) where.push(`c.idempotency_key = ${place(idempotencyKey)}`);
-  if (callerRef !== undefined) where.push(`c.caller_ref = ${place(callerRef)}`);
-  if (q !== undefined)
-    where.push(`c.command_id in (${namedBy(`${place(isCommandId(q) ? q : null)}::uuid`, place(q))})`);
+interface Looking {
+  readonly after: readonly string[] | undefined;
+  readonly accounts: readonly string[] | null;
+  readonly most: string;
+  readonly place: Place;
+}
+
+/** The commands that a page looks at, in no order yet. */
+function looked(filter: CommandFilter, { after, accounts, most, place }: Looking): string {
+  const { state, unresolved: isOpen } = filter;
+  const where = ['true', ...conditionsOf(filter, { names: true }, place)];
   const isNamed = where.length > 1;
   if (after !== undefined) {
     const made = `timestamptz 'epoch' + ${place(after[0])}::bigint * interval '1 microsecond'`;
@@ -227,7 +256,7 @@ function looked(
     return `select * from (${of(inAccounts, 'c.settled_at is null')} offset 0) as open`;
   if (isNamed || accounts === null) return of(inAccounts);
   // A quiet account's commands are not sought among those of all.
-  const newest = `${of('c.account_id = a.account_id')} order by c.created_at desc, c.command_id desc limit $3`;
+  const newest = `${of('c.account_id = a.account_id')} order by c.created_at desc, c.command_id desc limit ${most}`;
   return `select k.* from unnest($1::text[]) as a(account_id) cross join lateral (${newest}) k`;
 }
 

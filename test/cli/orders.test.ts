@@ -63,7 +63,7 @@ describe('orders ls', () => {
       [],
     );
     const filter =
-      'accountId=A&stream=account&symbol=AAPL&side=buy&origin=external&q=a+b&since=2026-11-21&sort=-updatedAt&limit=1';
+      'stream=account&accountId=A&symbol=AAPL&side=buy&origin=external&since=2026-11-21&q=a+b&sort=-updatedAt&limit=1';
     expect(asked).toEqual([`/v1/orders?${filter}`, `/v1/orders?${filter}&cursor=1`]);
     expect(err).toBe('There are more: raise --limit (1).\n');
     expect(JSON.parse(out)).toMatchObject([{ orderId: 'ord-1' }]);

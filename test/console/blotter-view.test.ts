@@ -25,8 +25,8 @@ describe('the address of a view', () => {
       new URLSearchParams('account=A-1&symbol=AA&side=buy&status=new&origin=tidemark&text=x%26y&open=any&sort=price'),
     );
     expect(view).toMatchObject({
-      account: 'A-1',
-      text: 'x&y',
+      accountId: 'A-1',
+      q: 'x&y',
       openOnly: false,
       sort: { column: 'price', descending: false },
     });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { optionTable } from '../../src/config/option-table.ts';
+import { commandFilters, orderFilters } from '../../src/contract/list-filters.ts';
 import { statusAnswer } from '../../src/contract/status-answer.ts';
 import { commandStates } from '../../src/domain/command.ts';
 import { declineCodes } from '../../src/service/commands/answer.ts';
@@ -37,6 +38,15 @@ describe('docs/rest.md', () => {
         .find((line) => line.startsWith('| ') && line.split('|')[1]?.includes(String(status)));
       expect(row, `${code} at ${status}`).toContain(`\`${code}\``);
     }
+  });
+
+  it.each([
+    ['orders', orderFilters],
+    ['commands', commandFilters],
+  ])('names every filter of the list of %s in its row', (list, filters) => {
+    const [row = ''] = rest.split('\n').filter((line) => line.startsWith(`| \`GET /v1/${list}\` |`));
+    const named = [...(row.split(/[|;]/)[3] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    expect(named.toSorted()).toEqual(Object.keys(filters).toSorted());
   });
 
   it('explains each field of the state of the service', () => {

@@ -1,17 +1,13 @@
-import { Option } from 'commander';
+import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { ageOf, printable, tableText } from '../io/format-text.ts';
-import type { ListFlags, ListVerb } from '../rest/list-verb.ts';
+import { addFilterFlags, type ListFlags, type ListVerb } from '../rest/list-verb.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { describeUnresolved, parseCommand, type RestCommand } from './unresolved-text.ts';
 
 interface CommandListFlags extends ListFlags {
   readonly unresolved?: true;
-  readonly account?: string;
-  readonly kind?: string;
-  readonly state?: string;
-  readonly ref?: string;
 }
 
 /** A command in the list; an unresolved one has its evidence, and the venue's id for its order. */
@@ -22,20 +18,8 @@ export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> =
   name: 'ls',
   does: 'Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.',
   route: 'GET /v1/commands',
-  flags: (command) =>
-    command
-      .option('--unresolved', 'only those whose outcome is unknown, or that a person has to decide')
-      .option('--account <id>', 'only this account')
-      .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
-      .option(
-        '--state <word>',
-        'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict',
-      )
-      .option('--ref <text>', 'only with this reference of the caller'),
-  filter: ({ account: accountId, kind, state, ref: callerRef, unresolved }) => ({
-    ...{ accountId, kind, state, callerRef },
-    unresolved: unresolved ? 'true' : undefined,
-  }),
+  flags: (command) => addFilterFlags(command, commandFilters),
+  filter: (flags) => queryFrom(commandFilters, 'flag', { ...flags }),
   about: 'a command',
   page: commandPage,
   // Oldest first: the longest exposed one should be looked at first.

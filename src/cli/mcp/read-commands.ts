@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { platformIdText } from '../../contract/body-fields.ts';
+import { toolShape } from '../../contract/filter-shapes.ts';
+import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
-import { commandStates } from '../../domain/command.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
 import { cursor, pageLimit } from './page-fields.ts';
@@ -16,25 +16,13 @@ export const listCommands = tool({
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
   input: z.strictObject({
-    accountId: platformIdText.optional(),
-    kind: z.enum(['place', 'replace', 'cancel']).optional(),
-    state: z.enum(commandStates).optional(),
-    unresolved: z
-      .boolean()
-      .default(false)
-      .describe('Only commands whose outcome is not known, or that a person has to settle'),
-    find: z
-      .string()
-      .min(1)
-      .max(128)
-      .optional()
-      .describe('A command id, an order id, an idempotency key or a reference, each to the letter'),
+    ...toolShape(commandFilters),
     limit: pageLimit,
     cursor,
   }),
-  run: async (session, { find, unresolved, limit, ...filter }) => {
+  run: async (session, { limit, cursor: from, ...given }) => {
     const list = { about: 'commands', path: '/v1/commands', shape: commandPage };
-    const asked = { ...filter, q: find, unresolved: unresolved ? 'true' : undefined, limit: String(limit) };
+    const asked = { ...queryFrom(commandFilters, 'tool', given), limit: String(limit), cursor: from };
     const { items, next } = await readPage(session.client(), list, asked);
     const lines = items.length === 0 ? [noneOf('command', next)] : items.map(commandLine);
     return {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { platformIdText, searchedSymbol } from '../../contract/body-fields.ts';
+import { platformIdText } from '../../contract/body-fields.ts';
+import { toolShape } from '../../contract/filter-shapes.ts';
+import { orderFilters, queryFrom } from '../../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
-import { orderStatuses } from '../../domain/order.ts';
 import { clip } from '../io/format-text.ts';
 import { changeTexts, type ListedOrder, orderText } from '../io/order-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
@@ -18,25 +19,12 @@ export const listOrders = tool({
   scopes: ['orders:read'],
   annotations: readOnly,
   input: z.strictObject({
-    accountId: platformIdText.optional(),
-    stream: stream.optional(),
-    symbol: searchedSymbol.optional(),
-    status: z.enum(orderStatuses).optional(),
-    side: z.enum(['buy', 'sell']).optional().describe('A short sale is a sell'),
-    find: z
-      .string()
-      .min(1)
-      .max(128)
-      .optional()
-      .describe('An order id, a command id or a reference; a part of it is enough'),
-    since: z.iso.datetime({ offset: true }).optional().describe('Only orders that changed at this time or later'),
-    includeClosed: z.boolean().default(false),
+    ...toolShape(orderFilters),
     limit: pageLimit,
     cursor,
   }),
-  run: async (session, { find, includeClosed, status, limit, ...filter }) => {
-    const open = includeClosed || status !== undefined ? undefined : 'true';
-    const path = { ...filter, q: find, status, open, sort: '-updatedAt', limit: String(limit) };
+  run: async (session, { limit, cursor: from, ...given }) => {
+    const path = { ...queryFrom(orderFilters, 'tool', given), sort: '-updatedAt', limit: String(limit), cursor: from };
     const { items, next } = await readOrderPage(session.client(), path);
     const lines = items.length === 0 ? [noneOf('order', next)] : items.map(orderLine);
     return {

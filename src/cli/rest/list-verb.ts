@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { z } from 'zod';
+import { type Filters, nameOn } from '../../contract/list-filters.ts';
 import type { CliIo } from '../io/io.ts';
 import { type RestClient, understood } from './rest-client.ts';
 import { query, type RestFlags, restClient, rowLimit } from './rest-flags.ts';
@@ -35,6 +36,29 @@ export function listCommand<Page extends z.ZodType<Listed>, Flags extends ListFl
   const flags = (command: Command) =>
     (verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', rowLimit, 50);
   return commandOf<Flags>({ ...verb, flags }, (_args, given) => runList(io, verb, given));
+}
+
+const values = {
+  account: 'id',
+  symbol: 'symbol',
+  time: 'time',
+  search: 'text',
+  key: 'text',
+  reference: 'text',
+} as const;
+
+/** A flag for each filter of a list. */
+export function addFilterFlags(command: Command, filters: Filters): Command {
+  for (const [name, filter] of Object.entries(filters)) {
+    const { takes } = filter;
+    const flag = `--${nameOn('flag', name, filter).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const about = filter.off?.about ?? filter.about;
+    const says = `${about.charAt(0).toLowerCase()}${about.slice(1).replaceAll('`', '')}`;
+    if (takes === 'flag') command.option(flag, says);
+    else if (typeof takes === 'string') command.option(`${flag} <${values[takes]}>`, says);
+    else command.addOption(new Option(`${flag} <word>`, says).choices([...takes]));
+  }
+  return command;
 }
 
 /** Reads, prints the rows, and says on stderr if there are more. */

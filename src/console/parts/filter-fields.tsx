@@ -1,4 +1,7 @@
-import type { InputHTMLAttributes, VNode } from 'preact';
+import { Fragment, type InputHTMLAttributes, type VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Filter, Filters } from '../../contract/list-filters.ts';
+import { Menu } from './menu.tsx';
 
 /** The events by which a filter changes, and what else is its own. */
 interface FilterMore
@@ -45,6 +48,93 @@ export function choiceFilter(
         <option value={each}>{words}</option>
       ))}
     </select>
+  );
+}
+
+interface FieldsProps {
+  readonly filters: Filters;
+  /** The texts of the filters, by name. */
+  readonly values: object;
+  readonly change: (over: Readonly<Record<string, string | undefined>>) => void;
+  /** Words for people, where a filter has other words. */
+  readonly words: Readonly<Record<string, readonly (readonly [value: string, words: string])[]>>;
+  /** At each letter; else once the field is left. */
+  readonly live?: boolean;
+  /** To choose from, beside typing. */
+  readonly accounts?: () => readonly string[];
+}
+
+/** Texts first, the one that looks for everything before the others; then words, then the rest. */
+function rankOf({ takes }: Filter): number {
+  if (typeof takes !== 'string') return 2;
+  return { search: 0, account: 1, symbol: 1, key: 1, reference: 1, flag: 3, time: 3 }[takes];
+}
+
+/** A field for each filter of a list. */
+export function FilterFields({ filters, values, change, words, live = false, accounts }: FieldsProps) {
+  const [known, setKnown] = useState<readonly string[]>([]);
+  const fieldOf = (name: string, { takes, label }: Filter) => {
+    const value = Reflect.get(values, name) as string | undefined;
+    const set = (text: string) => change({ [name]: text || undefined });
+    if (typeof takes !== 'string')
+      return choiceFilter(label, value, words[name] ?? takes.map((word) => [word, word] as const), set);
+    if (takes === 'flag') return flagFilter(label, value !== undefined, () => set(value === undefined ? 'true' : ''));
+    if (takes === 'time') return timeFilter(label, value, set);
+    const list = takes === 'account' && accounts !== undefined;
+    return textFilter(label, value, {
+      ...(takes === 'search' && { id: 'search' }),
+      ...(list && { list: 'accounts', onFocus: () => setKnown(accounts()) }),
+      [live ? 'onInput' : 'onChange']: (event: Event) => set(live ? typedIn(event) : typedIn(event).trim()),
+      onKeyDown: (event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur(),
+    });
+  };
+  const fields = Object.entries(filters)
+    .filter(([, { off }]) => off === undefined)
+    .sort(([, a], [, b]) => rankOf(a) - rankOf(b));
+  const some = (of: typeof fields) =>
+    of.map(([name, filter]) => <Fragment key={name}>{fieldOf(name, filter)}</Fragment>);
+  const times = fields.filter(([, { takes }]) => takes === 'time');
+  const given = times.filter(([name]) => Reflect.get(values, name) !== undefined);
+  return (
+    <>
+      {some(fields.filter((field) => !times.includes(field)))}
+      {times.length > 0 && <Menu label={given.length > 0 ? `Times (${given.length})` : 'Times'}>{some(times)}</Menu>}
+      {accounts !== undefined && (
+        <datalist id="accounts">
+          {known.map((account) => (
+            <option value={account} />
+          ))}
+        </datalist>
+      )}
+    </>
+  );
+}
+
+/** A filter that is on or off. */
+export function flagFilter(label: string, on: boolean, turn: () => void): VNode {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={on} onChange={turn} /> {label}
+    </label>
+  );
+}
+
+/** A time, typed in the reader's zone. `change` gets it in UTC. */
+function timeFilter(label: string, value: string | undefined, change: (value: string) => void): VNode {
+  const here = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return (
+    <label class="when">
+      {label}{' '}
+      <input
+        type="datetime-local"
+        step={1}
+        value={value === undefined ? '' : here(new Date(value))}
+        onChange={(event: Event) => {
+          const typed = typedIn(event);
+          change(typed === '' ? '' : new Date(typed).toISOString());
+        }}
+      />
+    </label>
   );
 }
 

@@ -1,4 +1,6 @@
 import type { Stream } from '../../../types/records.d.ts';
+import { commandFilters } from '../../contract/list-filters.ts';
+import { type FilterTexts, filterWords } from './filter-address.ts';
 import { type BlotterView, defaultView, queryOf } from './orders/blotter-view.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -80,9 +82,13 @@ export function blotterAddress(view: BlotterView = defaultView): string {
   return `${paths.blotter}${queryOf(view)}`;
 }
 
+export function commandsAddress(filters: FilterTexts<typeof commandFilters> = {}): string {
+  return addressOf('commands', {}, filterWords(commandFilters, filters));
+}
+
 export function orderAddress({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
   // A browser takes a part that is a dot or two out of the address.
-  if (orderId === '.' || orderId === '..') return blotterAddress({ ...defaultView, openOnly: false, text: orderId });
+  if (orderId === '.' || orderId === '..') return blotterAddress({ ...defaultView, openOnly: false, q: orderId });
   return addressOf('order', { stream, orderId });
 }
 

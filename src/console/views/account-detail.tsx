@@ -34,7 +34,7 @@ export function AccountDetail({ state, accountId, rows, status, done, close }: D
     <section class="account-detail" aria-label={`Account ${accountId}`}>
       <div class="screen-head">
         <h2>Account {accountId}</h2>
-        <Link to={blotterAddress({ ...defaultView, account: accountId })}>Its orders</Link>
+        <Link to={blotterAddress({ ...defaultView, accountId })}>Its orders</Link>
         {state.session.may('ops:read') && (
           <Link to={addressOf('quarantine', {}, { account: accountId })}>Its quarantine</Link>
         )}

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { Menu } from '../parts/menu.tsx';
 import {
   type BlotterView,
   type ColumnName,
@@ -13,37 +13,16 @@ interface MenuProps {
   readonly change: (over: Partial<BlotterView>) => void;
 }
 
-/** The columns to choose. A click beside it or Escape closes it. */
+/** The columns to choose. */
 export function ColumnMenu({ view, change }: MenuProps) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
-    const close = (event: Event) => {
-      const { current } = menu;
-      if (current?.open !== true) return;
-      const leaves = event instanceof KeyboardEvent ? event.key === 'Escape' : !current.contains(event.target as Node);
-      if (!leaves) return;
-      const hadFocus = current.contains(document.activeElement);
-      current.open = false;
-      if (event instanceof KeyboardEvent && hadFocus) current.querySelector('summary')?.focus();
-    };
-    addEventListener('pointerdown', close);
-    addEventListener('keydown', close);
-    return () => {
-      removeEventListener('pointerdown', close);
-      removeEventListener('keydown', close);
-    };
-  }, []);
   const isUsual = view.columns === defaultView.columns && Object.keys(view.widths).length === 0;
   return (
-    <details class="columns" ref={menu}>
-      <summary>Columns</summary>
-      <div>
-        {columnNames.map((name) => columnChoice(name, view, change))}
-        <button disabled={isUsual} onClick={() => change({ columns: defaultView.columns, widths: {} })}>
-          Usual columns
-        </button>
-      </div>
-    </details>
+    <Menu label="Columns" class="columns">
+      {columnNames.map((name) => columnChoice(name, view, change))}
+      <button disabled={isUsual} onClick={() => change({ columns: defaultView.columns, widths: {} })}>
+        Usual columns
+      </button>
+    </Menu>
   );
 }
 

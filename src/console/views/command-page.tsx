@@ -10,7 +10,7 @@ import { aloneNote } from '../parts/notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { addressOf, commandsAddress, orderAddress } from '../state/address.ts';
 import { CommandFollower } from '../state/commands/command-follower.ts';
 import { CommandActionBar } from './command-actions.tsx';
 import { CommandTimeline } from './command-timeline.tsx';
@@ -115,9 +115,7 @@ function factsOf(command: CommandHistory, nowMs: number): VNode {
     ['Asked by', command.principal],
     [
       'Caller’s reference',
-      callerRef === undefined ? undefined : (
-        <Link to={addressOf('commands', {}, { reference: callerRef })}>{callerRef}</Link>
-      ),
+      callerRef === undefined ? undefined : <Link to={commandsAddress({ callerRef })}>{callerRef}</Link>,
     ],
     ['Idempotency key', command.idempotencyKey],
     ['Asked', timeText(command.createdAt, nowMs)],

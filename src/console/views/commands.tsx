@@ -1,24 +1,26 @@
 import type { VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { commandFilters } from '../../contract/list-filters.ts';
 import { stateWords } from '../parts/command-words.ts';
-import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
+import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { aloneNote, faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
-import { addressOf } from '../state/address.ts';
-import { type CommandFilters, type CommandRow, filtersOf, isUnresolved } from '../state/commands/command-row.ts';
+import { commandsAddress } from '../state/address.ts';
+import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { type FilterTexts, filtersIn } from '../state/filter-address.ts';
 import { commandTable } from './command-table.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 /** Commands of every caller: unknown outcomes first, then the newest. */
 export function Commands({ state, query }: ScreenProps) {
   const go = useContext(Go) as (address: string, options?: { readonly replace?: boolean }) => void;
-  const filters = filtersOf(query);
+  const filters = filtersIn(commandFilters, query);
   const { shown, again, more } = useCommandList(state, filters);
-  const change = (over: Readonly<Partial<Record<keyof CommandFilters, string>>>) =>
-    go(addressOf('commands', {}, { ...filters, ...over }), { replace: true });
+  const change = (over: FilterTexts<typeof commandFilters>) =>
+    go(commandsAddress({ ...filters, ...over }), { replace: true });
   return (
     <section class="screen commands">
       <div class="screen-head">
@@ -29,7 +31,9 @@ export function Commands({ state, query }: ScreenProps) {
           </span>
         )}
       </div>
-      {filterBar(filters, change)}
+      <search class="filters">
+        <FilterFields filters={commandFilters} values={filters} change={change} words={{ state: stateWords }} />
+      </search>
       {shown.kind === 'loading' && aloneNote('status', 'Reading commands …')}
       {shown.kind === 'failed' && (
         <p class="alone" role="alert">
@@ -47,27 +51,6 @@ export function Commands({ state, query }: ScreenProps) {
         </>
       )}
     </section>
-  );
-}
-
-function filterBar(
-  filters: CommandFilters,
-  change: (over: Readonly<Partial<Record<keyof CommandFilters, string>>>) => void,
-): VNode {
-  const text = (name: 'account' | 'key' | 'reference', label: string) =>
-    textFilter(label, filters[name], { onChange: (event: Event) => change({ [name]: typedIn(event).trim() }) });
-  const pick = (name: 'kind' | 'state', label: string, choices: readonly (readonly [string, string])[]) =>
-    choiceFilter(label, filters[name], choices, (value) => change({ [name]: value }));
-  return (
-    <search class="filters">
-      {pick('state', 'Any outcome', [['unresolved', 'unresolved'], ...stateWords])}
-      {pick('kind', 'Any kind', [
-        ['place', 'place'],
-        ['replace', 'replace'],
-        ['cancel', 'cancel'],
-      ])}
-      {text('account', 'Account')} {text('reference', 'Caller’s reference')} {text('key', 'Idempotency key')}
-    </search>
   );
 }
 

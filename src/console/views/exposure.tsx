@@ -7,7 +7,7 @@ import { number, Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { sideText } from '../parts/words.ts';
-import { addressOf, blotterAddress } from '../state/address.ts';
+import { blotterAddress, commandsAddress } from '../state/address.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
 import { directionOf } from '../state/orders/order-row.ts';
@@ -85,7 +85,7 @@ function lineOf(line: ExposureLine) {
     unresolvedQuantity,
   } = line;
   const direction = directionOf(side);
-  const orders = blotterAddress({ ...defaultView, stream, account: accountId, symbol, side: direction });
+  const orders = blotterAddress({ ...defaultView, stream, accountId, symbol, side: direction });
   return (
     <tr key={[accountId, stream, symbol, outcome, side].join(' ')}>
       <td class="account">{accountId}</td>
@@ -97,7 +97,7 @@ function lineOf(line: ExposureLine) {
       <td class="number">{openQuantity}</td>
       <td class="number">
         {unresolvedCommands > 0 ? (
-          <Link class="doubt" to={addressOf('commands', {}, { account: accountId, state: 'unresolved' })}>
+          <Link class="doubt" to={commandsAddress({ accountId, unresolved: 'true' })}>
             {unresolvedCommands}
           </Link>
         ) : (

@@ -5,7 +5,7 @@ import { faultNote } from '../parts/notes.tsx';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { readAccounts } from '../state/account-rows.ts';
-import { addressOf } from '../state/address.ts';
+import { addressOf, commandsAddress } from '../state/address.ts';
 import { mayCommand } from '../state/commands/may-command.ts';
 import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
 import { requestOf, type TicketKind } from '../state/commands/ticket-body.ts';
@@ -106,7 +106,7 @@ function noteOf(progress: Progress, key: string) {
       <p class="fault" role="alert">
         The service does not answer, so this order may have been placed. “Ask again” sends the same order with the same
         key: it is placed once, even if the first request arrived. The ticket stays as it is until the service answers.{' '}
-        <Link to={addressOf('commands', {}, { key })}>Look for its command</Link>
+        <Link to={commandsAddress({ idempotencyKey: key })}>Look for its command</Link>
       </p>
     );
   if (progress.kind !== 'refused') return undefined;

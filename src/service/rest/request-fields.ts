@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { platformIdText } from '../../contract/body-fields.ts';
+import { flagText } from '../../contract/filter-shapes.ts';
 import { stream } from '../../contract/words.ts';
-import { parseInstant } from '../../domain/instant.ts';
 import { platformId } from '../../domain/platform-id.ts';
 import { longestCursor } from './cursor.ts';
 
@@ -32,12 +32,7 @@ export function idPattern(kind: IdKind): string {
 export const pageDefault = 50;
 export const pageMost = 500;
 
-const flag = z
-  .enum(['true', 'false'], 'must be true or false')
-  .transform((text) => text === 'true')
-  .meta({ type: 'boolean', enum: undefined });
-
-export const optionalFlag = flag.exactOptional();
+export const optionalFlag = flagText.exactOptional();
 
 export const limitField = limitOr(pageDefault);
 
@@ -57,33 +52,6 @@ export const cursorField = z.string().min(1).max(longestCursor).exactOptional().
 
 export const accountField = platformIdText;
 export const streamField = stream;
-
-/** An id or a reference to search for. */
-export const searchField = z
-  .string()
-  .regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without line breaks')
-  .exactOptional();
-
-/** The last microsecond with a four-digit year, in Postgres and ISO 8601. */
-const lastMicros = 253_402_300_799_999_999n;
-const notAnInstant = 'must be a time in ISO 8601 with its zone, from 1970 on';
-
-/** A time. The route gets it in UTC with microseconds, as the database keeps it. */
-export const instantField = z
-  .string()
-  .max(40, notAnInstant)
-  .transform((text, check) => {
-    const micros = (parseInstant(text) ?? -1n) / 1_000n;
-    if (parseInstant(text) !== undefined && micros >= 0n && micros <= lastMicros) return microsText(micros);
-    check.addIssue(notAnInstant);
-    return z.NEVER;
-  })
-  .meta({ type: 'string', format: 'date-time' });
-
-function microsText(micros: bigint): string {
-  const millis = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
-  return `${millis}${String(micros % 1_000n).padStart(3, '0')}Z`;
-}
 
 /** An int64 as text: a position in the log, a revision. */
 export const positionField = z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a whole number of at most 18 digits');

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { accountsOf } from '../account-scope.ts';
 import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, pageOfRows } from './list-orders.ts';
-import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
+import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
 import type { Page, StoredOrder } from './order-reads.ts';
 
 type NewestRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
@@ -20,13 +20,15 @@ type NewestRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
 const lookedAtInAll = 20_000;
 const lookedAt = 2_000;
 
+const { since, until, all } = orderConditions(8);
+
 /**
- * `column` is in the requested time, and the key is older than the cursor ($3, $4, $14). An index
+ * `column` is in the requested time, and the key is older than the cursor ($3, $4, $7). An index
  * answers the comparison with $3 alone.
  */
 const olderThanCursor = (column: string) => `
-  o.account_id = a.account_id and o.stream = s.stream and o.${column} >= $9::timestamptz and o.${column} < $10::timestamptz
-  and o.${column} <= $3::timestamptz and (o.${column}, s.stream, o.order_id) < ($3::timestamptz, $4::text, $14::text)
+  o.account_id = a.account_id and o.stream = s.stream and o.${column} >= ${since} and o.${column} < ${until}
+  and o.${column} <= $3::timestamptz and (o.${column}, s.stream, o.order_id) < ($3::timestamptz, $4::text, $7::text)
   order by o.${column} desc, o.order_id desc limit $5`;
 
 /**
@@ -50,7 +52,7 @@ const pageOf = (keys: string) => `
   ),
   page as (
     select ${orderColumns}, k.changed_at from keys k ${joinOrders}
-    where ${orderConditions} order by k.changed_at desc, k.stream desc, k.order_id desc limit $8
+    where ${all} order by k.changed_at desc, k.stream desc, k.order_id desc limit $6
   ),
   last as (
     select ${asText('changed_at')} as last_changed, stream as last_stream, order_id as last_id, count(*) over () as looked
@@ -73,7 +75,7 @@ export async function listNewestOrders(
   pool: Pool,
   { scope, filter, after, limit }: OrderPageQuery,
 ): Promise<Page<StoredOrder>> {
-  const { stream, accountId, status = null, open } = filter;
+  const { stream, accountId, open } = filter;
   const [changed = 'infinity', afterStream = '', afterId = ''] = after ?? [];
   const accounts = await accountsOf(pool, scope, accountId);
   if (accounts.length === 0) return { items: [] };
@@ -88,10 +90,10 @@ export async function listNewestOrders(
         changed,
         afterStream,
         look,
-        symbolValue(filter),
-        status,
+        limit + 1,
+        afterId,
       ],
-      ...[limit + 1, ...conditionValues(filter), afterId],
+      ...conditionValues(filter),
     ],
   });
   return toPage(rows, limit, look);

@@ -4,7 +4,7 @@ import { orderKey, type Stream } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
 import { readableRows, readRow, type UnreadableRowError } from '../unreadable-row.ts';
 import { textArray } from './binary-array.ts';
-import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
+import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
 import type { AccountScope, OrderFilter, OrderSort, Page, StoredOrder, UnreadableItem } from './order-reads.ts';
 
 export interface OrderQuery {
@@ -181,7 +181,7 @@ const pagesOf = (name: string, openness: string) => ({
   whole: { name, text: pageOf(openness) },
   chosen: {
     name: `${name}_chosen`,
-    text: pageOf(openness, `${orderConditions} order by k.step, k.stream, k.order_id limit $8`),
+    text: pageOf(openness, `${orderConditions(7).all} order by k.step, k.stream, k.order_id limit $6`),
   },
 });
 
@@ -200,7 +200,7 @@ export async function listOrders(
   pool: Pool,
   { scope, filter, after, limit }: OrderPageQuery,
 ): Promise<Page<StoredOrder>> {
-  const { stream, accountId, status = null, open } = filter;
+  const { stream, accountId, open } = filter;
   const [first = '', ...behind] = after ?? [];
   const isOfAll = scope.kind === 'all' && accountId === undefined;
   const accounts = isOfAll
@@ -219,7 +219,7 @@ export async function listOrders(
     return toPage(rows, limit);
   }
   const look = Math.max(lookedAt, limit + 1);
-  const values = [...from, look, symbolValue(filter), status, limit + 1, ...conditionValues(filter)];
+  const values = [...from, look, limit + 1, ...conditionValues(filter)];
   const { rows } = await pool.query<PageRow>({ ...chosen, values });
   return toPage(rows, limit);
 }

@@ -1,4 +1,5 @@
-import type { Command, CommandKind, CommandState, CommandWithEvidence } from '../../domain/command.ts';
+import type { commandFilters, FilterOf, orderFilters } from '../../contract/list-filters.ts';
+import type { Command, CommandWithEvidence } from '../../domain/command.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
 
@@ -20,25 +21,12 @@ export interface StoredOrder {
   readonly state: string;
 }
 
-export interface OrderFilter {
-  readonly stream?: Stream;
-  readonly accountId?: string;
-  /** In any spelling: the order's own symbol, or that of a leg. */
-  readonly symbol?: string;
-  readonly status?: OrderStatus;
-  readonly open?: boolean;
-  /**
-   * Stored in its newest state at or after `since` and before `until`: ISO 8601 in UTC, by the
-   * database's clock.
-   */
-  readonly since?: string;
-  readonly until?: string;
-  /** A direction: a short sale sells, and a buy to cover it buys. */
-  readonly side?: 'buy' | 'sell';
-  readonly origin?: 'tidemark' | 'external';
-  /** The order's id or a reference, whole or a part. */
-  readonly q?: string;
-}
+/**
+ * Times in UTC with microseconds, by the database's clock: when the newest state was stored. The
+ * rest as list-filters.ts says it.
+ */
+export type OrderFilter = FilterOf<typeof orderFilters>;
+export type CommandFilter = FilterOf<typeof commandFilters>;
 
 /** `-updatedAt`: by the time of the newest stored change, newest first. */
 export type OrderSort = 'orderId' | '-updatedAt';
@@ -47,21 +35,6 @@ export type OrderSort = 'orderId' | '-updatedAt';
 export interface OrderCounts {
   readonly items: readonly { readonly status: OrderStatus; readonly orders: number }[];
   readonly complete: boolean;
-}
-
-export interface CommandFilter {
-  readonly accountId?: string;
-  readonly kind?: CommandKind;
-  readonly state?: CommandState;
-  readonly unresolved?: boolean;
-  readonly idempotencyKey?: string;
-  /** Exact match. */
-  readonly callerRef?: string;
-  /**
-   * Exact match with the command's id, an attempt's id, its order's id, its key or its caller's
-   * reference.
-   */
-  readonly q?: string;
 }
 
 /** An order, or a command, whose stored row can't be read. */

@@ -15,6 +15,7 @@ export interface StoredOrderSpec {
   readonly outcome?: string;
   readonly legs?: readonly Leg[];
   readonly revision?: number;
+  readonly updatedAt?: string;
   readonly origin?: 'tidemark' | 'external';
   readonly references?: Partial<Readonly<Record<'clOrdId' | 'venueOrderId' | 'callerRef' | 'commandId', string>>>;
 }
@@ -38,6 +39,7 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
     legs,
     origin = 'external',
     references,
+    updatedAt = '2026-11-21T14:30:00Z',
   } = spec;
   const order = {
     ...{
@@ -59,7 +61,7 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
       leavesQty,
       pendingAction: 'none',
       certainty,
-      updatedAt: '2026-11-21T14:30:00Z',
+      updatedAt,
       sourceEpoch: 1,
     },
     origin,

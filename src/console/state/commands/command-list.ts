@@ -115,12 +115,8 @@ export class CommandList {
     signal: AbortSignal,
     most = 1,
   ): Promise<Answer<CommandPage>> {
-    const { account, kind, state, key, reference, order } = this.filters;
-    const query = {
-      ...{ accountId: account, kind, idempotencyKey: key, callerRef: reference, q: order, limit: pageSize },
-      ...(state === 'unresolved' ? { unresolved: 'true' } : { state }),
-      ...over,
-    };
+    const { order, ...filters } = this.filters;
+    const query = { ...filters, ...(order !== undefined && { q: order }), limit: pageSize, ...over };
     return this.rest.getPages<CommandPage>('/v1/commands', query, { most, signal });
   }
 

@@ -1,5 +1,7 @@
 import type { CommandOutcome } from '../../../../types/records.d.ts';
+import type { commandFilters } from '../../../contract/list-filters.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
+import type { FilterTexts } from '../filter-address.ts';
 
 /** A command in a list: as REST has it, or as its newest step on the stream. */
 export type CommandRow = Pick<
@@ -17,31 +19,9 @@ export type CommandRow = Pick<
   | 'reason'
 > & { readonly presumedAbsent: boolean };
 
-/**
- * The list's filters, as they are in the address. `state`: a state, or `unresolved` for every
- * unknown outcome.
- */
-export interface CommandFilters {
-  readonly account?: string;
-  readonly kind?: string;
-  readonly state?: string;
-  readonly key?: string;
-  readonly reference?: string;
-  /** An order's id. Its page asks for it; it is in no address. */
+/** The list's filters. `order`: the id of an order, whose page has its commands alone. */
+export interface CommandFilters extends FilterTexts<typeof commandFilters> {
   readonly order?: string;
-}
-
-const filterNames = [
-  'account',
-  'kind',
-  'state',
-  'key',
-  'reference',
-] as const satisfies readonly (keyof CommandFilters)[];
-
-export function filtersOf(query: URLSearchParams): CommandFilters {
-  const given = filterNames.map((name) => [name, query.get(name) ?? ''] as const).filter(([, value]) => value !== '');
-  return Object.fromEntries(given);
 }
 
 export function isUnresolved({ state }: Pick<CommandRow, 'state'>): boolean {
@@ -68,20 +48,26 @@ export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
   };
 }
 
-/**
- * Whether the row fits the filters. The key is not in a row: undefined says that only the service
- * knows.
- */
-export function matches(
-  row: CommandRow,
-  { account, kind, state, key, reference, order }: CommandFilters,
-): boolean | undefined {
-  if (order !== undefined && row.orderId !== order) return false;
-  if (account !== undefined && row.accountId !== account) return false;
-  if (kind !== undefined && row.kind !== kind) return false;
-  if (reference !== undefined && row.callerRef !== reference) return false;
-  if (state === 'unresolved' ? !isUnresolved(row) : state !== undefined && row.state !== state) return false;
-  return key === undefined ? true : undefined;
+type Fit = (row: CommandRow, wanted: string) => boolean | undefined;
+
+/** How a row is compared with a filter. The others are fields of the row, equal to the letter. */
+const fits: Readonly<
+  Record<Exclude<keyof CommandFilters, keyof CommandRow>, Fit> & Partial<Record<keyof CommandFilters, Fit>>
+> = {
+  order: ({ orderId }, wanted) => orderId === wanted,
+  unresolved: isUnresolved,
+  // Not in a row.
+  idempotencyKey: () => undefined,
+  q: ({ commandId, orderId, callerRef }, wanted) => [commandId, orderId, callerRef].includes(wanted) || undefined,
+};
+
+/** Whether the row fits the filters. Undefined: only the service knows. */
+export function matches(row: CommandRow, filters: CommandFilters): boolean | undefined {
+  const found = Object.entries(filters).map(([name, wanted]) => {
+    const compare = fits[name as keyof CommandFilters];
+    return compare === undefined ? Reflect.get(row, name) === wanted : compare(row, wanted);
+  });
+  return found.includes(false) ? false : found.includes(undefined) ? undefined : true;
 }
 
 /** The unresolved first, the oldest on top; then the others, the newest on top. */

@@ -1,4 +1,5 @@
-import type { Stream } from '../../../../types/records.d.ts';
+import { orderFilters } from '../../../contract/list-filters.ts';
+import { type FilterTexts, filtersIn, filterWords } from '../filter-address.ts';
 import { symbolFilter } from '../symbol-text.ts';
 import { compareDecimals } from '../text/decimal-text.ts';
 import { directionOf, isOpen, type OrderRow } from './order-row.ts';
@@ -20,20 +21,14 @@ export const columnNames = [
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
+/** `open` is `openOnly` in a view. */
+type OrderFilters = Omit<FilterTexts<typeof orderFilters>, 'open'>;
+
 /**
  * The blotter as its address says it: filters, order and columns.
  * A view is sent to a colleague as a link.
  */
-export interface BlotterView {
-  readonly stream?: Stream;
-  readonly account?: string;
-  readonly symbol?: string;
-  /** A direction, as for a cancel-all: `buy` takes `buy_to_cover` too. */
-  readonly side?: 'buy' | 'sell';
-  readonly status?: string;
-  readonly origin?: 'tidemark' | 'external';
-  /** Found in the ids, the references and the symbol, without regard to case. */
-  readonly text?: string;
+export interface BlotterView extends OrderFilters {
   readonly openOnly: boolean;
   readonly sort: { readonly column: ColumnName; readonly descending: boolean };
   readonly columns: readonly ColumnName[];
@@ -56,22 +51,18 @@ export const defaultView: BlotterView = {
  * never breaks the page.
  */
 export function viewOf(query: URLSearchParams): BlotterView {
-  const text = (name: string) => query.get(name)?.trim() || undefined;
-  const [stream, origin, side, sort = ''] = [text('stream'), text('origin'), text('side'), text('sort')];
+  const text = (name: string) => query.get(name)?.trim() ?? '';
+  const sort = text('sort');
   const column = columnNames.find((name) => name === sort.replace(/^-/, ''));
-  const columns = (text('columns') ?? '').split(',').flatMap((word) => columnNames.filter((name) => name === word));
+  const columns = text('columns')
+    .split(',')
+    .flatMap((word) => columnNames.filter((name) => name === word));
   return {
-    ...(stream === 'account' || stream === 'prediction' ? { stream } : {}),
-    ...given('account', text('account')),
-    ...given('symbol', text('symbol')),
-    ...(side === 'buy' || side === 'sell' ? { side } : {}),
-    ...given('status', text('status')),
-    ...(origin === 'tidemark' || origin === 'external' ? { origin } : {}),
-    ...given('text', text('text')),
+    ...filtersIn(orderFilters, query),
     openOnly: query.get('open') !== 'any',
     sort: column === undefined ? defaultView.sort : { column, descending: sort.startsWith('-') },
     columns: columns.length === 0 ? defaultView.columns : [...new Set(columns)],
-    widths: widthsIn(text('widths') ?? ''),
+    widths: widthsIn(text('widths')),
   };
 }
 
@@ -89,11 +80,7 @@ function widthsIn(text: string): BlotterView['widths'] {
 
 /** The words for the address: only those that differ from the default. */
 export function queryOf(view: BlotterView): string {
-  const query = new URLSearchParams();
-  for (const name of filterNames) {
-    const value = view[name];
-    if (value !== undefined && value !== '') query.set(name, value);
-  }
+  const query = new URLSearchParams(filterWords(orderFilters, view));
   if (!view.openOnly) query.set('open', 'any');
   const sort = `${view.sort.descending ? '-' : ''}${view.sort.column}`;
   if (sort !== '-updated') query.set('sort', sort);
@@ -111,16 +98,7 @@ export function selectionOf(view: BlotterView): string {
 }
 
 /** `openOnly` is a choice of its own. */
-const filterNames = ['stream', 'account', 'symbol', 'side', 'status', 'origin', 'text'] as const;
-const filterLabels: Readonly<Record<(typeof filterNames)[number], string>> = {
-  stream: 'Stream',
-  account: 'Account',
-  symbol: 'Symbol',
-  side: 'Side',
-  status: 'Status',
-  origin: 'Origin',
-  text: 'Filter',
-};
+const filterNames = (Object.keys(orderFilters) as (keyof typeof orderFilters)[]).filter((name) => name !== 'open');
 
 export function isFiltered(view: BlotterView): boolean {
   return filterNames.some((name) => view[name] !== undefined);
@@ -152,7 +130,7 @@ export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): read
     const value = view[name];
     if (value === undefined) return [];
     const without = { [name]: undefined };
-    return [{ filter: `${filterLabels[name]} ${value.replaceAll('_', ' ')}`, hidden: count(without), without }];
+    return [{ filter: `${orderFilters[name].label} ${value.replaceAll('_', ' ')}`, hidden: count(without), without }];
   });
   const effective = given.filter(({ hidden }) => hidden > 0);
   const openOnly = view.openOnly ? [{ filter: 'Open only', hidden: undefined, without: { openOnly: false } }] : [];
@@ -166,21 +144,41 @@ export function withColumn(columns: readonly ColumnName[], name: ColumnName): re
   return next < 0 ? [...columns, name] : [...columns.slice(0, next), name, ...columns.slice(next)];
 }
 
+type Fit = (wanted: string) => (row: OrderRow) => boolean;
+type Field = keyof OrderRow | keyof OrderRow['order'];
+
+const timeOf = ({ order }: OrderRow) => Date.parse(order.updatedAt);
+
+/** How a row is compared with a filter. The others are fields of the row, equal to the letter. */
+const fits: Readonly<Record<Exclude<keyof OrderFilters, Field>, Fit> & Partial<Record<keyof OrderFilters, Fit>>> = {
+  accountId: (wanted) => (row) => row.accountId.toLowerCase() === wanted.toLowerCase(),
+  symbol: (wanted) => {
+    const names = symbolFilter(wanted);
+    return ({ order }) => names(order.instrument);
+  },
+  side: (wanted) => (row) => directionOf(row.order.side) === wanted,
+  // By the time in the column "Changed": only the database has the time of its commit.
+  since: (wanted) => (row) => timeOf(row) >= Date.parse(wanted),
+  until: (wanted) => (row) => timeOf(row) < Date.parse(wanted),
+  q: (wanted) => {
+    const [text, names] = [wanted.toLowerCase(), symbolFilter(wanted)];
+    return ({ orderId, order }) => finds(text, orderId, order) || names(order.instrument);
+  },
+};
+
+const ofField =
+  (name: keyof OrderFilters): Fit =>
+  (wanted) =>
+  (row) =>
+    (Reflect.get(row, name) ?? Reflect.get(row.order, name)) === wanted;
+
 /** Whether a row belongs into the view. */
 export function filterOf(view: BlotterView): (row: OrderRow) => boolean {
-  const { stream, account, symbol, side, status, origin, text, openOnly } = view;
-  const wanted = text?.toLowerCase();
-  const accountText = account?.toLowerCase();
-  const [bySymbol, byTyped] = [symbol, text].map((typed) => (typed === undefined ? undefined : symbolFilter(typed)));
-  return ({ order, orderId, accountId, ...row }) =>
-    (!openOnly || isOpen(order)) &&
-    (stream === undefined || row.stream === stream) &&
-    (accountText === undefined || accountId.toLowerCase() === accountText) &&
-    (bySymbol === undefined || bySymbol(order.instrument)) &&
-    (side === undefined || directionOf(order.side) === side) &&
-    (status === undefined || order.status === status) &&
-    (origin === undefined || order.origin === origin) &&
-    (wanted === undefined || finds(wanted, orderId, order) || byTyped?.(order.instrument) === true);
+  const wanted = filterNames.flatMap((name) => {
+    const text = view[name];
+    return text === undefined ? [] : [(fits[name] ?? ofField(name))(text)];
+  });
+  return (row) => (!view.openOnly || isOpen(row.order)) && wanted.every((fitsTo) => fitsTo(row));
 }
 
 /** `wanted`: in small letters. */
@@ -219,8 +217,4 @@ export function orderOf({ sort }: BlotterView): (a: OrderRow, b: OrderRow) => nu
   const compare = comparers[sort.column];
   const sign = sort.descending ? -1 : 1;
   return (a, b) => sign * compare(a, b) || b.rank - a.rank || byText(a.key, b.key);
-}
-
-function given<Name extends string>(name: Name, value: string | undefined): { readonly [key in Name]?: string } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]?: string });
 }

@@ -118,14 +118,14 @@ export class Search {
           openOrders.set(item.accountId, (openOrders.get(item.accountId) ?? 0) + item.openOrders);
       return [...openOrders].slice(0, mostAccounts).map(([accountId, open]) => ({
         ...{ kind: 'account', accountId, openOrders: open },
-        address: blotterAddress({ ...defaultView, account: accountId }),
+        address: blotterAddress({ ...defaultView, accountId }),
       }));
     });
   }
 
   private filterHit(text: string): Hit[] {
     if (!this.may('orders:read')) return [];
-    return [{ kind: 'filter', text, address: blotterAddress({ ...defaultView, text }) }];
+    return [{ kind: 'filter', text, address: blotterAddress({ ...defaultView, q: text }) }];
   }
 }
 

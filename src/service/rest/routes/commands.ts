@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { plainTextField } from '../../../contract/body-fields.ts';
 import { parseSettlement, settlementBody } from '../../../contract/command-bodies.ts';
+import { queryShape } from '../../../contract/filter-shapes.ts';
+import { commandFilters } from '../../../contract/list-filters.ts';
 import {
   commandHistory,
   commandPage,
   commandAnswer as commandShape,
   reconcileAnswer,
 } from '../../../contract/rest-answers.ts';
-import { commandKind, commandState } from '../../../contract/words.ts';
-import { canonicalReference } from '../../../domain/canonical-terms.ts';
 import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Order } from '../../../domain/order.ts';
@@ -30,7 +29,6 @@ import {
   optionalFlag,
   pageDefault,
   positionField,
-  searchField,
 } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
@@ -52,21 +50,7 @@ export const listCommands = route({
   tag: 'commands',
   scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({
-    accountId: accountField.exactOptional(),
-    kind: commandKind.exactOptional(),
-    state: commandState.exactOptional(),
-    unresolved: optionalFlag.describe('Only commands whose outcome is not known, or has to be settled by a person'),
-    idempotencyKey: z
-      .string()
-      .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
-      .exactOptional(),
-    callerRef: plainTextField(1, 64)
-      .overwrite(canonicalReference)
-      .exactOptional()
-      .describe('The reference that the caller gave it, to the letter'),
-    q: searchField.describe(
-      'A command id, the id of an attempt, an order id, an idempotency key or the caller’s reference, each to the letter',
-    ),
+    ...queryShape(commandFilters),
     limit: limitField,
     cursor: cursorField,
   }),

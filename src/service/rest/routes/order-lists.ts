@@ -1,22 +1,12 @@
 import { z } from 'zod';
-import { searchedSymbol } from '../../../contract/body-fields.ts';
+import { queryShape, searchedInstant } from '../../../contract/filter-shapes.ts';
+import { orderFilters } from '../../../contract/list-filters.ts';
 import { orderCounts, orderPage } from '../../../contract/rest-answers.ts';
-import { orderStatus } from '../../../contract/words.ts';
 import { isInstant } from '../../../domain/instant.ts';
 import type { StoredOrder } from '../../../store/orders/order-reads.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
-import {
-  accountField,
-  cursorField,
-  idKinds,
-  instantField,
-  limitField,
-  optionalFlag,
-  pageDefault,
-  searchField,
-  streamField,
-} from '../request-fields.ts';
+import { accountField, cursorField, idKinds, limitField, pageDefault, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
 import { sendJson, sendProblem } from '../send-answer.ts';
 
@@ -43,23 +33,7 @@ export const listOrders = route({
   tag: 'orders',
   scopes: ['orders:read'],
   query: z.strictObject({
-    stream: streamField.exactOptional(),
-    accountId: accountField.exactOptional(),
-    symbol: searchedSymbol
-      .exactOptional()
-      .describe('In any spelling: `BRK/B` is `BRK.B`, an option is compact or padded. Also by the contract of a leg'),
-    status: orderStatus.exactOptional(),
-    open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
-    side: z
-      .enum(['buy', 'sell'])
-      .exactOptional()
-      .describe('The direction: a short sale sells, and a buy that covers one buys'),
-    origin: z.enum(['tidemark', 'external']).exactOptional().describe('Placed here, or elsewhere'),
-    since: instantField.exactOptional().describe('Only orders whose newest change was stored at this time or later'),
-    until: instantField.exactOptional().describe('Only orders whose newest change was stored before this time'),
-    q: searchField.describe(
-      'An order id, a command id, the platform’s or the caller’s reference: the orders that it names whole, of any age; without one, those that have it as a part, in any case',
-    ),
+    ...queryShape(orderFilters),
     sort: z
       .enum(['orderId', '-updatedAt'])
       .exactOptional()
@@ -90,7 +64,7 @@ export const countOrders = route({
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
-    since: instantField.exactOptional().describe('Counts closed orders too, from this time on'),
+    since: searchedInstant.exactOptional().describe('Counts closed orders too, from this time on'),
   }),
   answers: { 200: { describe: 'Each status that an order has', schema: orderCounts } },
   problems: ['ACCOUNT_NOT_FOUND'],
