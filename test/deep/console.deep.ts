@@ -289,12 +289,11 @@ describe('the console in Chromium, in memory', () => {
     await page.goto(`${address}/console/accounts?account=ACC-1`);
     await page.getByText(evil.slice(0, 20)).first().waitFor();
     expect(await page.locator('img, script:not([src])').count()).toBe(0);
+    const opened = page.waitForEvent('popup');
     await page.getByRole('group', { name: 'Trust' }).getByRole('link', { name: 'What to do: Quarantine' }).click();
-    await page.getByRole('heading', { name: 'Quarantined', exact: true }).waitFor();
-    await expectAccessible(page);
-    await page.goto(`${address}/console/runbooks/after-restore`);
-    await page.getByRole('link', { name: 'CommitsLost' }).click();
-    await page.getByRole('heading', { name: 'CommitsLost', exact: true }).waitFor();
+    const runbook = await opened;
+    await runbook.getByText('# Quarantined').waitFor();
+    expect(new URL(runbook.url()).pathname).toBe('/console/runbooks/Quarantined.md');
   });
 
   it('offers operators no action that the token may not do, and says why a screen is empty', async () => {

@@ -34,7 +34,6 @@ const screens: Readonly<Record<string, string | ((demo: Demo) => Promise<string>
   pipeline: '/console/pipeline',
   quarantine: '/console/quarantine',
   'break-it': '/console/break-it',
-  runbook: '/console/runbooks/CommandUnknown',
   [signIn]: '/console',
 };
 

@@ -1,7 +1,6 @@
-import { addressOf } from '../state/address.ts';
+import { runbookAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { doubtName } from '../state/doubts.ts';
-import { Link } from './link.tsx';
 import { timeText } from './time-text.tsx';
 import { useValue } from './use-value.ts';
 
@@ -30,9 +29,14 @@ export function DoubtNotes({ state, names }: DoubtNotesProps) {
             {since !== undefined && <>, since {timeText(since, nowMs)}</>}
           </span>
           {runbook !== undefined && (
-            <Link to={addressOf('runbook', { runbook })} aria-label={`What to do: ${doubtName(name)}`}>
+            <a
+              href={runbookAddress(runbook)}
+              target="_blank"
+              aria-label={`What to do: ${doubtName(name)}`}
+              rel="noopener"
+            >
               What to do
-            </Link>
+            </a>
           )}
         </li>
       ))}

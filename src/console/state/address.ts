@@ -11,7 +11,6 @@ const parts: Readonly<Record<string, RegExp>> = {
   orderId: /^.{1,512}$/s,
   commandId: uuid,
   rowId: /^[1-9]\d{0,17}$/,
-  runbook: /^[A-Za-z-]{1,64}$/,
 };
 
 /** The address of each screen. */
@@ -26,7 +25,6 @@ const paths = {
   pipeline: '/console/pipeline',
   quarantine: '/console/quarantine',
   quarantined: '/console/quarantine/:rowId',
-  runbook: '/console/runbooks/:runbook',
   breakIt: '/console/break-it',
 } as const;
 export type ScreenName = keyof typeof paths;
@@ -84,6 +82,11 @@ export function blotterAddress(view: BlotterView = defaultView): string {
 
 export function commandsAddress(filters: FilterTexts<typeof commandFilters> = {}): string {
   return addressOf('commands', {}, filterWords(commandFilters, filters));
+}
+
+/** Plain text: it is no screen, and loads anew. */
+export function runbookAddress(name: string): string {
+  return `/console/runbooks/${encodeURIComponent(name)}.md`;
 }
 
 export function orderAddress({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {

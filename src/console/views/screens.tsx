@@ -15,7 +15,6 @@ import { Place as PlaceOrder } from './place.tsx';
 import { QuarantinePage } from './quarantine-page.tsx';
 import { QuarantinedPage } from './quarantined-page.tsx';
 import { Risk } from './risk.tsx';
-import { RunbookPage } from './runbook-page.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 /** The view at each address; one without a view here has nothing to show. */
@@ -33,7 +32,6 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
   quarantine: QuarantinePage,
   quarantined: QuarantinedPage,
   breakIt: BreakIt,
-  runbook: RunbookPage,
 };
 
 interface NavigationEntry {

@@ -1,7 +1,7 @@
 import { Link } from '../parts/link.tsx';
 import { lengthText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
-import { addressOf } from '../state/address.ts';
+import { runbookAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
 import type { Doubt, StatusState } from '../state/status-watch.ts';
@@ -57,9 +57,16 @@ function verdict(doubts: readonly Doubt[], complete: boolean) {
 function helpLink(runbook: string, doubt: string) {
   const label = `What to do: ${doubt}`;
   return (
-    <Link class="badge-help" to={addressOf('runbook', { runbook })} title={label} aria-label={label}>
+    <a
+      class="badge-help"
+      href={runbookAddress(runbook)}
+      target="_blank"
+      title={label}
+      aria-label={label}
+      rel="noopener"
+    >
       ?
-    </Link>
+    </a>
   );
 }
 
