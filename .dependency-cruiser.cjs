@@ -17,7 +17,7 @@ const mayImport = {
   'service/rest': [...ground, 'service/(commands|fleet)', 'store'],
   'service/run': [...ground, 'service', 'venue', 'store'],
   'cli/io': [...ground, 'service/log'],
-  demo: [...ground, 'cli/io', 'service/(log|sources)', 'sandbox', 'store', 'venue'],
+  demo: [...ground, 'cli/io', 'service/(log|sources)', 'sandbox', 'store', 'venue', 'console'],
 };
 
 const rooms = Object.entries(mayImport).map(([room, others]) => ({
@@ -87,8 +87,14 @@ module.exports = {
     {
       name: 'only-the-browser-runs-the-console',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/console/' },
-      to: { path: '^src/console/' },
+      from: { path: '^src/', pathNot: '^src/(demo/)?console/' },
+      to: { path: '^src/(demo/)?console/' },
+    },
+    {
+      name: 'the-page-of-the-demo-takes-the-console-and-types',
+      severity: 'error',
+      from: { path: '^src/demo/console/' },
+      to: { path: '^src/', pathNot: '^src/(demo/)?console/', dependencyTypesNot: ['type-only'] },
     },
     {
       // Its files of the other kind cost a third of a start (store/drizzle.ts).

@@ -41,7 +41,6 @@ const ports: Ports = {
   turn,
   random: () => Math.random(),
   newId,
-  inDemo: 'demo' in document.documentElement.dataset,
   tokenKeeper: {
     read: () => sessionStorage.getItem(tokenName) ?? undefined,
     write: (token) => sessionStorage.setItem(tokenName, token),

@@ -5,7 +5,7 @@ const textOf = (pattern: string) => globSync(pattern).map((file) => readFileSync
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
 const namesIn = (text: string) => text.match(/[a-zA-Z][\w-]*/g) ?? [];
 
-const rules = textOf('src/console/styles/*.css')
+const rules = textOf('src/{console/styles,demo/console}/*.css')
   .map(withoutComments)
   .flatMap((text) => [...text.matchAll(/([^{}]+)\{/g)].map(([, selector = '']) => selector.trim()))
   .filter((selector) => !selector.startsWith('@'));
@@ -13,7 +13,7 @@ const styled = new Set(
   rules.flatMap((selector) => [...selector.matchAll(/\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name)),
 );
 
-const views = textOf('src/console/**/*.{ts,tsx}').map(withoutComments).join('\n');
+const views = textOf('src/{console,demo/console}/**/*.{ts,tsx}').map(withoutComments).join('\n');
 const texts = [...views.matchAll(/'[^'\n]*'|"[^"\n]*"|`[^`]*`/g)].map(([text]) => text);
 const said = new Set(texts.flatMap(namesIn));
 

@@ -17,7 +17,7 @@ interface Figure {
 
 const all = globSync('src/**/*.{ts,tsx}').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 // The console is a program of its own, of views and small parts: its grain is that of a page.
-const files = all.filter(({ path }) => !path.startsWith('src/console/'));
+const files = all.filter(({ path }) => !/^src\/(?:demo\/)?console\//.test(path));
 const lengths = files.map(({ text }) => text.split('\n').length - 1).sort((a, b) => a - b);
 const words = all
   .flatMap(({ text }) => commentsOf(text))

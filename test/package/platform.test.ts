@@ -75,7 +75,7 @@ describe('the packed package with its production dependencies', () => {
   it('brings the console made, with nothing that a developer alone has', async () => {
     const { filesIn, buildSite } = await import('../../src/service/rest/console/build-site.ts');
     const files = await filesIn(join(home, 'dist/console'));
-    const { page } = await buildSite({ files, runbooks: new Map(), demo: false });
+    const { page } = await buildSite({ files, runbooks: new Map() });
     expect(page).toMatch(/src="\/console\/app\/main-\w{8}\.js"/);
     expect(existsSync(join(home, 'dist/bundle-worker.js'))).toBe(false);
   });

@@ -28,5 +28,10 @@ await build({
 // Beside the code that reads it, as in src/.
 copyFileSync(join(root, 'src/demo/devstack/pom.xml'), join(dist, 'pom.xml'));
 
-mkdirSync(join(dist, 'console'));
-for (const [name, bytes] of await bundleConsole()) writeFileSync(join(dist, 'console', name), bytes);
+for (const [folder, demo] of [
+  ['console', false],
+  ['demo-console', true],
+] as const) {
+  mkdirSync(join(dist, folder));
+  for (const [name, bytes] of await bundleConsole({ demo })) writeFileSync(join(dist, folder, name), bytes);
+}

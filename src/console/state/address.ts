@@ -25,9 +25,15 @@ const paths = {
   pipeline: '/console/pipeline',
   quarantine: '/console/quarantine',
   quarantined: '/console/quarantine/:rowId',
-  breakIt: '/console/break-it',
 } as const;
-export type ScreenName = keyof typeof paths;
+export type ScreenName = keyof typeof paths | 'added';
+
+/** Of a screen that a build adds. */
+let addedPath: string | undefined;
+
+export function addPath(path: string): void {
+  addedPath = path;
+}
 
 /** The screen at an address, with the parts in its path and the words after `?`. */
 export interface Place {
@@ -39,7 +45,9 @@ export interface Place {
 /** From a path and the text from `?` on. */
 export function placeOf(path: string, queryText: string): Place {
   const query = new URLSearchParams(queryText);
-  const given = path.replace(/\/$/, '').split('/');
+  const plain = path.replace(/\/$/, '');
+  if (plain === addedPath) return { screen: 'added', params: {}, query };
+  const given = plain.split('/');
   for (const [screen, pattern] of Object.entries(paths)) {
     const params = paramsOf(pattern.split('/'), given);
     if (params !== undefined) return { screen: screen as ScreenName, params, query };
@@ -65,7 +73,7 @@ function paramsOf(pattern: readonly string[], given: readonly string[]): Record<
 
 /** `query`: undefined or empty words are left out. */
 export function addressOf(
-  screen: ScreenName,
+  screen: keyof typeof paths,
   params: Readonly<Record<string, string>> = {},
   query: Readonly<Record<string, string | undefined>> = {},
 ): string {

@@ -34,8 +34,6 @@ export interface Ports {
   readonly random: () => number;
   /** A new id that cannot be guessed, for idempotency keys. */
   readonly newId: () => string;
-  /** `tidemark demo` started the service, and it has a screen of its own. */
-  readonly inDemo: boolean;
   /**
    * Keeps the token for this tab only; another tab and a later start of the browser do not have it.
    */

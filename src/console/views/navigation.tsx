@@ -23,7 +23,7 @@ export function Navigation({ state, screen }: NavigationProps) {
   }, [screen]);
   return (
     <nav aria-label="Screens" ref={nav}>
-      {navigation(state.session, state.ports.inDemo).map(({ label, address, names }) => (
+      {navigation(state.session).map(({ label, address, names }) => (
         <Link class="screen-link" to={address} current={names.includes(screen)}>
           {label}
         </Link>

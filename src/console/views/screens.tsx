@@ -1,12 +1,11 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
-import { addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
+import { addPath, addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
 import { mayCommand } from '../state/commands/may-command.ts';
 import { viewOf } from '../state/orders/blotter-view.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { AccountsPage } from './accounts-page.tsx';
 import { Blotter } from './blotter.tsx';
-import { BreakIt } from './break-it.tsx';
 import { CommandPage } from './command-page.tsx';
 import { Commands } from './commands.tsx';
 import { OrderPage } from './order-page.tsx';
@@ -17,8 +16,10 @@ import { QuarantinedPage } from './quarantined-page.tsx';
 import { Risk } from './risk.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
+type View = (props: ScreenProps) => VNode;
+
 /** The view at each address; one without a view here has nothing to show. */
-export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
+export const screens: Partial<Record<ScreenName, View>> = {
   blotter: ({ state, query }) => <Blotter state={state} view={viewOf(query)} />,
   order: ({ state, params }) => (
     <OrderPage state={state} stream={params['stream'] as Stream} orderId={params['orderId'] ?? ''} />
@@ -31,7 +32,6 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
   pipeline: PipelinePage,
   quarantine: QuarantinePage,
   quarantined: QuarantinedPage,
-  breakIt: BreakIt,
 };
 
 interface NavigationEntry {
@@ -43,11 +43,9 @@ interface NavigationEntry {
   readonly needs: readonly Scope[];
   /** Only if orders can be placed at all. */
   readonly commands?: true;
-  /** There only in the demo. */
-  readonly demo?: true;
 }
 
-const entries: readonly NavigationEntry[] = [
+const entries: NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
   {
     label: 'Commands',
@@ -60,8 +58,17 @@ const entries: readonly NavigationEntry[] = [
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
   { label: 'Pipeline', address: addressOf('pipeline'), names: ['pipeline'], needs: ['ops:read'] },
   { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
-  { label: 'Break it', address: addressOf('breakIt'), names: ['breakIt'], needs: ['ops:write'], demo: true },
 ];
+
+/** One screen more, before the page opens: the demo's build has one. */
+export function addScreen({
+  View: view,
+  ...entry
+}: Pick<NavigationEntry, 'label' | 'address' | 'needs'> & { readonly View: View }): void {
+  addPath(entry.address);
+  entries.push({ ...entry, names: ['added'] });
+  screens.added = view;
+}
 
 /** For the browser's tab: the thing on the screen, the screen, and the console. */
 export function titleOf({ screen, params }: Place): string {
@@ -70,11 +77,8 @@ export function titleOf({ screen, params }: Place): string {
 }
 
 /** The screens this reader may open. */
-export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {
+export function navigation(session: Session): readonly NavigationEntry[] {
   return entries.filter(
-    ({ needs, demo, commands }) =>
-      needs.some((scope) => session.may(scope)) &&
-      (demo !== true || inDemo) &&
-      (commands !== true || mayCommand(session)),
+    ({ needs, commands }) => needs.some((scope) => session.may(scope)) && (commands !== true || mayCommand(session)),
   );
 }

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { faultNames } from '../../contract/break-it.ts';
 import { isByPage } from '../../runtime/browser-guard.ts';
 import type { BreakIt } from './break-it.ts';
+import { faultNames } from './shapes.ts';
 
 const breakBody = z.strictObject({ fault: z.enum(faultNames) });
 

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import type { CliIo } from '../../cli/io/io.ts';
-import type { DemoDocument, FaultName, ProofDocument } from '../../contract/break-it.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { askSandbox } from '../ask-sandbox.ts';
@@ -11,6 +10,7 @@ import { ShownRest } from '../shown-rest.ts';
 import type { DemoStack } from '../start-stack.ts';
 import { streamFaults, writeFaults } from './fault-orders.ts';
 import { Incident } from './incident.ts';
+import type { DemoDocument, FaultName, ProofDocument } from './shapes.ts';
 import { watchCommand } from './watch-command.ts';
 import { type WatchDeps, watchStreams } from './watch-streams.ts';
 

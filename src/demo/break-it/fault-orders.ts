@@ -1,5 +1,5 @@
-import type { FaultName } from '../../contract/break-it.ts';
 import type { FaultOrder } from '../../sandbox/faults/fault-shapes.ts';
+import type { FaultName } from './shapes.ts';
 
 /**
  * A stream fault: the order to the sandbox, and how many changes it has to meet before it is over.

@@ -1,5 +1,5 @@
-import type { FaultName, IncidentDocument, IncidentLine } from '../../contract/break-it.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { FaultName, IncidentDocument, IncidentLine } from './shapes.ts';
 
 /** More would bury the story; the counts go on. */
 const mostLines = 60;

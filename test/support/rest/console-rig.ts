@@ -115,7 +115,6 @@ export class ConsoleRig {
         this.ids += 1;
         return `id-${this.ids}`;
       },
-      inDemo: true,
       tokenKeeper: {
         read: () => this.kept,
         write: (token) => {

@@ -26,8 +26,6 @@ export interface BuiltSite {
 interface SiteSource {
   readonly files: ConsoleFiles;
   readonly runbooks: ConsoleFiles;
-  /** Made for the demo: the page has its screen "Break it". */
-  readonly demo: boolean;
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -45,7 +43,7 @@ const compress = promisify(gzip);
  * The page around these files, and all files compressed, outside the thread for batches. Rejects if
  * script, style or icon is missing.
  */
-export async function buildSite({ files, runbooks, demo }: SiteSource): Promise<BuiltSite> {
+export async function buildSite({ files, runbooks }: SiteSource): Promise<BuiltSite> {
   const named = (pattern: RegExp) => {
     const name = [...files.keys()].find((candidate) => pattern.test(candidate));
     if (name === undefined) throw new Error(`the console has no ${pattern.source}`);
@@ -55,7 +53,6 @@ export async function buildSite({ files, runbooks, demo }: SiteSource): Promise<
     script: named(/^main-\w+\.js$/),
     style: named(/^style-\w+\.css$/),
     icon: named(/^icon-\w+\.svg$/),
-    demo,
   });
   return {
     page,

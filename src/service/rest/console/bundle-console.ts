@@ -24,17 +24,18 @@ const options = {
 
 /**
  * The console from its sources: one script, one style, the icon, and the packages fetched later,
- * each with its map. Takes half a second. Rejects if a source has a fault.
+ * each with its map. `demo`: with the screen of `tidemark demo`. Takes half a second. Rejects if a
+ * source has a fault.
  */
-export async function bundleConsole(): Promise<ConsoleFiles> {
+export async function bundleConsole({ demo }: { readonly demo: boolean }): Promise<ConsoleFiles> {
   const shared = { ...options, absWorkingDir: packageFile('.'), outdir: packageFile('dist/console') };
   const later = await build({ ...shared, entryPoints: fetchedLater.map((name) => ({ in: name, out: name })) });
   const files = new Map(later.outputFiles.map(({ path, contents }) => [basename(path), contents]));
   const first = await build({
     ...shared,
     entryPoints: [
-      { in: 'src/console/main.ts', out: 'main' },
-      { in: 'src/console/styles/all.css', out: 'style' },
+      { in: demo ? 'src/demo/console/main.ts' : 'src/console/main.ts', out: 'main' },
+      { in: demo ? 'src/demo/console/style.css' : 'src/console/styles/all.css', out: 'style' },
       { in: 'src/console/icon.svg', out: 'icon' },
     ],
     plugins: [

@@ -3,14 +3,12 @@ interface PageParts {
   readonly script: string;
   readonly style: string;
   readonly icon: string;
-  /** Served by the demo: the page has its screen "Break it". */
-  readonly demo: boolean;
 }
 
 /** The console's one HTML page, without a script or style of its own. */
-export function consolePage({ script, style, icon, demo }: PageParts): string {
+export function consolePage({ script, style, icon }: PageParts): string {
   return [
-    `<!doctype html><html lang="en"${demo ? ' data-demo' : ''}><head><meta charset="utf-8">`,
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
     `<title>Tidemark</title><link rel="icon" href="${icon}">`,
     `<script type="module" src="${script}"></script>`,

@@ -13,6 +13,7 @@ interface ConsoleSiteDeps extends Pick<Ambient, 'clock' | 'log'> {
 }
 
 interface ConsoleSiteOptions {
+  /** Served by the demo: it has the screen "Break it". */
   readonly demo?: boolean;
   /** Left out if no issuer signs readers in. */
   readonly signIn?: ConsoleSignInOptions;
@@ -64,9 +65,11 @@ export class ConsoleSite {
     try {
       // A package has what `prepack` bundled; no other files in it end in `.js`.
       const isCheckout = import.meta.url.endsWith('.ts');
-      const files = await (isCheckout ? this.bundled() : filesIn(packageFile('dist/console')));
+      const files = await (isCheckout
+        ? this.bundled()
+        : filesIn(packageFile(this.demo ? 'dist/demo-console' : 'dist/console')));
       const runbooks = await filesIn(packageFile('docs/runbooks'));
-      return await buildSite({ files, runbooks, demo: this.demo });
+      return await buildSite({ files, runbooks });
     } catch (error) {
       this.log.error({ err: error }, 'the console could not be made; REST works without it');
       return undefined;
@@ -75,7 +78,7 @@ export class ConsoleSite {
 
   /** By esbuild, which an install without developers' packages lacks. */
   private async bundled(): Promise<ConsoleFiles> {
-    const worker = new Worker(new URL('./bundle-worker.ts', import.meta.url));
+    const worker = new Worker(new URL('./bundle-worker.ts', import.meta.url), { workerData: { demo: this.demo } });
     // It must not keep alive a process once it is asked to stop.
     worker.unref();
     const answer = new Promise<ConsoleFiles>((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DemoWatch } from '../../src/console/state/demo-watch.ts';
-import type { DemoDocument, IncidentDocument } from '../../src/contract/break-it.ts';
-import { ConsoleRig } from '../support/rest/console-rig.ts';
+import type { DemoDocument, IncidentDocument } from '../../../src/demo/break-it/shapes.ts';
+import { DemoWatch } from '../../../src/demo/console/demo-watch.ts';
+import { ConsoleRig } from '../../support/rest/console-rig.ts';
 
 const incident: IncidentDocument = {
   id: 1,

@@ -1,5 +1,4 @@
-// "Break it" of the demo, no part of REST. Its shapes are here because the console's page
-// and the demo share them.
+// "Break it" as its page and the demo know it.
 
 /** The faults with a button on the page. */
 export const faultNames = [

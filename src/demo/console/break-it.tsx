@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { FaultName } from '../../contract/break-it.ts';
-import { faultGroups } from '../parts/fault-words.ts';
-import { useValue } from '../parts/use-value.ts';
-import type { ConsoleState } from '../state/console-state.ts';
-import { DemoWatch, isBusy } from '../state/demo-watch.ts';
+import { useValue } from '../../console/parts/use-value.ts';
+import type { ConsoleState } from '../../console/state/console-state.ts';
+import type { FaultName } from '../break-it/shapes.ts';
 import { DemoProof } from './demo-proof.tsx';
+import { DemoWatch, isBusy } from './demo-watch.ts';
+import { faultGroups } from './fault-words.ts';
 import { IncidentStory } from './incident-story.tsx';
 
 /**

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
-import type { IncidentDocument, IncidentLine } from '../../contract/break-it.ts';
-import { faultLabel } from '../parts/fault-words.ts';
-import { Link } from '../parts/link.tsx';
-import { lengthText, timeText } from '../parts/time-text.tsx';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { Link } from '../../console/parts/link.tsx';
+import { lengthText, timeText } from '../../console/parts/time-text.tsx';
+import { addressOf, orderAddress } from '../../console/state/address.ts';
+import type { IncidentDocument, IncidentLine } from '../break-it/shapes.ts';
+import { faultLabel } from './fault-words.ts';
 
 interface StoryProps {
   readonly incident: IncidentDocument;

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { DemoDocument, FaultName } from '../../contract/break-it.ts';
-import { type Ports, pause } from './ports.ts';
-import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { type Ports, pause } from '../../console/state/ports.ts';
+import { type Answer, type Rest, sentenceOf } from '../../console/state/rest.ts';
+import type { DemoDocument, FaultName } from '../break-it/shapes.ts';
 
 interface DemoState {
   /** Undefined: not read yet. */

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
-import type { ProofDocument, ProofFigures } from '../../contract/break-it.ts';
-import { Facts } from '../parts/facts.tsx';
-import { lengthText, timeText } from '../parts/time-text.tsx';
+import { Facts } from '../../console/parts/facts.tsx';
+import { lengthText, timeText } from '../../console/parts/time-text.tsx';
+import type { ProofDocument, ProofFigures } from '../break-it/shapes.ts';
 
 interface ProofProps {
   readonly proof: ProofDocument;

@@ -1,4 +1,4 @@
-import type { FaultName } from '../../contract/break-it.ts';
+import type { FaultName } from '../break-it/shapes.ts';
 
 interface FaultWords {
   readonly name: FaultName;
