@@ -53,7 +53,7 @@ async function placesOnce(running: RunningConsole, page: Page): Promise<void> {
   await page.getByRole('option', { name: `${accountId}, simulated` }).waitFor({ state: 'attached' });
   await fillTicket(page, { Account: accountId, Symbol: 'AAPL', Quantity: '0', Price: '1.00', 'Time in force': 'GTC' });
   await placeButton(page).click();
-  await page.getByText('must be greater than zero').waitFor();
+  await page.getByText('must be greater than zero', { exact: true }).waitFor();
   expect(await page.getByLabel('Quantity').getAttribute('aria-invalid')).toBe('true');
   expect(await commandCount(service)).toBe(before);
   await expectAccessible(page);
