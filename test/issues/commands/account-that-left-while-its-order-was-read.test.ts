@@ -17,7 +17,7 @@ async function leftMeanwhile(options: ConstructorParameters<typeof CommandRig>[0
     rig.probes.now = { ...rig.probes.now, known: false };
   };
   rig.journal.hook = async (operation, transact) => {
-    const result = transact();
+    const result = await transact();
     if (operation === 'readOrder') leave();
     return result;
   };

@@ -17,9 +17,9 @@ const ceiling = { cancelRate: { perSecond: 10, burst: 20 } };
 const cancelOf = (orderId: string) => ({ ...cancelWorking, orderId });
 
 /** A holder whose platform has an order of any id. */
-async function leading(over: Parameters<typeof CommandRig.leading>[0]) {
+async function leading(over: Parameters<typeof CommandRig.leading>[0], count = 40) {
   const rig = await CommandRig.leading(over);
-  const known = ['later', 'one-more', 'x', 'y', ...Array.from({ length: 400 }, (_, n) => `id-${n}`)];
+  const known = ['later', 'one-more', 'x', 'y', ...Array.from({ length: count }, (_, n) => `id-${n}`)];
   for (const orderId of known) rig.commit({ ...workingOrder, orderId }, { handed: false });
   rig.commit({ ...workingOrder, accountId: 'acct-2', orderId: 'other' }, { handed: false });
   return rig;
@@ -27,7 +27,7 @@ async function leading(over: Parameters<typeof CommandRig.leading>[0]) {
 
 describe('cancels', () => {
   it('above the ceiling of their account are declined with the time to wait, and cost the platform nothing', async () => {
-    const rig = await leading(ceiling);
+    const rig = await leading(ceiling, 400);
     const asked = Array.from({ length: 400 }, (_, n) => rig.commands.submit(rig.submission(cancelOf(`id-${n}`))));
     const results = await rig.during(Promise.all(asked));
     const declined = results.filter((result) => result.kind === 'declined');

@@ -21,7 +21,7 @@ const writing: ReadonlySet<JournalOperation> = new Set(['open', 'markSending', '
 function commitsOf(rig: CommandRig): JournalOperation[] {
   const commits: JournalOperation[] = [];
   rig.journal.hook = async (operation, transact) => {
-    const answer = transact();
+    const answer = await transact();
     if (writing.has(operation)) commits.push(operation);
     return answer;
   };
@@ -52,7 +52,7 @@ describe('a command whose connection is there in time', () => {
     const commits = commitsOf(rig);
     let atWrite: unknown;
     rig.entry.onWrite = ({ attemptId }) => {
-      atWrite = rig.journal.ofAttempts([attemptId]).get(attemptId)?.attempts[0]?.state;
+      atWrite = rig.journal.ofAttempt(attemptId)?.attempts[0]?.state;
     };
     const command = await rig.send(request);
     expect(command.state).toBe('accepted');
@@ -89,7 +89,8 @@ describe('a command is journaled as prepared first', () => {
     const rig = await CommandRig.leading();
     const commits = commitsOf(rig);
     // As Postgres opens it beside a halt of another account that is not committed.
-    Object.assign(rig.journal, { mayBeginSending: () => false });
+    const { open } = rig.journal;
+    rig.journal.open = ({ sendingAtMs: _none, ...prepared }, fence) => open(prepared, fence);
     const command = await rig.send(placeEquity);
     expect(command.state).toBe('accepted');
     expect(rig.codes(command.commandId)).toEqual(['prepared', 'sending', 'accepted']);
@@ -136,7 +137,7 @@ describe('a command is journaled as prepared first', () => {
 describe('an opening whose answer was lost', () => {
   /** What is opened commits after its caller has given up, at this time. */
   function losing(rig: CommandRig) {
-    let commits: () => void = () => {};
+    let commits: () => Promise<unknown> = async () => undefined;
     rig.journal.hook = async (operation, transact) => {
       if (operation !== 'open') return transact();
       commits = transact;
@@ -144,7 +145,7 @@ describe('an opening whose answer was lost', () => {
     };
     return () => {
       rig.journal.hook = async (_operation, transact) => transact();
-      commits();
+      return commits();
     };
   }
 
@@ -152,7 +153,7 @@ describe('an opening whose answer was lost', () => {
     const rig = await CommandRig.leading();
     const commit = losing(rig);
     expect(await rig.declined(placeEquity)).toBe('STORE_UNAVAILABLE');
-    commit();
+    await commit();
     const [command] = rig.journal.commands.values();
     expect(command?.attempts[0]?.state).toBe('sending');
     await rig.clock.advance(minute);
@@ -164,7 +165,7 @@ describe('an opening whose answer was lost', () => {
     const rig = await CommandRig.leading();
     const commit = losing(rig);
     await rig.declined(placeEquity);
-    commit();
+    await commit();
     rig.journal.hook = async () => {
       throw new Error('no database');
     };
@@ -178,7 +179,7 @@ describe('an opening whose answer was lost', () => {
     const rig = await CommandRig.leading();
     const commit = losing(rig);
     await rig.declined(placeEquity);
-    commit();
+    await commit();
     rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     const [command] = rig.journal.commands.values();
@@ -194,7 +195,7 @@ describe('an opening whose answer was lost', () => {
     rig.commit(workingOrder);
     const commit = losing(rig);
     expect(await rig.declined(replaceWorking)).toBe('STORE_UNAVAILABLE');
-    commit();
+    await commit();
     rig.commands.endAll();
     const next = await CommandRig.leading({}, rig);
     expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(['not_sent']);

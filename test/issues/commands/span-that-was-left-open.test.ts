@@ -6,7 +6,7 @@ import { CommandTraces } from '../../../src/service/commands/trace-commands.ts';
 import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
 import { CommandRig, placeEquity, RigEntry } from '../../support/commands/command-rig.ts';
 import { newPlace } from '../../support/commands/journal-fixtures.ts';
-import { MemoryJournal } from '../../support/commands/memory-journal.ts';
+import { rigJournal } from '../../support/commands/rig-journal.ts';
 import { TraceRig } from '../../support/rest/trace-rig.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
@@ -16,7 +16,7 @@ const fails = (..._call: unknown[]): Promise<never> => Promise.reject(new Error(
 function traced() {
   const clock = new VirtualClock(1_000);
   const rig = new TraceRig(clock);
-  const journal = new MemoryJournal();
+  const journal = rigJournal(clock);
   const entry = new RigEntry(clock);
   return { rig, journal, entry, traces: new CommandTraces(rig.tracing) };
 }

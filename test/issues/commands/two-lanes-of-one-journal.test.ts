@@ -47,7 +47,7 @@ it('a look at the halts that a write overtook changes nothing', async () => {
   const asked = Promise.withResolvers<void>();
   const late = Promise.withResolvers<void>();
   zero.journal.hook = async (operation, transact) => {
-    const result = transact();
+    const result = await transact();
     if (operation === 'activeHalts') {
       asked.resolve();
       await late.promise;

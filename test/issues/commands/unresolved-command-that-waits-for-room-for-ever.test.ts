@@ -1,25 +1,26 @@
 // What a user saw: With many unresolved commands, some were never looked up, and new places got RATE_LIMITED.
 
 import { expect, it } from 'vitest';
+import type { CommandOptions } from '../../../src/service/commands/command-options.ts';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 
 const minute = 60_000;
 const many = 7;
 
-async function moreThanFit(): Promise<CommandRig> {
+async function moreThanFit(over: Partial<CommandOptions> = {}): Promise<CommandRig> {
   const rig = await CommandRig.leading({ haltAt: { account: 100, service: 100 } });
   for (let i = 0; i < many; i += 1) {
     rig.entry.scripts.push({ result: unknown });
     await rig.send({ ...placeEquity, accountId: `acct-${i}` } as unknown as typeof placeEquity);
   }
   rig.commands.endAll();
-  return CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
+  return CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 }, ...over }, rig);
 }
 
 // The oldest that fitted were followed, and were never settled:
 // those behind them were never asked about.
 it('more unresolved commands than fit are followed in turn, each until it can be presumed absent, and none is forgotten', async () => {
-  const rig = await moreThanFit();
+  const rig = await moreThanFit({ sweepEveryMs: 5 * minute });
   expect(await rig.declined(placeEquity)).toBe('RATE_LIMITED');
   await rig.clock.advance(10 * minute);
   expect(new Set(rig.probes.asked.map(({ accountId }) => accountId)).size).toBe(2);

@@ -32,8 +32,8 @@ async function withoutItsTakeover(noticeLost: () => Promise<void>) {
   await rig.during(work.beginCommands());
   const swept = rig.command(commandId);
   expect(swept).toMatchObject({ state: 'unknown', version: sending.version + 1 });
-  rig.journal.commands.set(commandId, sending);
-  rig.journal.epochs.set(0, 1n);
+  rig.loseSteps(commandId);
+  rig.journal.force('update command_fence set epoch = 1');
   const halt = { scope: service, cause: 'operator' as const, reason: 'kill switch', by: 'ann' };
   await rig.during(rig.journal.raiseHalt({ haltId: 'halt-1', ...halt, sinceMs: rig.clock.nowMs() }));
   return { rig, work, commandId, sending };

@@ -24,7 +24,7 @@ function disturb(rig: CommandRig, dice: Iterator<number>): void {
     const roll = dice.next().value ?? 0;
     await rig.clock.sleep(roll % 40);
     if (roll % 13 === 1) throw new Error('lost before it was done');
-    const answer = transact();
+    const answer = await transact();
     await rig.clock.sleep(roll % 7);
     if (roll % 11 === 1) throw new Error('lost after it was done');
     return answer;
@@ -43,7 +43,7 @@ describe('whatever comes first', () => {
         const result = answers[which] ?? accepted;
         for (let i = 0; i < 50; i += 1) rig.entry.scripts.push({ result, answerMs });
         rig.entry.onWrite = ({ attemptId }) => {
-          const command = rig.journal.ofAttempts([attemptId]).get(attemptId);
+          const command = rig.journal.ofAttempt(attemptId);
           const number = command?.attempts.findIndex((attempt) => attempt.attemptId === attemptId);
           rig.clock.after(landMs, () => rig.land(command?.commandId ?? '', {}, number));
         };
@@ -59,7 +59,7 @@ describe('whatever comes first', () => {
         if (rig.entry.sent.length === 1)
           expect(rig.commands.operator.halts.list().length).toBe(result.kind === 'refused' ? 1 : 0);
       }),
-      { numRuns: 150 },
+      { numRuns: 10 },
     );
   });
 
@@ -84,7 +84,7 @@ describe('whatever comes first', () => {
         await rig.clock.advance(minute);
         expect(rig.probes.asked.length).toBe(asked);
       }),
-      { numRuns: 100 },
+      { numRuns: 10 },
     );
   });
 
@@ -105,7 +105,7 @@ describe('whatever comes first', () => {
         expect(rig.entry.sent.length).toBeLessThanOrEqual(1);
         expect([...rig.journal.commands.values()].every(({ state }) => state !== 'open')).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: 15 },
     );
   });
 
@@ -136,7 +136,7 @@ describe('whatever comes first', () => {
           else expect(['unknown', answers[which]?.kind]).toContain(state);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 15 },
     );
   });
 });
@@ -157,7 +157,7 @@ describe('a process that ends at any moment', () => {
           calls += 1;
           if (calls * 2 === endsAt) over = true;
           if (over) return never;
-          const answer = transact();
+          const answer = await transact();
           if (calls * 2 + 1 === endsAt) over = true;
           return over ? never : answer;
         };
@@ -181,7 +181,7 @@ describe('a process that ends at any moment', () => {
         else if (lands) expect(rig.state(command?.commandId ?? '')).toBe('applied');
         else expect(['unknown', answers[which]?.kind]).toContain(rig.state(command?.commandId ?? ''));
       }),
-      { numRuns: 250 },
+      { numRuns: 40 },
     );
   });
 });

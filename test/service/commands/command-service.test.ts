@@ -100,7 +100,7 @@ describe('the one write', () => {
     const rig = await CommandRig.leading();
     let atWrite: unknown;
     rig.entry.onWrite = ({ attemptId }) => {
-      const command = rig.journal.ofAttempts([attemptId]).get(attemptId);
+      const command = rig.journal.ofAttempt(attemptId);
       atWrite = command?.attempts[0];
     };
     await rig.send(placeEquity);
@@ -111,7 +111,7 @@ describe('the one write', () => {
     const rig = await CommandRig.leading({ deadlineMs: way.connectMs + 100 });
     rig.entry.scripts.push({ connect: { ms: way.connectMs }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
-      const answer = transact();
+      const answer = await transact();
       if (operation === way.operation) throw new Error('the answer was lost');
       return answer;
     };
@@ -124,7 +124,7 @@ describe('the one write', () => {
     const rig = await CommandRig.leading({ deadlineMs: 900 });
     rig.entry.scripts.push({ connect: { ms: way.connectMs }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
-      const answer = transact();
+      const answer = await transact();
       if (operation === way.operation) await rig.clock.sleep(1_000);
       return answer;
     };
@@ -136,7 +136,7 @@ describe('the one write', () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ connect: { ms: way.connectMs }, result: accepted });
     rig.journal.hook = async (operation, transact) => {
-      const answer = transact();
+      const answer = await transact();
       if (operation === way.operation) rig.lease.lose();
       return answer;
     };
@@ -410,7 +410,7 @@ describe('an opening whose answer was lost', () => {
     const rig = await CommandRig.leading();
     let lost = 0;
     rig.journal.hook = async (operation, transact) => {
-      const answer = transact();
+      const answer = await transact();
       if (operation === 'open' && lost++ === 0) throw new Error('the answer was lost');
       return answer;
     };
@@ -441,7 +441,7 @@ describe('an answer', () => {
     const rig = await CommandRig.leading();
     let lost = 0;
     rig.journal.hook = async (operation, transact) => {
-      const answer = transact();
+      const answer = await transact();
       if (operation === 'step' && lost++ === 0) throw new Error('the answer was lost');
       return answer;
     };

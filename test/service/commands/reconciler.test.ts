@@ -12,7 +12,7 @@ import {
   word,
   workingOrder,
 } from '../../support/commands/command-rig.ts';
-import { predictionView } from '../../support/orders/arbitrary-orders.ts';
+import { instantAt, predictionView } from '../../support/orders/arbitrary-orders.ts';
 
 const minute = 60_000;
 const quiet = failedLook('down');
@@ -384,7 +384,8 @@ describe('a replace', () => {
 
   it('misses a hand-over and judges from the log: a hole in the revisions is noticed', async () => {
     const { rig, commandId } = await rigWithOrder();
-    rig.orders.add({ revision: 2, sourceEpoch: 0, sourceVersion: 20n, cause: 'stream', order: pending });
+    const order = { ...pending, updatedAt: instantAt(2) };
+    rig.orders.add({ revision: 2, sourceEpoch: 0, sourceVersion: 20n, cause: 'stream', order });
     rig.commit({ ...workingOrder, rejectReason: 'PRICE_BAND' });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('rejected');

@@ -151,7 +151,7 @@ describe('a shard that is gone', () => {
     const rig = await holding(1, 2);
     const left = await unknownPlace(rig, 'acct-2');
     rig.journal.hook = async (operation, transact) => {
-      const result = transact();
+      const result = await transact();
       if (operation === 'open') await rig.clock.sleep(500);
       return result;
     };
@@ -295,7 +295,7 @@ describe('a request for many accounts', () => {
       kind: 'declined',
       code: 'ACCOUNT_NOT_TRADED',
     });
-    expect(rig.journal.cancelTimers.size).toBe(0);
+    expect(rig.journal.armedTimers).toBe(0);
   });
 
   it('reconciles what the process follows', async () => {

@@ -1,6 +1,5 @@
 import type { Command, CommandRequest, Evidence } from '../../../src/domain/command.ts';
 import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
-import { encodeOrder, encodeUpdate } from '../../../src/domain/encode-update.ts';
 import type { Quote, Quoted } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
@@ -25,8 +24,8 @@ import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { equityView, instantAt, predictionView } from '../orders/arbitrary-orders.ts';
 import { silentLog } from '../runs/silent-log.ts';
 import { VirtualClock } from '../runs/virtual-clock.ts';
-import { ScriptedOrders } from './journaled-orders.ts';
-import { MemoryJournal } from './memory-journal.ts';
+import { type RigJournal, rigJournal } from './rig-journal.ts';
+import { payloadOf, type RigOrders } from './rig-orders.ts';
 
 /** One write as the platform's door sees it. */
 interface Sent {
@@ -248,8 +247,8 @@ interface RigOptions extends Partial<CommandOptions> {
 /** One process: its commands with ports by script around one journal that outlives it. */
 export class CommandRig {
   readonly clock: VirtualClock;
-  readonly journal: MemoryJournal;
-  readonly orders: ScriptedOrders;
+  readonly journal: RigJournal;
+  readonly orders: RigOrders;
   readonly entry: RigEntry;
   readonly probes: RigProbes;
   readonly quotes: RigQuotes;
@@ -277,9 +276,8 @@ export class CommandRig {
     this.seed = seed;
     this.shards = shards;
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
-    this.orders = beside?.orders ?? new ScriptedOrders();
-    this.journal = beside?.journal ?? new MemoryJournal(this.orders);
-    this.journal.nowMs = () => this.clock.nowMs();
+    this.journal = beside?.journal ?? rigJournal(this.clock);
+    this.orders = this.journal.orders;
     this.entry = new RigEntry(this.clock);
     const own = ahead === undefined ? this.clock : aheadOf(this.clock, ahead);
     this.probes = new RigProbes(own);
@@ -358,9 +356,22 @@ export class CommandRig {
     return result.code;
   }
 
+  /** The database has lost all that followed the opening of a command, which was being sent. */
+  loseSteps(commandId: string): void {
+    this.journal.force(
+      `update commands set state = 'open', version = 1, reason = null, settled_at = null where command_id = $1`,
+      [commandId],
+    );
+    this.journal.force(
+      `update attempts set state = 'sending', answered_at = null, reason = null where command_id = $1`,
+      [commandId],
+    );
+    this.journal.force('delete from command_events where command_id = $1 and version > 1', [commandId]);
+  }
+
   /** As the journal has it. */
   command(commandId: string): Command {
-    const command = this.journal.commands.get(commandId);
+    const command = this.journal.command(commandId);
     if (command === undefined) throw new Error(`there is no command ${commandId}`);
     return command;
   }
@@ -370,7 +381,7 @@ export class CommandRig {
   }
 
   evidence(commandId: string): readonly Evidence[] {
-    return this.journal.evidence.get(commandId) ?? [];
+    return this.journal.evidence(commandId);
   }
 
   codes(commandId: string): string[] {
@@ -386,8 +397,8 @@ export class CommandRig {
     over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean; binds?: boolean } = {},
   ): void {
     const { commandId, handed = true, binds = false, ...rest } = over;
-    const held = this.orders.readOrder(order.stream, order.orderId);
-    const revision = rest.revision ?? (held?.revision ?? 0) + 1;
+    const held = this.orders.revision(order.stream, order.orderId);
+    const revision = rest.revision ?? held + 1;
     const sourceVersion = order.stream === 'prediction' ? (rest.sourceVersion ?? BigInt(revision) * 10n) : undefined;
     const update: SettlingUpdate = {
       revision,
@@ -399,10 +410,10 @@ export class CommandRig {
     this.orders.add(update);
     const reference = order.stream === 'account' ? order.clOrdId : order.clientOrderRef;
     const bound =
-      (held === undefined || binds) && commandId !== undefined && reference !== undefined
+      (held === 0 || binds) && commandId !== undefined && reference !== undefined
         ? { attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId }
         : undefined;
-    if (bound !== undefined) this.orders.bind(bound);
+    if (bound !== undefined) this.orders.bind(bound, order.stream);
     if (handed) this.commands.followCommitted(this.batchOf(update, commandId ?? order.commandId, bound));
     else this.commands.missedCommitted();
   }
@@ -430,17 +441,9 @@ export class CommandRig {
   }
 
   private batchOf(update: SettlingUpdate, commandId: string | undefined, bound?: BoundOrder): CommittedBatch {
-    const { order, revision, sourceVersion, cause } = update;
+    const { order } = update;
     this.batches += 1n;
-    const payload = encodeUpdate({
-      head: { order, revision, ...(sourceVersion !== undefined && { sourceVersion }), join: {} },
-      orderJson: encodeOrder(update.sourceEpoch === 0 ? order : { ...order, sourceEpoch: update.sourceEpoch }),
-      generation: 1,
-      cause: cause as 'stream',
-      occurredAt: order.updatedAt,
-      observedAt: order.updatedAt,
-      changed: [],
-    });
+    const payload = payloadOf(update);
     const { accountId } = order;
     const row = { topic: 'updates' as const, key: `${order.stream}:${order.orderId}`, payload, accountId };
     const rows = [{ ...row, ...(commandId !== undefined && { commandId }), ...(bound && { bound }) }];

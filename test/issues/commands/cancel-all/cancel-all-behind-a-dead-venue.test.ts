@@ -18,17 +18,17 @@ function withOrders(rig: CommandRig, accountId: string, count: number): void {
     rig.commit({ ...workingOrder, accountId, orderId: `${accountId}-${n}` }, { handed: false });
 }
 
-// 16 slots for all: with one venue down, the cancels of a healthy account began 27 s late.
-it('a thousand orders of a healthy account are cancelled within ten seconds beside a venue that is down', async () => {
-  const rig = await CommandRig.leading();
-  withOrders(rig, 'acct-2', 100);
-  withOrders(rig, 'acct-1', 1_000);
+// The slots were for all: with one venue down, the cancels of a healthy account began 27 s late.
+it('the orders of a healthy account are cancelled within two seconds beside a venue that is down', async () => {
+  const rig = await CommandRig.leading({ cancelAllWindow: 4 });
+  withOrders(rig, 'acct-2', 25);
+  withOrders(rig, 'acct-1', 40);
   rig.entry.route = ({ accountId }) => (accountId === 'acct-2' ? noLine : healthy);
   const beganMs = rig.clock.monotonicMs();
   const result = await rig.during(rig.commands.cancelAll(service, { ...word, idempotencyKey: 'all' }));
   const sent = rig.entry.sent.filter(({ request }) => request.accountId === 'acct-1');
-  expect(sent).toHaveLength(1_000);
-  expect(Math.max(...sent.map(({ atMs }) => atMs)) - beganMs).toBeLessThan(10_000);
+  expect(sent).toHaveLength(40);
+  expect(Math.max(...sent.map(({ atMs }) => atMs)) - beganMs).toBeLessThan(2_000);
   expect(
     rig.clock.monotonicMs() - beganMs,
     'the caller is answered while the other venue goes on failing',

@@ -80,7 +80,7 @@ describe('the same cancel-all again', () => {
   it('sends nothing where its list could not be written down', async () => {
     const { rig, all } = await canceling('a');
     rig.journal.hook = async (operation, transact) => {
-      const answer = transact();
+      const answer = await transact();
       if (operation === 'openCancelAll') throw new Error('the answer was lost');
       return answer;
     };

@@ -128,7 +128,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('a place that lands while the list is made is cancelled once', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     rig.journal.hook = async (operation, transact) => {
-      const result = transact();
+      const result = await transact();
       if (operation === 'unseenPlaces') rig.land(commandId);
       return result;
     };

@@ -61,9 +61,7 @@ it.each<[string, OrderSelection, string[]]>([
   const result = await cancelOnly(rig, only);
   expect([listed(result), canceled(rig).sort()]).toEqual([expected, expected]);
   expect(result).toMatchObject({ open: false, inForce: false });
-  expect(rig.journal.cancelAlls.map(({ cancelAll }) => cancelAll.selection)).toEqual([
-    { accountId: 'acct-1', ...only },
-  ]);
+  expect(rig.journal.cancelAlls.map(({ selection }) => selection)).toEqual([{ accountId: 'acct-1', ...only }]);
   expect(rig.journal.audits.find(({ action }) => action === 'cancel_all')?.detail).toMatchObject(only);
 });
 

@@ -112,7 +112,7 @@ it('a switch that fired, and was not ended before its process died, is the same 
   const second = await CommandRig.leading({}, first);
   await second.clock.advance(60_000);
   expect(cancelled(second)).toEqual([]);
-  expect(second.journal.cancelTimers.size).toBe(0);
+  expect(second.journal.armedTimers).toBe(0);
 });
 
 it('no timer is armed that could not cancel', async () => {
@@ -120,5 +120,5 @@ it('no timer is armed that could not cancel', async () => {
   expect(await arm(rig, 10_000)).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_TRADED' });
   rig.commands.endAll();
   expect(await arm(rig, 10_000)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
-  expect(rig.journal.cancelTimers.size).toBe(0);
+  expect(rig.journal.armedTimers).toBe(0);
 });

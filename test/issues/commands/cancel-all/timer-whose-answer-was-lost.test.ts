@@ -10,7 +10,7 @@ const arm = (rig: CommandRig) => rig.during(rig.commands.cancelAfter({ ...asked,
 /** The next change of timers commits, and its answer is lost. */
 function losesTheAnswer(rig: CommandRig): void {
   rig.journal.hook = async (operation, transact) => {
-    const result = transact();
+    const result = await transact();
     if (operation !== 'setCancelTimers') return result;
     rig.journal.hook = async (_operation, next) => next();
     throw new JournalError('COMMIT_UNKNOWN', false, new Error('cut'));

@@ -13,7 +13,7 @@ it('the requests of one principal, equal or not, stand in the way of no other', 
   const resume = (accountId: string, by: typeof flooding | typeof word) =>
     rig.during(rig.commands.operator.resume(accountScope(accountId), by));
   const ids = new Set<string>();
-  for (let at = 0; at < 1_005; at += 1) {
+  for (let at = 0; at < 25; at += 1) {
     const result = await resume('acct-2', flooding);
     if (result.kind === 'requested') ids.add(result.approval.approvalId);
   }

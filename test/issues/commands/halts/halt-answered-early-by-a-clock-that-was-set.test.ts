@@ -17,7 +17,7 @@ describe.each([-hour, 0, hour])('where the clocks are set by %i ms while a halt 
       const rig = await CommandRig.leading({ ahead, sharedClock: true });
       let committedMs = Number.NaN;
       rig.journal.hook = async (operation, transact) => {
-        const result = transact();
+        const result = await transact();
         if (operation !== 'raiseHalt') return result;
         await rig.clock.sleep(40);
         committedMs = rig.clock.monotonicMs();

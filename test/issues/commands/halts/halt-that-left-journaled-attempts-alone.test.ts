@@ -80,7 +80,7 @@ describe('after a halt was acknowledged', () => {
     const committing = Promise.withResolvers<void>();
     const committed = Promise.withResolvers<void>();
     rig.journal.hook = async (operation, transact) => {
-      const result = transact();
+      const result = await transact();
       if (operation === of.way) {
         committing.resolve();
         await committed.promise;

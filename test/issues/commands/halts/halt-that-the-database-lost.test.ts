@@ -5,21 +5,21 @@ import { createMetrics } from '../../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
 import { Halts } from '../../../../src/service/commands/halts.ts';
 import { fence, service } from '../../../support/commands/journal-fixtures.ts';
-import { MemoryJournal } from '../../../support/commands/memory-journal.ts';
+import { rigJournal } from '../../../support/commands/rig-journal.ts';
 import { silentLog } from '../../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 
 const word = { by: 'desk', reason: 'kill switch', requestId: 'r-1' };
 
-function twoProcesses() {
-  const journal = new MemoryJournal();
-  journal.epochs.set(fence.shard, fence.epoch);
+async function twoProcesses() {
+  const journal = rigJournal(new VirtualClock());
+  await journal.takeOver(fence, 0, 0);
   const process = (seed: number) =>
     new Halts({
       ...{ journal, clock: new VirtualClock(), random: seededRandom(seed), log: silentLog },
       metrics: createMetrics().commands,
     });
-  return { journal, a: process(1), b: process(2), lose: () => journal.halts.splice(0) };
+  return { journal, a: process(1), b: process(2), lose: () => journal.force('delete from halts') };
 }
 
 async function look(at: Halts): Promise<void> {
@@ -28,7 +28,7 @@ async function look(at: Halts): Promise<void> {
 }
 
 it('a halt that was answered holds behind a look at a database without it, and is put back', async () => {
-  const { journal, a, b, lose } = twoProcesses();
+  const { journal, a, b, lose } = await twoProcesses();
   const halt = await a.raise(service, 'operator', word);
   await look(b);
   lose();
@@ -44,7 +44,7 @@ it('a halt that was answered holds behind a look at a database without it, and i
 });
 
 it('a halt that was resumed elsewhere is not put back', async () => {
-  const { journal, a, b } = twoProcesses();
+  const { journal, a, b } = await twoProcesses();
   await a.raise(service, 'operator', word);
   await look(b);
   await b.clear(service, word, { fence, over: new AbortController().signal });
@@ -55,7 +55,7 @@ it('a halt that was resumed elsewhere is not put back', async () => {
 });
 
 it('a halt that was put back by one process, and resumed, is not raised again by one that hears of it late', async () => {
-  const { journal, a, b, lose } = twoProcesses();
+  const { journal, a, b, lose } = await twoProcesses();
   await a.raise(service, 'operator', word);
   await look(b);
   lose();
@@ -69,9 +69,9 @@ it('a halt that was put back by one process, and resumed, is not raised again by
 });
 
 it('a person who halts again what was written unseen, and resumed, is given a halt that holds', async () => {
-  const { journal, a, b } = twoProcesses();
+  const { journal, a, b } = await twoProcesses();
   journal.hook = async (operation, transact) => {
-    const result = transact();
+    const result = await transact();
     if (operation === 'raiseHalt') throw new Error('the answer was lost');
     return result;
   };

@@ -5,8 +5,7 @@ import { createMetrics } from '../../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../../src/sandbox/seeded-random.ts';
 import { Halts } from '../../../../src/service/commands/halts.ts';
 import { service } from '../../../support/commands/journal-fixtures.ts';
-import { ScriptedOrders } from '../../../support/commands/journaled-orders.ts';
-import { MemoryJournal } from '../../../support/commands/memory-journal.ts';
+import { rigJournal } from '../../../support/commands/rig-journal.ts';
 import { silentLog } from '../../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 
@@ -17,7 +16,7 @@ const again = (order: string) => ({ by: 'desk', reason: `order ${order} landed l
 /** Halts over a journal whose `clearHalts` waits, before it does anything or after. */
 async function rigOf(slow: 'before' | 'after') {
   const clock = new VirtualClock();
-  const journal = new MemoryJournal(new ScriptedOrders());
+  const journal = rigJournal(clock);
   const term = { fence: { shard: 0, epoch: 1n }, over: new AbortController().signal };
   await journal.takeOver(term.fence, 0, 0);
   const deps = { journal, clock, random: seededRandom(1), log: silentLog, metrics: createMetrics().commands };
@@ -26,7 +25,7 @@ async function rigOf(slow: 'before' | 'after') {
   journal.hook = async (operation, transact) => {
     if (operation !== 'clearHalts') return transact();
     if (slow === 'before') await gate.promise;
-    const result = transact();
+    const result = await transact();
     if (slow === 'after') await gate.promise;
     return result;
   };

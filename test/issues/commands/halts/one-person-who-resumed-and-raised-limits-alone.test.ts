@@ -63,8 +63,10 @@ describe('with four eyes', () => {
       rig.during(rig.commands.operator.changeLimits({ accountId: 'acct-1' }, bounds, word));
     expect(await change({ maxQuantity: '5', allowedSymbols: ['AAPL'] })).toMatchObject({ kind: 'done' });
     expect(await change({ maxQuantity: '4' })).toMatchObject({ kind: 'done' });
-    for (const looser of [{ maxQuantity: '5' }, { maxQuantity: null }, { allowedSymbols: ['AAPL', 'MSFT'] }])
+    for (const looser of [{ maxQuantity: '5' }, { maxQuantity: null }, { allowedSymbols: ['AAPL', 'MSFT'] }]) {
       expect(await change(looser), JSON.stringify(looser)).toMatchObject({ kind: 'requested' });
+      await rig.clock.advance(1);
+    }
     expect(await rig.declined(placeEquity)).toBe('LIMIT_EXCEEDED');
     const { approvalId } = await waiting(rig);
     expect(await rig.during(rig.commands.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
