@@ -65,7 +65,7 @@ const directions = {
 export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]];
 
 /** An older quote is stale, unless the row for everyone says otherwise. */
-export const usualQuoteAgeMs = 10_000;
+const usualQuoteAgeMs = 10_000;
 
 /**
  * A row applies to these commands. Every matching row applies: a narrower row adds bounds and lifts

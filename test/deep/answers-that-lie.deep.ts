@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { NewCommand, OpenResult } from '../../src/store/commands/command-journal.ts';
 import type { Fence } from '../../src/store/commands/term.ts';
 import { type Plant, runUnderFaults } from '../support/commands/commands-under-faults.ts';
-import { MemoryJournal } from '../support/commands/memory-journal.ts';
+import { opened } from '../support/commands/journaled-command.ts';
 
 /**
  * Each says that something is in the database of which nobody knows whether it
@@ -39,10 +39,8 @@ function prepared({ sendingAtMs: _none, ...command }: NewCommand): NewCommand {
 }
 
 /** As if the journal had opened it. */
-async function pretended(command: NewCommand, fence: Fence): Promise<OpenResult> {
-  const journal = new MemoryJournal();
-  await journal.takeOver(fence, command.atMs, 0);
-  return journal.open(command, fence);
+function pretended(command: NewCommand, fence: Fence): OpenResult {
+  return { kind: 'opened', command: opened(command, fence, command.sendingAtMs) };
 }
 
 /** The first of them shows it, as a rule. */

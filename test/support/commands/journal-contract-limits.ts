@@ -608,5 +608,29 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(results.filter(({ kind }) => kind === 'opened')).toHaveLength(most);
       expect(results.filter(({ kind }) => kind === 'limited')).toHaveLength(50 - most);
     });
+
+    it('refuse the mark of an attempt that was judged before they were changed', async () => {
+      await using rig = await make();
+      const measure = {
+        symbols: ['AAPL'],
+        underlyings: ['AAPL'],
+        instrument: 'equity',
+        quantity: '10',
+        exposure: '1875',
+        valuedByQuote: false,
+      } as const;
+      const [before, held, anew] = [newPlace({ measure }), newPlace({ measure }), newPlace({ measure })];
+      await rig.journal.open(before, fence);
+      const change = { by: 'ann', reason: 'less', requestId: 'r-1', atMs, before: {}, bounds: { maxQuantity: '100' } };
+      await rig.journal.changeLimits({ ...change, accountId: 'acct-2' });
+      await rig.journal.changeLimits({ ...change, principal: 'another' });
+      const mark = ({ attemptId: id = '' }: typeof before) => rig.journal.markSending(id, atMs + 5, fence);
+      expect(await mark(before), 'limits of others').toBe(true);
+      await rig.journal.open(held, fence);
+      await rig.journal.changeLimits({ ...change, accountId: 'acct-1' });
+      expect(await mark(held)).toMatchObject({ code: 'LIMITS_CHANGED' });
+      await rig.journal.open(anew, fence);
+      expect(await mark(anew)).toBe(true);
+    });
   });
 }

@@ -74,30 +74,6 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(first.commandId)).toMatchObject({ attempts: [{ state: 'prepared' }] });
     });
 
-    it('is refused where limits of its scope were changed since it was judged by them', async () => {
-      await using rig = await make();
-      const measure = {
-        symbols: ['AAPL'],
-        underlyings: ['AAPL'],
-        instrument: 'equity',
-        quantity: '10',
-        exposure: '1875',
-        valuedByQuote: false,
-      } as const;
-      const [before, held, anew] = [newPlace({ measure }), newPlace({ measure }), newPlace({ measure })];
-      await rig.journal.open(before, fence);
-      const change = { by: 'ann', reason: 'less', requestId: 'r-1', atMs, before: {}, bounds: { maxQuantity: '100' } };
-      await rig.journal.changeLimits({ ...change, accountId: 'acct-2' });
-      await rig.journal.changeLimits({ ...change, principal: 'another' });
-      const mark = ({ attemptId: id = '' }: typeof before) => rig.journal.markSending(id, atMs + 5, fence);
-      expect(await mark(before), 'limits of others').toBe(true);
-      await rig.journal.open(held, fence);
-      await rig.journal.changeLimits({ ...change, accountId: 'acct-1' });
-      expect(await mark(held)).toMatchObject({ code: 'LIMITS_CHANGED' });
-      await rig.journal.open(anew, fence);
-      expect(await mark(anew)).toBe(true);
-    });
-
     it('is not permitted for an attempt that nobody knows, that was answered, or under another epoch', async () => {
       await using rig = await make();
       expect(await rig.journal.markSending(attemptId(), atMs, fence)).toBe(false);

@@ -11,10 +11,10 @@ import { takeOverContract } from './journal-contract-taking-over.ts';
 import type { JournalUnderTest } from './journal-fixtures.ts';
 
 /**
- * What every `CommandJournal` promises, whatever keeps it. `make` gives an empty one, on which
- * `fence` holds the shard.
+ * What the journal promises of commands, halts and cancel-alls, in Postgres and in the memory of
+ * the simulator. `make` gives an empty one, on which `fence` holds the shard.
  */
-export function journalContract(make: () => Promise<JournalUnderTest>): void {
+export function simulatedContract(make: () => Promise<JournalUnderTest>): void {
   openContract(make);
   sendContract(make);
   stepContract(make);
@@ -23,6 +23,11 @@ export function journalContract(make: () => Promise<JournalUnderTest>): void {
   haltContract(make);
   cancelAllContract(make);
   cancelTimerContract(make);
+}
+
+/** All that a `CommandJournal` promises. */
+export function journalContract(make: () => Promise<JournalUnderTest>): void {
+  simulatedContract(make);
   limitContract(make);
   approvalContract(make);
 }

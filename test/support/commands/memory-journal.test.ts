@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { journalContract } from './journal-contract.ts';
+import { simulatedContract } from './journal-contract.ts';
 import { fence, newPlace, sending } from './journal-fixtures.ts';
 import { JournalViolation } from './journal-rules.ts';
 import { ScriptedOrders } from './journaled-orders.ts';
@@ -12,7 +12,7 @@ async function held(orders = new ScriptedOrders()): Promise<MemoryJournal> {
 }
 
 describe('the journal in memory', () => {
-  journalContract(async () => {
+  simulatedContract(async () => {
     const orders = new ScriptedOrders();
     const journal = await held(orders);
     return {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   type Command,
@@ -7,7 +6,6 @@ import {
   isFinal,
   type Reason,
 } from '../../../src/domain/command.ts';
-import type { LimitRow } from '../../../src/domain/limits.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
 import type { Selectable } from '../../../src/domain/select-orders.ts';
 import { venueDecision } from '../../../src/domain/settle-place.ts';
@@ -20,7 +18,6 @@ import {
   type PlaceOfAccount,
 } from '../../../src/store/commands/cancel-all-journal.ts';
 import type {
-  AuditTrailEntry,
   CommandJournal,
   CommandStep,
   HaltBounds,
@@ -33,21 +30,8 @@ import type {
   Rival,
   StepResult,
 } from '../../../src/store/commands/command-journal.ts';
-import type { UnreadableCommand } from '../../../src/store/commands/decode-command.ts';
-import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
-import {
-  type Approval,
-  type Approving,
-  type CancelTimer,
-  type CancelTimersChange,
-  type ClearingWord,
-  type Halt,
-  type LimitsChange,
-  mostWaiting,
-  type NewApproval,
-} from '../../../src/store/commands/stops-journal.ts';
+import type { CancelTimer, CancelTimersChange, ClearingWord, Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
-import { MemoryLimits } from './journal-limits.ts';
 import {
   must,
   mustBeNewCancelAll,
@@ -60,7 +44,7 @@ import {
   mustNameAttempt,
 } from './journal-rules.ts';
 import { changed, opened, stepped } from './journaled-command.ts';
-import { type JournaledOrders, ScriptedOrders } from './journaled-orders.ts';
+import type { JournaledOrders } from './journaled-orders.ts';
 
 export type JournalOperation = keyof CommandJournal;
 
@@ -84,15 +68,15 @@ interface JournalEvent {
 }
 
 /**
- * The journal in memory: every call one transaction in one turn, with all invariants that the port
- * promises of the database. It survives the crashes of its clients.
+ * The journal of the simulator: every call one transaction in one turn, with all invariants that
+ * the port promises of the database, by the tables of `domain/command-machine.ts`. It survives the
+ * crashes of its clients. Without limits, approvals and the audit trail, which nobody uses there;
+ * all other tests have Postgres itself (`rig-journal.ts`).
  *
  * Invariant: `commands` holds what is committed; a call that throws has changed nothing.
  */
 export class MemoryJournal implements CommandJournal {
   hook: JournalHook = noHook;
-  /** Commands whose rows are damaged. */
-  readonly unreadable: UnreadableCommand[] = [];
   readonly commands = new Map<string, Command>();
   readonly evidence = new Map<string, readonly Evidence[]>();
   /** The outbox, in the order of the steps. */
@@ -107,14 +91,8 @@ export class MemoryJournal implements CommandJournal {
   nowMs: () => number = () => 0;
   readonly cancelAlls: { readonly shard: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly endedCancelAlls = new Set<string>();
-  readonly audits: AuditTrailEntry[] = [];
-  private readonly waiting = new Map<string, Approval>();
-  /** Tokens that have ended: the principal, a blank, the number. */
-  readonly endedTokens = new Set<string>();
-  private readonly tokensOfCommands = new Map<string, number>();
   /** How many halts the journal itself has raised: their ids are of no use to anybody else. */
   private readonly own = { halts: 0 };
-  private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
   onCommitted: (command: Command, before: Command | undefined) => void = () => {};
@@ -127,20 +105,12 @@ export class MemoryJournal implements CommandJournal {
   private readonly byKey = new Map<string, string>();
   private readonly byAttempt = new Map<string, string>();
 
-  constructor(orders: JournaledOrders = new ScriptedOrders()) {
+  constructor(orders: JournaledOrders) {
     this.orders = orders;
   }
 
   open(command: NewCommand, fence: Fence): Promise<OpenResult> {
     return this.hook('open', () => this.transactOpen(command, fence));
-  }
-
-  preview(command: JudgedCommand): Promise<JournalPreview> {
-    return this.hook('preview', () => ({
-      callerRefReused: this.usesReferenceAgain(command),
-      notSuperseded: command.supersedes !== undefined && !this.maySupersede(command.supersedes, command),
-      limits: this.limitsHeld.weigh(command, this.oldestFirst(), this.orders),
-    }));
   }
 
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason> {
@@ -158,11 +128,7 @@ export class MemoryJournal implements CommandJournal {
   }
 
   step(step: CommandStep, fence: Fence): Promise<StepResult> {
-    const act = () => this.transactStep(step, fence);
-    return this.hook('step', () => {
-      const result = this.doAct(step.approval, act, ({ kind }) => kind === 'stepped');
-      return result === 'not_waiting' ? { kind: result } : result;
-    });
+    return this.hook('step', () => this.transactStep(step, fence));
   }
 
   noteMisses(misses: readonly Miss[], fence: Fence): Promise<MissResult> {
@@ -187,15 +153,8 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  takeOver(
-    fence: Fence,
-    atMs: number,
-    recentMs: number,
-    haltAt?: HaltBounds,
-    onUnreadable?: (command: UnreadableCommand) => void,
-  ): Promise<Command[]> {
+  takeOver(fence: Fence, atMs: number, recentMs: number, haltAt?: HaltBounds): Promise<Command[]> {
     return this.hook('takeOver', () => {
-      for (const command of this.unreadable) onUnreadable?.(command);
       const { shard, epoch } = fence;
       if (epoch < (this.epochs.get(shard) ?? 0n))
         throw Object.assign(new Error(`epoch ${epoch} was overtaken`), { code: 'FENCED' });
@@ -402,7 +361,6 @@ export class MemoryJournal implements CommandJournal {
     );
     const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
     const isNew = same === undefined && own === undefined;
-    if (isNew || halt.cause === 'operator' || halt.cause === 'account_operator') this.endResumes(halt.scope);
     if (!isNew) return same ?? own ?? halt;
     mustBeNewHalt(halt, this.halts);
     this.halts.push(halt);
@@ -434,103 +392,32 @@ export class MemoryJournal implements CommandJournal {
     return [...this.commands.values()].filter((command) => isDoubtful(command.state) && isOf(command)).length;
   }
 
-  /** Who asked to resume the scope did not know of the halt that comes now. */
-  private endResumes(scope: Halt['scope']): void {
-    for (const [id, { action }] of this.waiting)
-      if (action.kind === 'resume' && sameScope(action.scope, scope)) this.waiting.delete(id);
-  }
-
   clearHalts(
     scope: Halt['scope'],
-    { by, reason, atMs, ofSomeAccounts, approval }: ClearingWord,
+    { by, reason, atMs, ofSomeAccounts }: ClearingWord,
     fence: Fence,
-  ): Promise<number | 'kept' | 'fenced' | 'not_waiting'> {
-    const act = () => {
+  ): Promise<number | 'kept' | 'fenced'> {
+    return this.hook('clearHalts', () => {
       if (!this.holds(fence)) return 'fenced';
       const those = this.halts.filter((halt) => isActive(halt) && sameScope(halt.scope, scope));
       if (ofSomeAccounts && those.some(({ cause }) => cause === 'operator')) return 'kept';
       must(those.length === 0 || reason !== '', '23514', 'a halt is cleared with a reason');
-      let cleared = 0;
-      for (const [i, halt] of this.halts.entries()) {
-        if (!isActive(halt) || !sameScope(halt.scope, scope)) continue;
-        this.halts[i] = { ...halt, clearedAtMs: atMs, clearedBy: by, clearedReason: reason };
-        cleared += 1;
-      }
+      for (const [i, halt] of this.halts.entries())
+        if (those.includes(halt)) this.halts[i] = { ...halt, clearedAtMs: atMs, clearedBy: by, clearedReason: reason };
       this.onResumed(scope, atMs);
-      return cleared;
-    };
-    return this.hook('clearHalts', () => this.doAct(approval, act, (cleared) => typeof cleared === 'number'));
-  }
-
-  requestApproval({ lastsMs, ...asked }: NewApproval): Promise<Approval | undefined> {
-    return this.hook('requestApproval', () => {
-      const { by: principal, reason, requestId, accountId, action, approvalId } = asked;
-      const atMs = this.nowMs();
-      const approval = { ...asked, atMs, expiresAtMs: atMs + lastsMs };
-      const own = this.notExpired().filter((each) => each.by === principal);
-      const same = own.find((each) => isDeepStrictEqual(each.action, action));
-      if (same !== undefined || own.length >= mostWaiting) return same;
-      this.waiting.set(approvalId, approval);
-      const account = accountId === undefined ? {} : { accountId };
-      this.audits.push({
-        atMs,
-        principal,
-        action: 'request_approval',
-        reason,
-        requestId,
-        ...account,
-        detail: { approvalId, action },
-      });
-      return approval;
+      return those.length;
     });
   }
 
-  approvals(accounts?: readonly string[]): Promise<Approval[]> {
-    return this.hook('approvals', () =>
-      this.notExpired().filter(({ accountId }) => accounts === undefined || accounts.includes(accountId ?? '')),
-    );
-  }
+  preview = notSimulated;
+  requestApproval = notSimulated;
+  approvals = notSimulated;
+  findApproval = notSimulated;
+  limits = notSimulated;
+  changeLimits = notSimulated;
 
-  findApproval(approvalId: string): Promise<Approval | undefined> {
-    return this.hook('findApproval', () => this.notExpired().find((each) => each.approvalId === approvalId));
-  }
-
-  private notExpired(): Approval[] {
-    return [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > this.nowMs());
-  }
-
-  /** The act, and the end of its approval if it was done: one transaction. */
-  private doAct<T>(approval: Approving | undefined, act: () => T, isDone: (result: T) => boolean): T | 'not_waiting' {
-    if (approval === undefined) return act();
-    const { approvalId, by, reason, requestId } = approval;
-    const atMs = this.nowMs();
-    const taken = this.waiting.get(approvalId);
-    if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return 'not_waiting';
-    const result = act();
-    if (!isDone(result)) return result;
-    this.waiting.delete(approvalId);
-    const detail = { approvalId, action: taken.action, requestedBy: taken.by };
-    this.audits.push({ atMs, principal: by, action: 'approve', reason, requestId, detail });
-    return result;
-  }
-
-  limits(): Promise<LimitRow[]> {
-    return this.hook('limits', () => [...this.limitsHeld.rows]);
-  }
-
-  changeLimits(change: LimitsChange): Promise<boolean | 'not_waiting'> {
-    const act = () => {
-      const line = this.limitsHeld.change(change);
-      if (line !== undefined) this.audits.push(line);
-      return line !== undefined;
-    };
-    return this.hook('changeLimits', () => this.doAct(change.approval, act, (changed) => changed));
-  }
-
-  addToAuditTrail(entries: readonly AuditTrailEntry[]): Promise<void> {
-    return this.hook('addToAuditTrail', () => {
-      this.audits.push(...entries);
-    });
+  addToAuditTrail(): Promise<void> {
+    return this.hook('addToAuditTrail', () => undefined);
   }
 
   /** As they stand, for whoever looks from outside or binds orders. */
@@ -549,19 +436,13 @@ export class MemoryJournal implements CommandJournal {
   }
 
   /** As `sending_objection` does. */
-  private sendingObjection({ commandId, principal, request: { accountId, kind } }: Command): Reason | undefined {
+  private sendingObjection({ request: { accountId, kind } }: Command): Reason | undefined {
     if (kind === 'cancel') return undefined;
     const halt = this.halts.find(
       (each) => isActive(each) && (each.scope.kind === 'service' || each.scope.accountId === accountId),
     );
-    if (halt !== undefined)
-      return { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
-    const token = this.tokensOfCommands.get(commandId);
-    if (token !== undefined && this.endedTokens.has(`${principal} ${token}`))
-      return { code: 'TOKEN_ENDED', message: 'the token that asked for it was revoked, or has expired' };
-    if (!this.limitsHeld.changedSince(commandId, principal, accountId)) return undefined;
-    const message = 'its limits were changed after it was judged by them: send it again, with a new key';
-    return { code: 'LIMITS_CHANGED', message };
+    if (halt === undefined) return undefined;
+    return { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
   }
 
   private cancelAllOfKey(shard: number, principal: string, key: string): NewCancelAll | undefined {
@@ -626,17 +507,12 @@ export class MemoryJournal implements CommandJournal {
     if (this.usesReferenceAgain(asked)) return { kind: 'caller_ref_reused' };
     if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked))
       return { kind: 'not_superseded' };
-    const breach =
-      asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
-    if (breach !== undefined) return { kind: 'limited', breach };
     mustBeWellFormed(asked);
     must(!this.commands.has(asked.commandId), '23505', `${asked.commandId} is there already`);
     const { attemptId, refusal, atMs } = asked;
     if (attemptId !== undefined) this.mustBeNew(attemptId);
     const prepared = opened(asked, fence);
     this.byKey.set(key, prepared.commandId);
-    this.limitsHeld.value(asked);
-    if (asked.tokenNumber !== undefined) this.tokensOfCommands.set(prepared.commandId, asked.tokenNumber);
     if (attemptId !== undefined) this.byAttempt.set(attemptId, prepared.commandId);
     const sendingAtMs = this.mayBeginSending(prepared) ? asked.sendingAtMs : undefined;
     const command = opened(asked, fence, sendingAtMs);
@@ -758,13 +634,13 @@ export class MemoryJournal implements CommandJournal {
     return this.epochs.get(shard) === epoch;
   }
 
-  private usesReferenceAgain(asked: JudgedCommand): boolean {
+  private usesReferenceAgain(asked: NewCommand): boolean {
     const sameRef = ({ principal, callerRef }: Command) =>
       principal === asked.principal && callerRef === asked.callerRef;
     return asked.callerRefOnce === true && [...this.commands.values()].some(sameRef);
   }
 
-  private maySupersede(commandId: string, { request: { accountId, kind }, atMs }: JudgedCommand): boolean {
+  private maySupersede(commandId: string, { request: { accountId, kind }, atMs }: NewCommand): boolean {
     const command = this.commands.get(commandId);
     if (command?.request.accountId !== accountId || command.request.kind !== kind) return false;
     const isOvertaken = command.state === 'conflict' && kind === 'replace' && command.createdAtMs <= atMs - 600_000;
@@ -777,6 +653,11 @@ export class MemoryJournal implements CommandJournal {
   private mustBeNew(attemptId: string): void {
     must(!this.byAttempt.has(attemptId), '23505', `${attemptId} names two attempts`);
   }
+}
+
+/** The simulator sends nothing under limits, and nobody waits for a second principal there. */
+function notSimulated(): never {
+  throw new Error('the journal in memory has no limits and no approvals: a test of them takes a CommandRig');
 }
 
 function note(code: string, attemptId: string | undefined, atMs: number): NewEvidence {
