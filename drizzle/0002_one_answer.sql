@@ -18,6 +18,19 @@ DROP FUNCTION public.raise_halt(integer, bigint, text, text, text, text, text, d
 DROP FUNCTION public.take_over_commands(integer, bigint, double precision);
 ALTER TABLE public.lanes DROP COLUMN halts_held;
 ALTER TABLE public.halts DROP COLUMN number;
+--> statement-breakpoint
+-- A discard of many rows is one statement: its job counts them itself. Those under way are carried out here; the service ends their jobs.
+UPDATE public.quarantine q SET dealt_at = now() FROM public.repair_requests r
+WHERE r.kind = 'discard' AND r.answered_at IS NULL AND q.id = r.quarantine_id AND q.dealt_at IS NULL;
+ALTER TABLE public.quarantine_jobs ADD COLUMN discarded integer DEFAULT 0 NOT NULL;
+UPDATE public.quarantine_jobs j SET discarded = (
+  SELECT count(*) FROM public.repair_requests r WHERE r.job_id = j.job_id AND (r.answered_at IS NULL OR r.outcome = 'done'))
+WHERE j.action = 'discard';
+DELETE FROM public.repair_requests WHERE kind = 'discard';
+ALTER TABLE public.repair_requests DROP CONSTRAINT repair_requests_kind,
+  ADD CONSTRAINT repair_requests_kind CHECK (
+    kind IN ('read', 'backfill') AND quarantine_id IS NULL AND job_id IS NULL
+    OR kind = 'retry' AND quarantine_id IS NOT NULL) NOT VALID;
 
 -- What was acknowledged is one list of acts, of each lane.
 DROP FUNCTION public.lacks_actions(json);

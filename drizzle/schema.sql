@@ -452,6 +452,7 @@ table quarantine_jobs
   asked_at timestamp with time zone not null default now()
   ended_at timestamp with time zone
   cancelled_by text
+  discarded integer not null default 0
   constraint quarantine_jobs_action CHECK ((action = ANY (ARRAY['retry'::text, 'discard'::text])))
   constraint quarantine_jobs_cancelled CHECK (((cancelled_by IS NULL) OR (ended_at IS NOT NULL)))
   constraint quarantine_jobs_pkey PRIMARY KEY (job_id)
@@ -487,7 +488,7 @@ table repair_requests
   constraint repair_requests_account CHECK (((account_id IS NOT NULL) OR (job_id IS NOT NULL)))
   constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
   constraint repair_requests_job_id_fkey FOREIGN KEY (job_id) REFERENCES quarantine_jobs(job_id) ON DELETE CASCADE
-  constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (quarantine_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL)) OR ((kind = 'discard'::text) AND (quarantine_id IS NOT NULL) AND (job_id IS NOT NULL))))
+  constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (quarantine_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL))))
   constraint repair_requests_pkey PRIMARY KEY (id)
   constraint repair_requests_since CHECK (((since IS NULL) OR (kind = 'backfill'::text)))
 CREATE INDEX repair_requests_by_job ON public.repair_requests USING btree (job_id, outcome) WHERE (job_id IS NOT NULL)

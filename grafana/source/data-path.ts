@@ -84,7 +84,7 @@ const ingest: readonly Panel[] = [
     kind: 'lines',
     title: 'In quarantine',
     description:
-      'Rows in quarantine that wait for a person, as the database has them; dropped: the oldest of a full one; job: rows that jobs have carried out.',
+      'Rows in quarantine that wait for a person, as the database has them; dropped: the oldest of a full one; job: rows that jobs have read again.',
     unit: 'none',
     queries: [
       {
@@ -92,7 +92,7 @@ const ingest: readonly Panel[] = [
         legend: '{{stream}} {{reason}}',
       },
       { expr: increaseBy('job', 'tidemark_quarantine_dropped_total'), legend: 'dropped' },
-      { expr: increaseBy('kind, outcome', 'tidemark_quarantine_job_rows_total'), legend: 'job: {{kind}} {{outcome}}' },
+      { expr: increaseBy('outcome', 'tidemark_quarantine_job_rows_total'), legend: 'job: retry {{outcome}}' },
     ],
     limits: { amber: 1 },
     runbooks: ['Quarantined'],

@@ -62,8 +62,8 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
     ),
     quarantineJobRows: counter(
       'tidemark_quarantine_job_rows_total',
-      'Rows of jobs over the quarantine that this process carried out, by kind (retry, discard) and outcome (done, failed)',
-      { kind: ['retry', 'discard'], outcome: ['done', 'failed'] },
+      'Rows of retries of the quarantine as jobs that this process carried out, by outcome (done, failed)',
+      { outcome: ['done', 'failed'] },
     ),
     latency: batchHistogram(
       'tidemark_latency_seconds',

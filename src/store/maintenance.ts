@@ -209,8 +209,9 @@ export async function maintainQuarantine(
     [maxUndealt],
   );
   await pool.query(
-    `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day'
-     where answered_at is null and requested_at < now() - interval '1 day'`,
+    `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day, or its row is gone'
+     where answered_at is null and (requested_at < now() - interval '1 day'
+       or quarantine_id is not null and not exists (select from public.quarantine q where q.id = quarantine_id and q.dealt_at is null))`,
   );
   await pool.query(
     `delete from public.repair_requests where job_id is null and answered_at < now() - $1 * interval '1 millisecond'`,

@@ -1,18 +1,18 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
-import { and, asc, drizzle, eq, isNull, sql } from './drizzle.ts';
-import { repairRequests } from './schema/accounts.ts';
-import { quarantine } from './schema/orders.ts';
 
 export interface RepairRequest {
-  readonly id: bigint;
+  /** Several where they are about one order: it is read once for all of them. */
+  readonly ids: readonly string[];
   readonly kind: 'read' | 'backfill' | 'retry';
   readonly stream: Stream;
   readonly accountId: string;
+  /** It came by itself, and no job has it. */
+  readonly alone: boolean;
   /** For a backfill: milliseconds since the epoch. Left out: from the first order on. */
   readonly sinceMs?: number;
-  /** For a retry: the row, and its order. Undefined if the row was dealt with in the meantime. */
-  readonly quarantined?: { readonly id: bigint; readonly orderId: string };
+  /** For a retry. Undefined if its row was dealt with in the meantime, or dropped. */
+  readonly orderId?: string;
 }
 
 export interface RepairAnswer {
@@ -20,34 +20,62 @@ export interface RepairAnswer {
   readonly detail: string;
 }
 
+interface Row {
+  readonly ids: string[];
+  readonly kind: RepairRequest['kind'];
+  readonly stream: Stream;
+  readonly account_id: string;
+  readonly alone: boolean;
+  readonly since: Date | null;
+  readonly order_id: string | null;
+}
+
+/** Of one account. A job may have 20,000: all of them together would be too many for each round. */
+const requestsAtOnce = 100;
+
 /**
- * Open requests outside jobs, oldest first. If no process follows an account, its requests stay
- * among them until they are withdrawn. A limit would let them block the others.
+ * Each account's next open requests, oldest first, those of jobs behind all others. If no process
+ * follows an account, its requests stay among them until they are withdrawn. A limit over all
+ * accounts would let them block the others.
  */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
-  const { id, kind, stream, accountId, since } = repairRequests;
-  const rows = await drizzle(pool)
-    .select({ id, kind, stream, accountId, since, quarantineId: quarantine.id, orderId: quarantine.orderId })
-    .from(repairRequests)
-    .leftJoin(quarantine, and(eq(quarantine.id, repairRequests.quarantineId), isNull(quarantine.dealtAt)))
-    .where(and(isNull(repairRequests.answeredAt), isNull(repairRequests.jobId)))
-    .orderBy(asc(repairRequests.id));
-  return rows.map(({ quarantineId, orderId, since: from, ...row }) => ({
+  const { rows } = await pool.query<Row>(
+    `select array_agg(n.id::text order by n.id) as ids, n.kind, n.stream, n.account_id, n.alone, n.since, q.order_id from (
+       select id, kind, stream, account_id, since, quarantine_id, job_id is null as alone,
+         row_number() over (partition by stream, account_id order by job_id is not null, id) as place
+       from public.repair_requests where answered_at is null
+     ) n left join public.quarantine q on q.id = n.quarantine_id and q.dealt_at is null
+     where n.place <= $1
+     group by n.kind, n.stream, n.account_id, n.alone, n.since, q.order_id, case when n.kind <> 'retry' then n.id end
+     order by n.alone desc, min(n.id)`,
+    [requestsAtOnce],
+  );
+  return rows.map(({ account_id, since, order_id, ...row }) => ({
     ...row,
-    kind: row.kind as RepairRequest['kind'],
-    stream: row.stream as Stream,
-    // Not null: only a job's rows may name no account.
-    accountId: row.accountId as string,
-    ...(from !== null && { sinceMs: from.getTime() }),
-    ...(quarantineId !== null && orderId !== null && { quarantined: { id: quarantineId, orderId } }),
+    accountId: account_id,
+    ...(since !== null && { sinceMs: since.getTime() }),
+    ...(order_id !== null && { orderId: order_id }),
   }));
 }
 
-/** False: the request was answered before. The first answer stays. */
-export async function answerRepair(pool: Pool, id: bigint, { outcome, detail }: RepairAnswer): Promise<boolean> {
-  const { rowCount } = await drizzle(pool)
-    .update(repairRequests)
-    .set({ answeredAt: sql`now()`, outcome, detail })
-    .where(and(eq(repairRequests.id, id), isNull(repairRequests.answeredAt)));
-  return rowCount === 1;
+/**
+ * Answers open requests, and after `done` deals with their rows of the quarantine, in one commit.
+ * An earlier answer stays, and so does the row then. Returns how many rows of jobs it answered.
+ */
+export async function answerRepairs(
+  pool: Pool,
+  ids: readonly string[],
+  { outcome, detail }: RepairAnswer,
+): Promise<number> {
+  const { rows } = await pool.query<{ of_jobs: number }>(
+    `with answered as (
+       update public.repair_requests set answered_at = now(), outcome = $2, detail = $3 where id = any($1::bigint[]) and answered_at is null
+       returning quarantine_id, job_id
+     ), dealt as (
+       update public.quarantine q set dealt_at = now() from answered a where q.id = a.quarantine_id and $2 = 'done' and q.dealt_at is null
+     )
+     select count(job_id)::int as of_jobs from answered`,
+    [ids, outcome, detail],
+  );
+  return rows[0]?.of_jobs ?? 0;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
-import { answerRepair, openRepairs } from '../../src/store/repair-requests.ts';
+import { answerRepairs, openRepairs } from '../../src/store/repair-requests.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
 import { askRepair } from '../support/orders/quarantine-rows.ts';
 import { storeRig } from '../support/orders/store-rig.ts';
@@ -38,11 +38,11 @@ describe('a read of an account that a person asks for', () => {
     ]);
     expect(backfill).toEqual([{ id: 3n, kind: 'backfill', stream: 'prediction', sinceMs, requestedMs, ...said }]);
     expect(await openRepairs(rig.pool)).toEqual([
-      { id: 1n, kind: 'read', stream: 'account', accountId: 'a' },
-      { id: 2n, kind: 'read', stream: 'prediction', accountId: 'a' },
-      { id: 3n, kind: 'backfill', stream: 'prediction', accountId: 'a', sinceMs },
+      { ids: ['1'], kind: 'read', stream: 'account', accountId: 'a', alone: true },
+      { ids: ['2'], kind: 'read', stream: 'prediction', accountId: 'a', alone: true },
+      { ids: ['3'], kind: 'backfill', stream: 'prediction', accountId: 'a', alone: true, sinceMs },
     ]);
-    await answerRepair(rig.pool, 2n, { outcome: 'done', detail: '3 orders read' });
+    await answerRepairs(rig.pool, ['2'], { outcome: 'done', detail: '3 orders read' });
     const cli = await askRepair(rig.pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     await askRepair(rig.pool, { kind: 'retry', stream: 'account', accountId: 'a', quarantineId: 1n });
     const answer = { outcome: 'done', detail: '3 orders read', answeredMs: expect.any(Number) };
@@ -60,7 +60,7 @@ describe('a read of an account that a person asks for', () => {
     for (let i = 0; i < 5; i += 1)
       expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toHaveLength(2);
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toBe('too_many');
-    await answerRepair(rig.pool, 1n, { outcome: 'failed', detail: 'no' });
+    await answerRepairs(rig.pool, ['1'], { outcome: 'failed', detail: 'no' });
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', stream: 'account', ...said })).toHaveLength(1);
   });
 });

@@ -6,7 +6,6 @@ import { OutcomeRelay } from '../log/outcome-relay.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
 import type { PlatformConfig } from './platform-parts.ts';
 import { PlatformQuotes } from './platform-quotes.ts';
-import { QuarantineJobRound } from './quarantine-job-round.ts';
 import { RepairWorker } from './repair-worker.ts';
 import type { Flowing } from './update-parts.ts';
 
@@ -49,8 +48,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
     commandOptions(config),
   );
   const { pool } = store;
-  const jobs = new QuarantineJobRound({ ...shared, pool, accounts, metrics: metrics.ingest });
-  return { service, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, jobs }) };
+  return { service, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, metrics: metrics.ingest }) };
 }
 
 /** The settings as options of the command side; an option without a setting keeps its default. */

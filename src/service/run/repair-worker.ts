@@ -1,42 +1,49 @@
 import type { Pool } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
+import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { abortAfter } from '../../runtime/waiting.ts';
-import { markDealt } from '../../store/quarantine/quarantine.ts';
-import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../../store/repair-requests.ts';
+import { newestQuarantined, quarantinedAgain } from '../../store/quarantine/quarantine.ts';
+import { endJobs } from '../../store/quarantine/quarantine-jobs.ts';
+import { answerRepairs, openRepairs, type RepairAnswer, type RepairRequest } from '../../store/repair-requests.ts';
 import type { AccountAccess } from '../sources/account-access.ts';
 import type { EntryAccounts } from './platform-parts.ts';
-import type { QuarantineJobRound } from './quarantine-job-round.ts';
-import { readOrderAgain } from './read-again.ts';
 
 interface RepairWorkerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
-  readonly jobs: Pick<QuarantineJobRound, 'run'>;
+  readonly metrics: Pick<Metrics['ingest'], 'quarantineJobRows'>;
 }
 
-interface RepairWorkerOptions {
+export interface RepairWorkerOptions {
   readonly lookEveryMs: number;
   /** For one request; an account of a million orders is read whole in some minutes. */
   readonly deadlineMs: number;
+  /** For an order of a job; an account may wait for its connection. */
+  readonly orderWithinMs: number;
+  /**
+   * The most orders that jobs have read in one round: with a round every 2 s some ten a second, so
+   * that the platform's budget is left to audits.
+   */
+  readonly ordersARound: number;
 }
 
-const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadlineMs: 30 * 60_000 };
+const repairWorkerDefaults: RepairWorkerOptions = {
+  ...{ lookEveryMs: 2_000, deadlineMs: 30 * 60_000, orderWithinMs: 60_000, ordersARound: 20 },
+};
 
 /** A repair is not urgent, and must not crowd out audits. */
 const accountsAtOnce = 8;
-/** A request comes before the rows of jobs, unless it takes longer. */
-const beforeJobsMs = 2_000;
 
 /**
- * Carries out the requests in `repair_requests` for this process's accounts. Other processes carry
- * out theirs. Beside them, the rows of jobs: each round takes a bounded part.
+ * Carries out the requests in `repair_requests` for this process's accounts; other processes carry
+ * out theirs. An account's turn is its oldest request, or its part of the round's orders of jobs.
  *
- * One at a time for each account and stream, so a hanging read delays only its own account, for
- * half an hour at most. If its process dies, a request stays open and is done again; reading an
- * order twice is harmless.
+ * One turn at a time for each account and stream, so a hanging read delays only its own account,
+ * for half an hour at most. All state is in the database: if its process dies, a request stays open
+ * and is done again. Reading an order twice is harmless.
  */
 export class RepairWorker implements Service {
   readonly name = 'repairs';
@@ -48,9 +55,9 @@ export class RepairWorker implements Service {
   private readonly deps: RepairWorkerDeps;
   private readonly options: RepairWorkerOptions;
 
-  constructor(deps: RepairWorkerDeps, options: RepairWorkerOptions = repairWorkerDefaults) {
+  constructor(deps: RepairWorkerDeps, options: Partial<RepairWorkerOptions> = {}) {
     this.deps = deps;
-    this.options = options;
+    this.options = { ...repairWorkerDefaults, ...options };
   }
 
   async start(): Promise<void> {
@@ -68,7 +75,6 @@ export class RepairWorker implements Service {
     while (!this.over.signal.aborted) {
       try {
         await this.round();
-        await this.deps.jobs.run(this.over.signal);
         this.failing = false;
       } catch (error) {
         if (!this.failing) log.warn({ err: error }, 'requests for repair could not be read; it is tried again');
@@ -78,46 +84,61 @@ export class RepairWorker implements Service {
     }
   }
 
-  /**
-   * Begins each account's oldest request if none is at work, and gives them some time before the
-   * jobs.
-   */
   private async round(): Promise<void> {
-    const { pool, accounts, clock } = this.deps;
-    const begun: Promise<void>[] = [];
-    for (const request of await openRepairs(pool)) {
+    const { pool, log } = this.deps;
+    for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
+    const followed = (await openRepairs(pool)).filter((request) => this.accountOf(request) !== undefined);
+    const byAccount = Map.groupBy(followed, ({ stream, accountId }) => `${stream}:${accountId}`);
+    const part = Math.ceil(this.options.ordersARound / byAccount.size);
+    for (const [key, requests] of byAccount) {
       // A drain ends the requests at work, and so makes room for the next: none begins behind it.
-      if (this.over.signal.aborted) return;
-      const key = `${request.stream}:${request.accountId}`;
-      const account = accounts.account(request.stream, request.accountId);
-      if (account === undefined || this.atWork.has(key) || this.atWork.size >= accountsAtOnce) continue;
-      const done = this.answer(request, account).finally(() => this.atWork.delete(key));
-      this.atWork.set(key, done);
-      begun.push(done);
+      if (this.over.signal.aborted || this.atWork.size >= accountsAtOnce) return;
+      if (this.atWork.has(key)) continue;
+      const turn = requests.slice(0, requests[0]?.alone ? 1 : part);
+      this.atWork.set(
+        key,
+        this.take(turn).finally(() => this.atWork.delete(key)),
+      );
     }
-    const answered = new AbortController();
-    const all = Promise.all(begun).finally(() => answered.abort());
-    await Promise.race([all, clock.sleep(beforeJobsMs, answered.signal, this.over.signal)]);
   }
 
   /** Never rejects: without an answer, or without its write, a request stays open. */
-  private async answer(request: RepairRequest, account: AccountAccess): Promise<void> {
-    const { pool, log } = this.deps;
-    const { kind, stream, accountId, id } = request;
-    const told = { kind, stream, accountId, request: id.toString() };
-    try {
-      const answer = await this.within((signal) => this.work(request, account, signal));
-      // Drained in the middle: it stays open for the next holder.
-      if (this.over.signal.aborted) return;
-      await answerRepair(pool, id, answer);
-      log.info({ ...told, ...answer }, 'a request for repair was answered');
-    } catch (err) {
-      log.warn({ ...told, err }, 'a request for repair could not be answered; it is done again');
+  private async take(turn: readonly RepairRequest[]): Promise<void> {
+    const { pool, log, metrics } = this.deps;
+    for (const request of turn) {
+      const { kind, stream, accountId, ids, alone } = request;
+      const said = { kind, stream, accountId, requests: ids };
+      try {
+        const account = this.accountOf(request);
+        if (account === undefined) return;
+        using within = abortAfter(
+          this.deps.clock,
+          alone ? this.options.deadlineMs : this.options.orderWithinMs,
+          'reading the order',
+          this.over.signal,
+        );
+        const answer = await this.work(request, account, within.signal);
+        // The process stops, or lost the account: its failure says nothing about the request, and
+        // the next holder does it.
+        if (this.over.signal.aborted || (answer.outcome === 'failed' && this.accountOf(request) !== account)) return;
+        const ofJobs = await answerRepairs(pool, ids, answer);
+        if (ofJobs > 0) metrics.quarantineJobRows.inc({ outcome: answer.outcome }, ofJobs);
+        if (alone) log.info({ ...said, ...answer }, 'a request for repair was answered');
+        // A read that hung: the account takes no more for now.
+        if (within.signal.aborted) return;
+      } catch (err) {
+        log.warn({ ...said, err }, 'a request for repair could not be answered; it is done again');
+        return;
+      }
     }
   }
 
+  private accountOf({ stream, accountId }: RepairRequest): AccountAccess | undefined {
+    return this.deps.accounts.account(stream, accountId);
+  }
+
   private async work(
-    { kind, quarantined, stream, sinceMs }: RepairRequest,
+    { kind, stream, orderId, sinceMs }: RepairRequest,
     account: AccountAccess,
     signal: AbortSignal,
   ): Promise<RepairAnswer> {
@@ -126,16 +147,30 @@ export class RepairWorker implements Service {
       if (!look.complete) return { outcome: 'failed', detail: look.error.message };
       return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
     }
-    if (quarantined === undefined) return { outcome: 'failed', detail: 'it has been dealt with already' };
-    const { id, orderId } = quarantined;
-    const { pool } = this.deps;
-    const answer = await readOrderAgain(pool, account, { stream, orderId }, signal);
-    if (answer.outcome === 'done') await markDealt(pool, id);
-    return answer;
+    if (orderId === undefined) return { outcome: 'failed', detail: 'it has been dealt with already' };
+    return await readAgain(this.deps.pool, account, { stream, orderId }, signal);
   }
+}
 
-  private async within(work: (signal: AbortSignal) => Promise<RepairAnswer>): Promise<RepairAnswer> {
-    using within = abortAfter(this.deps.clock, this.options.deadlineMs, 'reading the order', this.over.signal);
-    return await work(within.signal);
-  }
+/**
+ * Reads one order in quarantine again, by the same path into ingest as every read. It never uses
+ * the old bytes: they are older than the facts known by now, and may come from a store that the
+ * platform has lost since. `done`: its rows may be dealt with now.
+ */
+async function readAgain(
+  pool: Pool,
+  account: AccountAccess,
+  order: Pick<RepairRequest, 'stream'> & { readonly orderId: string },
+  signal: AbortSignal,
+): Promise<RepairAnswer> {
+  const { orderId } = order;
+  // An order may have many rows: only one from during the read says that it still cannot be read.
+  const before = await newestQuarantined(pool);
+  const look = await account.lookAt(orderId, signal);
+  if (!look.complete) return { outcome: 'failed', detail: look.error.message };
+  if (!look.shown.includes(orderId))
+    return { outcome: 'failed', detail: 'the platform does not show the order any more' };
+  const again = await quarantinedAgain(pool, before, order);
+  if (again !== undefined) return { outcome: 'failed', detail: `what was read was quarantined again, as ${again}` };
+  return { outcome: 'done', detail: 'the order was read again and went through ingest' };
 }

@@ -82,8 +82,8 @@ export interface QuarantineJob {
 }
 
 /**
- * Jobs that have not ended. A person has one or two. Each may have every row in the quarantine, so
- * without a bound they would fill the disk.
+ * Retries that have not ended. A person has one or two. Each may have every row in the quarantine,
+ * so without a bound they would fill the disk.
  */
 export const mostOpenJobs = 10;
 
@@ -112,10 +112,13 @@ export interface QuarantineAccess {
   /** False: the row was dealt with before. */
   discard(scope: AccountScope, id: string, word: QuarantineWord): Promise<boolean>;
   /**
-   * The rows a job would have, counted now. A row is left out if the same is asked for it already.
+   * The rows a job would have, counted now. A retry leaves rows out whose retry is open already.
    */
   measureJob(scope: AccountScope, action: QuarantineAction, filter: QuarantineFilter): Promise<JobSize>;
-  /** Writes the job and all its rows, at once. False: there are `mostOpenJobs` already. */
+  /**
+   * Carries a discard out, or writes a retry with all its rows, at once. False: a retry, and there
+   * are `mostOpenJobs` already.
+   */
   openJob(scope: AccountScope, job: NewQuarantineJob): Promise<boolean>;
   /** Undefined: there is none, or its accounts are outside the scope. */
   findJob(scope: AccountScope, jobId: string): Promise<QuarantineJob | undefined>;

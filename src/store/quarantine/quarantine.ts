@@ -29,15 +29,6 @@ export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
     .orderBy(asc(quarantine.stream), asc(quarantine.reason), asc(quarantine.accountId));
 }
 
-/** A person has dealt with the row. False: there is no such row, or it was dealt with before. */
-export async function markDealt(pool: Pool, id: bigint): Promise<boolean> {
-  const { rowCount } = await drizzle(pool)
-    .update(quarantine)
-    .set({ dealtAt: sql`now()` })
-    .where(and(eq(quarantine.id, id), isNull(quarantine.dealtAt)));
-  return rowCount === 1;
-}
-
 /** The newest row, 0 if there is none: by the key, however many there are. */
 export async function newestQuarantined(pool: Pool): Promise<bigint> {
   const [row] = await drizzle(pool)

@@ -35,9 +35,10 @@ export const credentials = pg.pgTable('credentials', {
 });
 
 /**
- * A retry or a discard for every quarantine row that matched a filter at one moment. Its rows are
- * requests in `repair_requests`, written with it, so they show its progress. Ended once: when none
- * is open any more, or by a person who cancels it.
+ * A retry or a discard for every quarantine row that matched a filter at one moment. A discard has
+ * ended with its statement. The rows of a retry are requests in `repair_requests`, written with it,
+ * so they show its progress; it ends once: when none is open any more, or by a person who cancels
+ * it.
  */
 export const quarantineJobs = pg.pgTable(
   'quarantine_jobs',
@@ -55,6 +56,8 @@ export const quarantineJobs = pg.pgTable(
     askedAt: pg.timestamp('asked_at', { withTimezone: true }).notNull().defaultNow(),
     endedAt: pg.timestamp('ended_at', { withTimezone: true }),
     cancelledBy: pg.text('cancelled_by'),
+    /** Rows that it dealt with; 0 for a retry. */
+    discarded: pg.integer().notNull().default(0),
   },
   (t) => [
     pg.index('quarantine_jobs_asked').on(t.askedAt),
@@ -67,20 +70,19 @@ export const quarantineJobs = pg.pgTable(
 /**
  * A person's requests to an account's follower, always the lane's holder. They ask to read the
  * account completely or from a time on (`backfill`), to read its newest changes (`read`), or to
- * read an order in quarantine again (`retry`). A job's rows are here too; those to `discard` are
- * for the holder of the row's lane. Answered once. If the asking process gives up, it answers the
- * request itself (`withdrawn`).
+ * read an order in quarantine again (`retry`). The rows of a job's retry are here too. Answered
+ * once. If the asking process gives up, it answers the request itself (`withdrawn`).
  */
 export const repairRequests = pg.pgTable(
   'repair_requests',
   {
     id: pg.bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** `read`, `backfill`, `retry` or `discard`. */
+    /** `read`, `backfill` or `retry`. */
     kind: pg.text().notNull(),
     stream: pg.text().notNull(),
     /** Null only in a job: the row names no account. */
     accountId: pg.text('account_id'),
-    /** The quarantine row for a `retry` or a `discard`. */
+    /** The quarantine row for a `retry`. */
     quarantineId: pg.bigint('quarantine_id', { mode: 'bigint' }),
     /** Null: asked for by itself. */
     jobId: pg.uuid('job_id').references(() => quarantineJobs.jobId, { onDelete: 'cascade' }),

@@ -32,6 +32,7 @@ CREATE TABLE public.quarantine_jobs (
   asked_at timestamptz DEFAULT now() NOT NULL,
   ended_at timestamptz,
   cancelled_by text,
+  discarded integer DEFAULT 0 NOT NULL,
   CONSTRAINT quarantine_jobs_action CHECK (action IN ('retry', 'discard')),
   CONSTRAINT quarantine_jobs_reason CHECK (reason <> ''),
   CONSTRAINT quarantine_jobs_cancelled CHECK (cancelled_by IS NULL OR ended_at IS NOT NULL)
@@ -55,8 +56,7 @@ CREATE TABLE public.repair_requests (
   detail text,
   CONSTRAINT repair_requests_kind CHECK (
     kind IN ('read', 'backfill') AND quarantine_id IS NULL AND job_id IS NULL
-    OR kind = 'retry' AND quarantine_id IS NOT NULL
-    OR kind = 'discard' AND quarantine_id IS NOT NULL AND job_id IS NOT NULL),
+    OR kind = 'retry' AND quarantine_id IS NOT NULL),
   CONSTRAINT repair_requests_account CHECK (account_id IS NOT NULL OR job_id IS NOT NULL),
   CONSTRAINT repair_requests_since CHECK (since IS NULL OR kind = 'backfill'),
   CONSTRAINT repair_requests_answer CHECK (num_nulls(answered_at, outcome) IN (0, 2) AND outcome IN ('done', 'failed', 'withdrawn'))

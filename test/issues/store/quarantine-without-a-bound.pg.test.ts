@@ -5,9 +5,8 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Housekeeping } from '../../../src/service/run/housekeeping.ts';
 import { maintainQuarantine } from '../../../src/store/maintenance.ts';
-import { markDealt } from '../../../src/store/quarantine/quarantine.ts';
-import { answerRepair, openRepairs } from '../../../src/store/repair-requests.ts';
-import { askRepair, listQuarantined, readAnswer } from '../../support/orders/quarantine-rows.ts';
+import { answerRepairs, openRepairs } from '../../../src/store/repair-requests.ts';
+import { askRepair, listQuarantined, markDealt, readAnswer } from '../../support/orders/quarantine-rows.ts';
 import { batch, quarantined, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { testLog } from '../../support/runs/test-log.ts';
@@ -58,19 +57,20 @@ it('a request for repair is answered once, withdrawn when nobody takes it, and f
     await askRepair(rig.pool, { kind: 'backfill', stream: 'account', accountId: 'A' }),
   ];
   await markDealt(rig.pool, 2n);
+  const ofA = { stream: 'account', accountId: 'A', alone: true };
   expect(await openRepairs(rig.pool)).toEqual([
-    { id: first, kind: 'retry', stream: 'account', accountId: 'A', quarantined: { id: 1n, orderId: 'o-1' } },
-    { id: second, kind: 'retry', stream: 'account', accountId: 'A' },
-    { id: third, kind: 'backfill', stream: 'account', accountId: 'A' },
+    { ids: [`${first}`], kind: 'retry', ...ofA, orderId: 'o-1' },
+    { ids: [`${second}`], kind: 'retry', ...ofA },
+    { ids: [`${third}`], kind: 'backfill', ...ofA },
   ]);
-  expect(await answerRepair(rig.pool, first, { outcome: 'done', detail: 'read' })).toBe(true);
-  expect(await answerRepair(rig.pool, first, { outcome: 'withdrawn', detail: 'late' })).toBe(false);
+  await answerRepairs(rig.pool, [`${first}`], { outcome: 'done', detail: 'read' });
+  await answerRepairs(rig.pool, [`${first}`], { outcome: 'withdrawn', detail: 'late' });
   expect(await readAnswer(rig.pool, first)).toEqual({ outcome: 'done', detail: 'read' });
   expect(await readAnswer(rig.pool, second)).toBeUndefined();
 
   await rig.pool.query("update repair_requests set requested_at = now() - interval '2 days' where id <> $1", [third]);
   await maintainQuarantine(rig.pool, { maxUndealt: 9, retentionMs: hour });
-  expect((await openRepairs(rig.pool)).map(({ id }) => id)).toEqual([third]);
+  expect((await openRepairs(rig.pool)).map(({ ids }) => ids)).toEqual([[`${third}`]]);
   await rig.pool.query(
     "update repair_requests set answered_at = now() - interval '2 days' where answered_at is not null",
   );

@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import { QuarantineJobRound } from '../../../src/service/run/quarantine-job-round.ts';
-import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
+import { RepairWorker, type RepairWorkerOptions } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess, AccountLook } from '../../../src/service/sources/account-access.ts';
 import { maintainQuarantine } from '../../../src/store/maintenance.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
@@ -21,7 +20,6 @@ import { testLog } from '../../support/runs/test-log.ts';
 
 const everything: AccountScope = { kind: 'all' };
 const word = { by: 'desk', reason: 'the build reads it now', requestId: 'r-1' };
-const live = new AbortController().signal;
 const lookShows = (...shown: string[]): AccountLook => ({ complete: true, startedAtMs: 0, certain: true, shown });
 const lost: AccountLook = {
   complete: false,
@@ -57,10 +55,13 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
     );
   };
   /**
-   * One process: the looks that it made, and the account A as it
-   * follows it while it holds the lane.
+   * One process: the looks that it made, and the accounts that it
+   * follows while it holds the lane.
    */
-  const holder = (look: (orderId: string, signal: AbortSignal) => Promise<AccountLook>, pace = {}) => {
+  const holder = (
+    look: (orderId: string, signal: AbortSignal) => Promise<AccountLook>,
+    { follows = ['A'], ...pace }: { readonly follows?: readonly string[] } & Partial<RepairWorkerOptions> = {},
+  ) => {
     const state = { holds: true, looks: [] as string[] };
     const account = {
       lookAt: (orderId: string, signal: AbortSignal) => {
@@ -68,18 +69,25 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
         return look(orderId, signal);
       },
     } as AccountAccess;
-    const accounts = { account: (_stream: string, id: string) => (state.holds && id === 'A' ? account : undefined) };
+    const accounts = {
+      account: (_stream: string, id: string) => (state.holds && follows.includes(id) ? account : undefined),
+    };
     const metrics = createMetrics().ingest;
-    const deps = { pool: rig.pool, accounts, clock: systemClock, log: testLog };
-    const round = new QuarantineJobRound({ ...deps, metrics, lease: { mayAct: () => state.holds } }, pace);
-    const worker = new RepairWorker({ ...deps, jobs: round }, { lookEveryMs: 5, deadlineMs: 60_000 });
-    return Object.assign(state, { round, worker, metrics });
+    const deps = { pool: rig.pool, accounts, clock: systemClock, log: testLog, metrics };
+    const worker = new RepairWorker(deps, { lookEveryMs: 5, ...pace });
+    const until = async (check: () => unknown) => {
+      await worker.start();
+      await eventually(async () => check());
+      await worker.drain();
+    };
+    return Object.assign(state, { worker, metrics, until });
   };
+  const ends = async (jobId: string) => expect(await progress(jobId)).toMatchObject({ over: true });
   const trail = () =>
-    rig.rows<{ action: string }>(
+    rig.rows<{ action: string; detail: { jobId: string } }>(
       'select action, principal, account_id, request_id, reason, detail from audit_log order by id',
     );
-  return Object.assign(rig, { quarantine, put, open, left, progress, holder, trail });
+  return Object.assign(rig, { quarantine, put, open, left, progress, ends, holder, trail });
 }
 
 const ofA = (orderId: string, over: Partial<QuarantineRow> = {}) => ({ accountId: 'A', orderId, ...over });
@@ -91,11 +99,9 @@ it('a job of named rows has those of them that are in its scope and have not bee
   expect(await rig.quarantine.measureJob(everything, 'discard', { rowIds })).toEqual({ total: 3, nameless: 0 });
   const onlyA = { kind: 'accounts', accountIds: ['A'] } as const;
   const jobId = await rig.open('discard', { rowIds }, onlyA);
-  const process = rig.holder(async () => lookShows());
-  await process.round.run(live);
   expect([await rig.left(), await rig.progress(jobId)]).toEqual([
     [three, ofB],
-    expect.objectContaining({ total: 2, done: 2, over: true }),
+    { total: 2, done: 2, failed: 0, withdrawn: 0, over: true },
   ]);
   expect((await rig.quarantine.findJob(everything, jobId))?.filter).toEqual({ rowIds });
 });
@@ -116,7 +122,7 @@ it('a retry reads each order once, deals with its rows, and fails for those that
   const jobId = await rig.open('retry', { reason: 'not_json' });
   expect(await rig.progress(jobId)).toEqual({ total: 5, done: 0, failed: 2, withdrawn: 0, over: false });
   const one = rig.holder(async (orderId) => lookShows(...(orderId === 'gone' ? [] : [orderId])));
-  await one.round.run(live);
+  await one.until(() => rig.ends(jobId));
   expect(one.looks).toEqual(['o-1', 'gone']);
   expect(await rig.progress(jobId)).toEqual({ total: 5, done: 2, failed: 3, withdrawn: 0, over: true });
   expect((await rig.quarantine.findJob(everything, jobId))?.failures).toEqual([
@@ -125,8 +131,8 @@ it('a retry reads each order once, deals with its rows, and fails for those that
   ]);
   expect(await rig.left()).toEqual([3, 4, 5, 6]);
   expect((await one.metrics.quarantineJobRows.get()).values).toMatchObject([
-    { labels: { kind: 'retry', outcome: 'done' }, value: 2 },
-    { labels: { kind: 'retry', outcome: 'failed' }, value: 1 },
+    { labels: { outcome: 'done' }, value: 2 },
+    { labels: { outcome: 'failed' }, value: 1 },
   ]);
   expect(await rig.trail()).toMatchObject([
     {
@@ -144,7 +150,7 @@ it('a retry fails when what was read is quarantined again, not because of an old
     expect((await rig.put(2, [ofA(orderId)])).kind).toBe('committed');
     return lookShows(orderId);
   });
-  await one.round.run(live);
+  await one.until(() => rig.ends(jobId));
   expect(await rig.progress(jobId)).toMatchObject({ done: 0, failed: 2, over: true });
   expect(await rig.left()).toEqual([1, 2, 3]);
 
@@ -152,9 +158,7 @@ it('a retry fails when what was read is quarantined again, not because of an old
   const retried = rig.holder(async (orderId) => lookShows(orderId));
   await rig.quarantine.retry(everything, '1', word);
   await rig.quarantine.retry(everything, '1', word);
-  await retried.worker.start();
-  await eventually(async () => expect((await rig.quarantine.find(everything, '1'))?.retry?.outcome).toBe('done'));
-  await retried.worker.drain();
+  await retried.until(async () => expect((await rig.quarantine.find(everything, '1'))?.retry?.outcome).toBe('done'));
   expect(await rig.rows('select count(*)::int as requests from repair_requests where job_id is null')).toEqual([
     { requests: 1 },
   ]);
@@ -169,11 +173,10 @@ it('the next holder goes on with a job where the one before stopped, and no row 
     first.holds = false;
     return lost;
   });
-  await first.round.run(live);
+  await first.until(() => expect(first.looks).toHaveLength(2));
   expect(await rig.progress(jobId)).toEqual({ total: 3, done: 1, failed: 0, withdrawn: 0, over: false });
-  await first.round.run(live);
   const second = rig.holder(async (orderId) => lookShows(orderId));
-  await second.round.run(live);
+  await second.until(() => rig.ends(jobId));
   expect([first.looks, second.looks]).toEqual([
     ['o-1', 'o-2'],
     ['o-2', 'o-3'],
@@ -184,47 +187,72 @@ it('the next holder goes on with a job where the one before stopped, and no row 
 it('a process that stops in the middle of a read leaves its order to the next', async () => {
   await using rig = await rigWith([ofA('o-1')]);
   const jobId = await rig.open('retry');
-  const stopped = new AbortController();
+  const begun = Promise.withResolvers<void>();
   const one = rig.holder(async (_orderId, signal) => {
-    stopped.abort();
-    expect(signal.aborted).toBe(true);
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
     return lost;
   });
-  await one.round.run(stopped.signal);
+  await one.worker.start();
+  await begun.promise;
+  await one.worker.drain();
   expect(await rig.progress(jobId)).toMatchObject({ failed: 0, over: false });
 });
 
 it('a round has a bounded part of a job, and a request of its own comes before all of them', async () => {
   await using rig = await rigWith(Array.from({ length: 6 }, (_, i) => ofA(`o-${i + 1}`)));
   const jobId = await rig.open('retry');
-  const one = rig.holder(async (orderId) => lookShows(orderId), { ordersARound: 2, discardsARound: 3 });
-  await one.round.run(live);
+  const shows = async (orderId: string) => lookShows(orderId);
+  const one = rig.holder(shows, { ordersARound: 2, lookEveryMs: 3_600_000 });
+  await one.until(async () => expect(await rig.progress(jobId)).toMatchObject({ done: 2 }));
   expect(one.looks).toEqual(['o-1', 'o-2']);
   const own = await askRepair(rig.pool, { kind: 'retry', stream: 'account', accountId: 'A', quarantineId: 6n });
-  await one.worker.start();
-  await eventually(async () => expect(await rig.progress(jobId)).toMatchObject({ over: true }));
-  await one.worker.drain();
-  expect(one.looks.slice(2)).toEqual(['o-6', 'o-3', 'o-4', 'o-5']);
+  const two = rig.holder(shows, { ordersARound: 2 });
+  await two.until(() => rig.ends(jobId));
+  expect(two.looks).toEqual(['o-6', 'o-3', 'o-4', 'o-5']);
   expect(await readAnswer(rig.pool, own)).toMatchObject({ outcome: 'done' });
   expect(await rig.progress(jobId)).toMatchObject({ done: 5, failed: 1 });
 });
 
-it('a discard deals with the rows of any lane, a bounded part in each round', async () => {
+it('an order whose read hangs does not hold up the orders of other accounts', async () => {
+  await using rig = await rigWith([ofA('o-1'), { accountId: 'B', orderId: 'o-2' }]);
+  const jobId = await rig.open('retry');
+  const one = rig.holder(
+    (orderId, signal) =>
+      orderId === 'o-2'
+        ? Promise.resolve(lookShows(orderId))
+        : new Promise((resolve) => signal.addEventListener('abort', () => resolve(lost))),
+    { follows: ['A', 'B'] },
+  );
+  await one.until(async () => expect(await rig.progress(jobId)).toMatchObject({ done: 1, over: false }));
+});
+
+it('a discard deals with the rows of any lane in its statement, and says so in the trail', async () => {
   await using rig = await rigWith(Array.from({ length: 5 }, () => ({})));
   await rig.pool.query('update quarantine set lane = 1 where id = 4');
-  const jobId = await rig.open('discard');
-  const one = rig.holder(async () => lost, { discardsARound: 2 });
-  await one.round.run(live);
-  expect(await rig.left()).toEqual([3, 4, 5]);
-  await one.round.run(live);
-  expect(await rig.progress(jobId)).toEqual({ total: 5, done: 4, failed: 0, withdrawn: 0, over: false });
-  one.holds = false;
-  await rig.pool.query('delete from quarantine where id = 5');
-  await one.round.run(live);
-  expect(await rig.progress(jobId), 'without a lane nothing is done').toMatchObject({ over: false });
-  one.holds = true;
-  await one.round.run(live);
-  expect(await rig.progress(jobId)).toEqual({ total: 5, done: 4, failed: 1, withdrawn: 0, over: true });
+  const jobs = await Promise.all([rig.open('discard'), rig.open('discard')]);
+  expect(await rig.left()).toEqual([]);
+  const totals = await Promise.all(jobs.map((jobId) => rig.progress(jobId)));
+  expect(totals).toContainEqual({ total: 5, done: 5, failed: 0, withdrawn: 0, over: true });
+  expect(totals).toContainEqual({ total: 0, done: 0, failed: 0, withdrawn: 0, over: true });
+  await rig.quarantine.cancelJob(everything, jobs[0] ?? '', word);
+  expect((await rig.quarantine.findJob(everything, jobs[0] ?? ''))?.cancelledBy).toBeUndefined();
+  const [first] = totals;
+  expect((await rig.trail()).filter(({ detail }) => detail.jobId === jobs[0])).toMatchObject([
+    { action: 'quarantine_job', principal: 'desk', detail: { action: 'discard', filter: {}, rows: first?.total } },
+    { action: 'quarantine_job_end', principal: 'desk', detail: { done: first?.total, failed: 0, withdrawn: 0 } },
+  ]);
+});
+
+it.each(['retry', 'discard'] as const)('a %s has a bounded number of rows, the oldest', async (action) => {
+  await using rig = await rigWith([]);
+  await rig.pool.query(
+    `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+     select 0, 1, 'account', 'A', 'o-' || n, 'not_json', '', '', now() from generate_series(1, 20004) n`,
+  );
+  expect(await rig.quarantine.measureJob(everything, action, {})).toEqual({ total: 20_000, nameless: 0 });
+  const [first, second] = [await rig.open(action), await rig.open(action)];
+  expect([await rig.progress(first), await rig.progress(second)]).toMatchObject([{ total: 20_000 }, { total: 4 }]);
 });
 
 it('a cancelled job leaves its open rows in quarantine, also the one that is being read', async () => {
@@ -234,7 +262,7 @@ it('a cancelled job leaves its open rows in quarantine, also the one that is bei
     await rig.quarantine.cancelJob(everything, jobId, { ...word, by: 'another' });
     return lookShows(orderId);
   });
-  await one.round.run(live);
+  await one.until(() => rig.ends(jobId));
   expect(await rig.progress(jobId)).toEqual({ total: 2, done: 0, failed: 0, withdrawn: 2, over: true });
   expect(await rig.left()).toEqual([1, 2]);
   await rig.quarantine.cancelJob(everything, jobId, word);
@@ -254,7 +282,7 @@ it('a token of some accounts has their rows and jobs only; a row without an acco
     await rig.quarantine.retry(some, id, word);
   }
   expect(await rig.rows('select from repair_requests')).toEqual([]);
-  const all = await rig.open('discard');
+  const all = await rig.open('retry');
   expect(await rig.quarantine.findJob(some, all)).toBeUndefined();
   await rig.quarantine.cancelJob(some, all, word);
   expect(await rig.progress(all)).toMatchObject({ total: 3, withdrawn: 0, over: false });
@@ -273,21 +301,20 @@ it('a job that is asked for again has no row twice, and there is a bound of jobs
   const again = await rig.open('retry');
   expect([await rig.progress(first), await rig.progress(again)]).toMatchObject([{ total: 2 }, { total: 0 }]);
   expect(await rig.quarantine.measureJob(everything, 'retry', {})).toEqual({ total: 0, nameless: 0 });
-  for (let jobs = 2; jobs < mostOpenJobs; jobs += 1) await rig.open('discard');
-  const more = { jobId: systemRandom.uuid(), action: 'discard', filter: {}, ...word } as const;
+  for (let jobs = 2; jobs < mostOpenJobs; jobs += 1) await rig.open('retry');
+  const more = { jobId: systemRandom.uuid(), action: 'retry', filter: {}, ...word } as const;
   expect(await rig.quarantine.openJob(everything, more)).toBe(false);
   expect(await rig.quarantine.findJob(everything, more.jobId)).toBeUndefined();
+  expect(await rig.progress(await rig.open('discard')), 'it is over at once').toMatchObject({ total: 2, done: 2 });
 });
 
 it('a job is withdrawn after a day without a follower, and kept as long as the log', async () => {
   await using rig = await rigWith([{ accountId: 'not-followed', orderId: 'o-1' }]);
   const jobId = await rig.open('retry');
-  const one = rig.holder(async () => lost);
-  await one.round.run(live);
   await rig.pool.query("update repair_requests set requested_at = now() - interval '2 days'");
   const keep = { maxUndealt: 9, retentionMs: 3_600_000 };
   await maintainQuarantine(rig.pool, keep);
-  await one.round.run(live);
+  await rig.holder(async () => lost).until(() => rig.ends(jobId));
   expect(await rig.progress(jobId)).toEqual({ total: 1, done: 0, failed: 0, withdrawn: 1, over: true });
   await rig.pool.query("update repair_requests set answered_at = now() - interval '2 days'");
   await maintainQuarantine(rig.pool, keep);
@@ -296,4 +323,13 @@ it('a job is withdrawn after a day without a follower, and kept as long as the l
   await maintainQuarantine(rig.pool, keep);
   expect(await rig.progress(jobId)).toBeUndefined();
   expect(await rig.rows('select from repair_requests')).toEqual([]);
+});
+
+it('a retry whose rows are gone ends, also where no process follows their account', async () => {
+  await using rig = await rigWith([{ accountId: 'not-followed', orderId: 'o-1' }]);
+  const jobId = await rig.open('retry');
+  await rig.open('discard');
+  await maintainQuarantine(rig.pool, { maxUndealt: 9, retentionMs: 3_600_000 });
+  await rig.holder(async () => lost).until(() => rig.ends(jobId));
+  expect(await rig.progress(jobId)).toMatchObject({ total: 1, withdrawn: 1 });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
 import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess } from '../../../src/service/sources/account-access.ts';
 import { PostgresAccountRepairs } from '../../../src/store/account-repairs.ts';
@@ -23,11 +24,8 @@ it('reads the newest changes for a read, and from its time on for a backfill', a
     return { complete: true, startedAtMs: 0, shown: ['o-1', 'o-2'], certain: true };
   };
   const accounts = { account: () => ({ lookAtAll }) as unknown as AccountAccess };
-  const jobs = { run: async () => undefined };
-  const worker = new RepairWorker(
-    { ...rig.deps, accounts, jobs, log: silentLog },
-    { lookEveryMs: 10, deadlineMs: 1_000 },
-  );
+  const { ingest: metrics } = createMetrics();
+  const worker = new RepairWorker({ ...rig.deps, accounts, metrics, log: silentLog }, { lookEveryMs: 10 });
   await worker.start();
   const answers = () => repairs.list('a', 10).then((all) => all.map(({ answer }) => [answer?.outcome, answer?.detail]));
   await eventually(async () =>

@@ -18,6 +18,11 @@ export async function listQuarantined(
     .limit(limit);
 }
 
+/** A person has dealt with the row. */
+export async function markDealt(pool: Pool, id: bigint): Promise<void> {
+  await pool.query('update public.quarantine set dealt_at = now() where id = $1', [id]);
+}
+
 type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & {
   readonly quarantineId?: bigint;
 };

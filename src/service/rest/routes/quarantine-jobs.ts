@@ -19,7 +19,7 @@ export const openQuarantineJob: Route = {
   operationId: 'openQuarantineJob',
   summary: 'Retry or discard every row in quarantine that matches',
   describe:
-    'The job and its rows are journaled before the answer; rows that come later are not in it. The holder of the lane carries it out at a bounded pace, and the next holder goes on with it. It has only rows of the accounts of the token, and rows without an account only with a token of every account. Rows for which the same is asked already are left out. After a day, the rows that are still open are withdrawn.',
+    'The job and its rows are journaled before the answer; it has the oldest 20,000 that match, and rows that come later are not in it. A discard has ended with the answer. The processes that follow the accounts carry a retry out at a bounded pace, and the next ones go on with it. It has only rows of the accounts of the token, and rows without an account only with a token of every account. Rows for which a retry is open already are left out of a retry. After a day, the rows that are still open are withdrawn.',
   tag: 'quarantine',
   scopes: ['ops:write'],
   body: quarantineJobBody,
@@ -40,7 +40,7 @@ export const openQuarantineJob: Route = {
     const asked = { jobId, action, filter, by: name, reason, requestId: request.id };
     if (!(await readStore(quarantine.openJob(accounts, asked)))) {
       reply.header('retry-after', '60');
-      return sendProblem(reply, 'TOO_MANY_JOBS', `${mostOpenJobs} jobs have not ended: wait for one, or cancel one`);
+      return sendProblem(reply, 'TOO_MANY_JOBS', `${mostOpenJobs} retries have not ended: wait for one, or cancel one`);
     }
     const job = await readStore(quarantine.findJob(accounts, jobId));
     reply.header('location', `/v1/quarantine/jobs/${jobId}`);
@@ -92,7 +92,12 @@ export const cancelQuarantineJob: Route = {
   scopes: ['ops:write'],
   params: { jobId: 'jobId' },
   body: reasonBody,
-  answers: { 200: { describe: 'The job now; one that had ended is unchanged', schema: quarantineJobAnswer } },
+  answers: {
+    200: {
+      describe: 'The job now; one that had ended is unchanged, as a discard always is',
+      schema: quarantineJobAnswer,
+    },
+  },
   problems: [...ofBody, 'JOB_NOT_FOUND'],
   handle: async ({ quarantine }, { request, reply, principal, params: { jobId = '' } }) => {
     const body = parseReason(request.body);

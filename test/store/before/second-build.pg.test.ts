@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import { readMigrations } from '../../../src/store/migrations.ts';
+import { PostgresQuarantine } from '../../../src/store/quarantine/postgres-quarantine.ts';
+import { endJobs } from '../../../src/store/quarantine/quarantine-jobs.ts';
+import { all, readRig } from '../../support/orders/read-rig.ts';
+import { testLog } from '../../support/runs/test-log.ts';
+import { emptyDatabase } from '../../support/servers/database.ts';
+import { onServer } from '../../support/servers/on-server.ts';
+
+/** A database of the migration `0001` with the given rows, migrated by all later ones. */
+async function migratedWith(rows: string) {
+  const database = await emptyDatabase();
+  const migrations = (await readMigrations()).slice(0, 2);
+  const options = { url: database.url, log: testLog, clock: systemClock, partitionRows: 60 };
+  await migrate({ ...options, shards: 4, migrations });
+  await onServer(database.url, (client) => client.query(rows));
+  expect((await migrate(options)).applied).not.toEqual([]);
+  return readRig({ database });
+}
+
+it('a discard of many rows that was under way is carried out, and its job keeps its count', async () => {
+  const [open, cancelled, retry] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+  await using rig = await migratedWith(
+    `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+       select 0, 1, 'account', 'A', 'o-' || n, 'poison', '', '', now() from generate_series(1, 5) n;
+     update quarantine set dealt_at = now() where id in (1, 4);
+     insert into quarantine_jobs (job_id, action, filter, reason, asked_by, request_id, ended_at, cancelled_by) values
+       ('${open}', 'discard', '{}', 'checked', 'desk', 'r-1', null, null),
+       ('${cancelled}', 'discard', '{}', 'checked', 'desk', 'r-2', now(), 'desk'),
+       ('${retry}', 'retry', '{}', 'read it', 'desk', 'r-3', null, null);
+     insert into repair_requests (kind, stream, account_id, quarantine_id, job_id, answered_at, outcome, detail) values
+       ('discard', 'account', 'A', 1, '${open}', now(), 'done', 'discarded'),
+       ('discard', 'account', 'A', 2, '${open}', null, null, null),
+       ('discard', 'account', 'A', 3, '${open}', null, null, null),
+       ('discard', 'account', 'A', 4, '${cancelled}', now(), 'done', 'discarded'),
+       ('discard', 'account', 'A', 5, '${cancelled}', now(), 'withdrawn', 'the job was cancelled'),
+       ('retry', 'account', 'A', 5, '${retry}', null, null, null)`,
+  );
+  expect(await rig.rows('select id from quarantine where dealt_at is null')).toEqual([{ id: '5' }]);
+  expect(await endJobs(rig.pool)).toEqual([{ jobId: open, action: 'discard', done: 3, failed: 0, withdrawn: 0 }]);
+  const jobs = await new PostgresQuarantine({ ...rig.deps, readPool: rig.pool }).listJobs(all, 9);
+  expect(jobs.toSorted((a, b) => a.jobId.localeCompare(b.jobId))).toMatchObject([
+    { jobId: open, total: 3, done: 3, endedAt: expect.any(Date) },
+    { jobId: cancelled, total: 1, done: 1, withdrawn: 0, cancelledBy: 'desk' },
+    { jobId: retry, total: 1, done: 0 },
+  ]);
+});
