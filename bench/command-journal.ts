@@ -78,6 +78,7 @@ async function withJournal<T>(url: string, known: number, work: (measured: Measu
     await watch.query(
       "insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now()) on conflict do nothing",
     );
+    await watch.query('update public.shards set epoch = $2 where shard = $1', [fence.shard, fence.epoch.toString()]);
     await journal.takeOver(fence, systemClock.nowMs(), 0);
     for (let i = 1; i <= known; i += 1) {
       await placed(journal, (_, work) => work());

@@ -143,13 +143,6 @@ CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.c
 grant delete, insert, select to tidemark_app
 grant select to tidemark_reader
 
-table command_fence
-  shard integer not null
-  epoch bigint not null
-  constraint command_fence_pkey PRIMARY KEY (shard)
-grant insert, select, update to tidemark_app
-grant select to tidemark_reader
-
 table command_outbox
   id bigint not null
   shard integer not null
@@ -1359,7 +1352,7 @@ AS $function$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
   -- A statement of its own: its snapshot is younger than the lock.
-  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
+  PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   RETURN FOUND;
 END
 $function$
@@ -2254,10 +2247,9 @@ DECLARE
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
-  INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
-  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'shard % was taken over by a later holder than epoch %', p_shard, p_epoch USING ERRCODE = 'TM011';
+    RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
 
   FOR v IN

@@ -283,14 +283,11 @@ async function fenceOlderBuilds(client: Client): Promise<void> {
     throw new MigrationError('LANE_HELD', message, true);
   }
   await client.query('update public.lanes set holder = null, epoch = epoch + 1');
-  // A process that was frozen writes no commands either. The next taking has at least this epoch.
+  // A process that was frozen writes no commands either.
   await client.query(
-    `select pg_advisory_xact_lock(hashtext('tidemark fence'), shard) from public.command_fence order by shard`,
+    `select pg_advisory_xact_lock(hashtext('tidemark fence'), shard) from public.shards order by shard`,
   );
-  await client.query(
-    `update public.command_fence f set epoch = s.epoch + 1 from public.shards s
-     where s.shard = f.shard and f.epoch <= s.epoch`,
-  );
+  await client.query('update public.shards set epoch = epoch + 1');
 }
 
 const roles = ['tidemark_owner', 'tidemark_app', 'tidemark_reader'];

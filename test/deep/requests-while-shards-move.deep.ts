@@ -25,7 +25,7 @@ const fewestSweeps = 5;
 /** For so long after lane 1 got the shard, its commands can't be taken over. */
 async function holdTakeover(world: World, shard: number): Promise<{ readonly ended: Promise<unknown> }> {
   const ended = world.query(`do $$ begin
-    perform from command_fence where shard = ${shard} for update;
+    perform pg_advisory_xact_lock_shared(hashtext('tidemark fence'), ${shard});
     while (select lane from shards where shard = ${shard}) is distinct from 1 loop perform pg_sleep(0.02); end loop;
     perform pg_sleep(${heldForSeconds});
   end $$`);

@@ -26,8 +26,6 @@ interface JournalClientDeps {
   readonly fences: Map<string, string>;
   /** The memory of the process, where halts may be lost. */
   readonly witness: () => CommitWitness | undefined;
-  /** A write was refused under this fence. */
-  readonly onFenced: (fence: Fence) => void;
 }
 
 const asked: Partial<Record<JournalOperation, CrashPoint>> = {
@@ -67,8 +65,6 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
         for (const each of args) if (isFence(each)) mustBeAlone(each, deps);
         if (name === 'noteMisses') deps.commandWatch.missed(host.name, args[0] as Miss[]);
         const answer = await host.answer(call.apply(target, args));
-        const fence = args.find(isFence);
-        if (fence !== undefined && wasFenced(answer)) deps.onFenced(fence);
         const act = actOf(journal, name, args, answer);
         if (act !== undefined) deps.witness()?.saw(act);
         if (act?.[0] === 'halt') deps.haltOracle.acknowledge(act[1]);
@@ -102,11 +98,6 @@ export function lacksActs({ halts }: MemoryJournal, acts: readonly Act[]): boole
 
 function isFence(of: unknown): of is Fence {
   return typeof of === 'object' && of !== null && 'shard' in of && 'epoch' in of;
-}
-
-function wasFenced(answer: unknown): boolean {
-  if (typeof answer !== 'object' || answer === null) return answer === 'fenced';
-  return 'kind' in answer && answer.kind === 'fenced';
 }
 
 /** No two processes have the same fence. */

@@ -2,7 +2,7 @@ import type { Logger } from '../../src/observability/logger.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
-import { type LaneWitness, Lease } from '../../src/runtime/lease.ts';
+import { type Act, type LaneWitness, Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { closing, Supervisor } from '../../src/runtime/supervisor.ts';
 import type { CommandOptions } from '../../src/service/commands/command-options.ts';
@@ -310,6 +310,7 @@ export class SimulatedService {
         finish: (lane, ...signals) => finisher.finish(lane, ...signals),
         metrics: this.metrics.ingest,
         lossCheck,
+        noticeLost: () => this.noticeLost(deps),
         changeLane: () => this.keeper.change(),
         fitness,
         report: () => ({
@@ -361,15 +362,17 @@ export class SimulatedService {
         log,
         metrics: this.metrics.commands,
         onStep: () => outcomes.wake(),
-        noticeLost: async (act) => {
-          const { lane, witness } = this.lease;
-          const seen = witness.newest && { ...witness.newest, lane, acts: [...witness.newest.acts, act] };
-          const loss = seen && (await deps.noticeWitnessed(lane, [seen]));
-          if (loss !== undefined) this.keeper.reportLoss(loss);
-        },
+        noticeLost: (act) => this.noticeLost(deps, act),
       },
       { ...settings.commands, leaseExpireMs: settings.lease.expireMs, ...deps.commandOptions },
     );
+  }
+
+  private async noticeLost(deps: SimulatedServiceDeps, act?: Act): Promise<void> {
+    const { lane, witness } = this.lease;
+    const acts = [...(witness.newest?.acts ?? []), ...(act === undefined ? [] : [act])];
+    const loss = witness.newest && (await deps.noticeWitnessed(lane, [{ ...witness.newest, lane, acts }]));
+    if (loss !== undefined) this.keeper.reportLoss(loss);
   }
 
   private sources(deps: SimulatedServiceDeps, settings: ServiceSettings): Connectors {

@@ -13,7 +13,7 @@ import { MemoryJournal } from '../support/commands/memory-journal.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
-import { type LogEntry, replace } from './database-rows.ts';
+import type { LogEntry } from './database-rows.ts';
 import { Host } from './host.ts';
 import { journalClient, lacksActs } from './journal-client.ts';
 import { journalOutcomes } from './journal-outcomes.ts';
@@ -137,7 +137,7 @@ export class SimulatedWorld {
     );
     this.platform.http.pageSize = this.plan.pageSize;
     this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), this.platform, database);
-    this.journal = new MemoryJournal(new DatabaseOrders(database));
+    this.journal = new MemoryJournal(new DatabaseOrders(database), (shard) => database.shards.rows[shard]?.epoch);
     this.commandWatch = new CommandWatch(
       {
         journal: this.journal,
@@ -224,14 +224,11 @@ export class SimulatedWorld {
   loseCommits(behindMs: number): void {
     const { clock, database, journal, trace, watch } = this;
     const copy = database.copy();
-    // Of the journal only epochs and halts are lost: no commands
-    // are sent in a run that loses commits.
-    const epochs = new Map(journal.epochs);
+    // Of the journal only halts are lost: no commands are sent in a run that loses commits.
     const halts = [...journal.halts];
     clock.after(behindMs, () => {
       trace.add('database', 'loses', `what followed batch ${copy.lanes.get(0)?.batch}`);
       database.restore(copy);
-      replace(journal.epochs, epochs);
       journal.halts.splice(0, journal.halts.length, ...halts);
       // A generation is a number in the rows of lanes: before the first one there is none to begin,
       // and nothing was published that it could separate. The halts are put back all the same.
@@ -281,19 +278,20 @@ export class SimulatedWorld {
    * somebody starts the process again when its lane has long been finished.
    */
   loseUnseenCommits(): void {
-    const { database, journal, watch, trace, clock } = this;
-    const copy = () => ({ rows: database.copy(), epochs: new Map(journal.epochs) });
-    this.lonely = new LonelyLoss(copy, (lane, { rows, epochs }) => {
-      const slot = this.slots.findIndex((service) => service?.host.name === database.lanes.get(lane)?.holder);
-      if (slot < 0 || this.services.length < 2) return false;
-      trace.add('database', 'loses', `what only lane ${lane} committed`);
-      this.crash(slot);
-      database.restore(rows);
-      replace(journal.epochs, epochs);
-      watch.lost(database.log);
-      clock.after(20_000, () => this.startIn(slot));
-      return true;
-    });
+    const { database, watch, trace, clock } = this;
+    this.lonely = new LonelyLoss(
+      () => database.copy(),
+      (lane, rows) => {
+        const slot = this.slots.findIndex((service) => service?.host.name === database.lanes.get(lane)?.holder);
+        if (slot < 0 || this.services.length < 2) return false;
+        trace.add('database', 'loses', `what only lane ${lane} committed`);
+        this.crash(slot);
+        database.restore(rows);
+        watch.lost(database.log);
+        clock.after(20_000, () => this.startIn(slot));
+        return true;
+      },
+    );
   }
 
   /** A new process in a slot that has none. */
@@ -316,7 +314,6 @@ export class SimulatedWorld {
       journal: journalClient({
         ...{ ...ofJournal, random: this.source(2000 + this.started) },
         witness: () => (this.slots[slot]?.host === host ? this.witnessOf(slot) : undefined),
-        onFenced: (fence) => this.slots[slot]?.host === host && this.slots[slot].shards.reportFenced(fence),
       }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
       outcomePublisher: this.broker.publisher(host),

@@ -3,6 +3,7 @@ import { createPostgresJournal } from '../../src/store/commands/postgres-journal
 import { type AfterRestoreOptions, afterRestore, PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { atMs, fence, newPlace } from '../support/commands/journal-fixtures.ts';
+import { takingJournal } from '../support/commands/journal-rig.ts';
 import { batch, storeRig } from '../support/orders/store-rig.ts';
 
 const options: AfterRestoreOptions = { lane: 0, least: 1, haltId: 'h-1', by: 'the test', partitionRows: 1_000 };
@@ -57,7 +58,7 @@ describe('after a restore', () => {
 
   it('an attempt that was only prepared in the copy ends unknown, never as not sent', async () => {
     await using rig = await storeRig();
-    const journal = createPostgresJournal(rig.deps);
+    const journal = takingJournal(rig.pool, createPostgresJournal(rig.deps));
     await journal.takeOver(fence, atMs, 0);
     const opened = await journal.open(newPlace(), fence);
     expect((await afterRestore(rig.pool, options)).attempts).toBe(1);

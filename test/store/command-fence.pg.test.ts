@@ -5,7 +5,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { createPool } from '../../src/store/session/pool.ts';
 import { answered, atMs, fence, newPlace, sending } from '../support/commands/journal-fixtures.ts';
-import { type JournalRig, journalRig } from '../support/commands/journal-rig.ts';
+import { type JournalRig, journalRig, takeShard } from '../support/commands/journal-rig.ts';
 import { batch, proxiedUrl } from '../support/orders/store-rig.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { testLog } from '../support/runs/test-log.ts';
@@ -45,7 +45,7 @@ describe('an orphaned transaction of the former holder', () => {
     const asked = newPlace();
     await rig.journal.open(asked, fence);
     const successor = await rig.rival();
-    await successor.query('begin');
+    await successor.query('begin; update shards set epoch = 2 where shard = 0');
     await successor.query('select take_over_commands(0, 2, $1, null)', [atMs + 50]);
     const late = [
       rig.journal.markSending(asked.attemptId ?? '', atMs, fence),
@@ -55,21 +55,29 @@ describe('an orphaned transaction of the former holder', () => {
     await blocked(rig, 3);
     await successor.query('commit');
     expect(await Promise.all(late)).toEqual([false, { kind: 'fenced' }, 'fenced']);
-    expect(rig.told.fenced, 'each is told, but the mark, which may have been refused for another reason').toBe(2);
     expect(await rig.journal.find(asked.commandId)).toMatchObject({
       state: 'not_sent',
       attempts: [{ state: 'not_sent' }],
     });
   });
 
-  it('loses everything with a takeover that fails: fence and sweep are one transaction', async () => {
+  it('is shut out by the taking of the shard alone, and what it left waits for the sweep', async () => {
+    await using rig = await journalRig();
+    const command = await sending(rig.journal);
+    await takeShard(rig.pool, next);
+    expect(await rig.journal.step(answered(command, 'accepted'), fence)).toEqual({ kind: 'fenced' });
+    expect(await rig.journal.find(command.commandId)).toMatchObject({ attempts: [{ state: 'sending' }] });
+    expect(await rig.journal.takeOver(next, atMs + 50, 0)).toMatchObject([{ attempts: [{ state: 'unknown' }] }]);
+  });
+
+  it('shuts nobody out, nor sweeps, by a takeover under an epoch that the shard does not have', async () => {
     await using rig = await journalRig();
     const command = await sending(rig.journal);
     const successor = await rig.rival();
-    await successor.query('begin');
-    await successor.query('select take_over_commands(0, 2, $1, null)', [atMs + 50]);
-    await successor.query('rollback');
-    expect(await rig.rows('select epoch from command_fence')).toEqual([{ epoch: '1' }]);
+    for (const epoch of [0, 2]) {
+      const taking = successor.query('select take_over_commands(0, $1, $2, null)', [epoch, atMs + 50]);
+      await expect(taking).rejects.toMatchObject({ code: 'TM011' });
+    }
     expect(await rig.journal.step(answered(command, 'accepted'), fence)).toMatchObject({ kind: 'stepped' });
   });
 });

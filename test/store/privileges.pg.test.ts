@@ -30,6 +30,7 @@ import { postgresOrderReads } from '../../src/store/rest-reads.ts';
 import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
+import { takingJournal } from '../support/commands/journal-rig.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
 import { askRepair } from '../support/orders/quarantine-rows.ts';
 import { batch, quarantined, update } from '../support/orders/store-rig.ts';
@@ -149,7 +150,7 @@ describe('the service as a mere member of tidemark_app', () => {
     await using session = await loggedInAs('tidemark_app');
     const { pool } = session;
     const deps = { pool, clock: systemClock, random: systemRandom };
-    const journal = createPostgresJournal(deps);
+    const journal = takingJournal(pool, createPostgresJournal(deps));
     expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
     const command = await unknown(journal);
     await journal.addEvidence(command.commandId, [answer()]);
@@ -242,7 +243,6 @@ describe('the service as a mere member of tidemark_app', () => {
       'update command_outbox set shard = shard',
       'delete from halts',
       'update halts set reason = reason',
-      'delete from command_fence',
       "insert into order_bindings values ('account', 'o', 'tm-1', gen_random_uuid(), true)",
       'delete from order_bindings',
       "insert into principal_tokens values ('me', 1, decode(repeat('ab', 32), 'hex'), '{ops:write}', null)",
@@ -293,7 +293,6 @@ describe('a member of tidemark_reader', () => {
       'evidence',
       'command_events',
       'command_outbox',
-      'command_fence',
       'order_bindings',
       'halts',
       'audit_log',

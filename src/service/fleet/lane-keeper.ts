@@ -132,14 +132,6 @@ export class LaneKeeper implements Service, LaneControl {
     this.reportLost('forgotten');
   }
 
-  /**
-   * The journal refused a write from a former term. The keeper finds out the lane's state by
-   * itself.
-   */
-  reportFenced(): void {
-    this.record.refused('journal');
-  }
-
   private async run(): Promise<void> {
     while (!this.stopping) {
       try {

@@ -79,7 +79,7 @@ export class LaneRecord {
   }
 
   /** Postgres refused a write of ours: the lane's row has another epoch. */
-  refused(what: 'batch' | 'renewal' | 'reclaim' | 'journal'): void {
+  refused(what: 'batch' | 'renewal' | 'reclaim'): void {
     this.deps.metrics.fenced.inc({ by: 'postgres' });
     this.known = { ...this.known, fenced: this.known.fenced + 1 };
     this.deps.log.warn(

@@ -3,7 +3,7 @@ import { defaultShardCount } from '../../domain/partition.ts';
 import { isWell, planShards } from '../../domain/plan-shards.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
-import type { Fleet, HeldShard, LaneMember, MemberIntroduction, Unwell } from '../../store/fleet/shard-store.ts';
+import type { Fleet, LaneMember, MemberIntroduction, Unwell } from '../../store/fleet/shard-store.ts';
 import { OrphanLanes, type OrphanLanesDeps } from './orphan-lanes.ts';
 import { ShardGiver, type ShardGiverDeps } from './shard-giver.ts';
 import { ShardTaker, type ShardTakerDeps } from './shard-taker.ts';
@@ -183,14 +183,6 @@ export class ShardKeeper {
    */
   async release(signal: AbortSignal): Promise<void> {
     if (this.fleet !== undefined) await this.giver.release(signal);
-  }
-
-  /**
-   * The journal refused a write under this epoch of a shard. The next look tells whether the shard
-   * has another holder, or the database lost our takeover.
-   */
-  reportFenced(fence: HeldShard): void {
-    this.work.doubt(fence);
   }
 
   private async run(over: AbortSignal): Promise<void> {

@@ -37,8 +37,6 @@ export interface ShardCommands {
 export class ShardWork {
   /** Held shards that take no commands yet: their journal could not be read. */
   private readonly waiting = new Map<number, HeldShard>();
-  /** Those taken over under their epoch: the database lost it. */
-  private readonly lost = new Set<HeldShard>();
   private readonly deps: ShardWorkDeps;
 
   constructor(deps: ShardWorkDeps) {
@@ -53,7 +51,6 @@ export class ShardWork {
     held.count = count;
     held.clear();
     this.waiting.clear();
-    this.lost.clear();
     for (const shard of shards) this.hold(shard);
   }
 
@@ -73,16 +70,18 @@ export class ShardWork {
   /**
    * One shard after the other. Rejects when one journal can't be read. Mostly the database is away,
    * so the others are not tried then; next time they come before it.
+   *
+   * A taking that the database lost is made again with its sweep, and a sweep's step may be on
+   * Kafka. So the process compares what it has seen before it makes the step again: the versions of
+   * its commands would hide the loss.
    */
   async beginCommands(): Promise<void> {
+    if (this.waiting.size > 0) await this.deps.noticeLost?.();
     for (const shard of [...this.waiting.values()]) {
       const isWaiting = () => this.waiting.get(shard.shard) === shard;
       try {
-        // First, because the sweep is made again: the versions of its commands would hide the loss.
-        if (this.lost.has(shard)) await this.deps.noticeLost?.();
         if (isWaiting()) await this.deps.commands?.begin(shard);
         if (isWaiting()) this.waiting.delete(shard.shard);
-        this.lost.delete(shard);
       } catch (error) {
         if (isWaiting() && this.waiting.delete(shard.shard)) this.waiting.set(shard.shard, shard);
         throw error;
@@ -105,27 +104,6 @@ export class ShardWork {
     this.waiting.delete(shard);
   }
 
-  /**
-   * The journal does not know this shard's epoch. If the shard is still ours at the next look, only
-   * its commands' takeover is gone: the database came back without it, and with everything older.
-   * The command side begins again by then, under the same epoch; otherwise it would decline every
-   * command for good. A takeover's step on a command may be on Kafka, so the process compares what
-   * it has seen before it makes the step again.
-   */
-  doubt({ shard, epoch }: HeldShard): void {
-    const { held, commands, log } = this.deps;
-    const known = held.get(shard);
-    if (known?.epoch !== epoch || this.waiting.has(shard)) return;
-    log.warn(
-      { shard },
-      'the journal has another epoch of the shard: its commands are declined until they are taken over again',
-    );
-    this.waiting.set(shard, known);
-    this.lost.add(known);
-    void commands?.end(shard);
-    commands?.expect(shard);
-  }
-
   /** The shard has another holder, or another epoch: leaves it at once. */
   async lose(shard: number): Promise<void> {
     const { held, sources, commands, metrics, log } = this.deps;
@@ -144,7 +122,6 @@ export class ShardWork {
     held.clear();
     metrics.shardsHeld.set(0);
     this.waiting.clear();
-    this.lost.clear();
     await Promise.all(shards.map(async (shard) => commands?.end(shard)));
   }
 

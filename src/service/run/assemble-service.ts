@@ -52,7 +52,7 @@ export function assembleService(
   };
   const store = storeParts(
     {
-      ...{ ...base, onFenced: (fence) => fleet.reportFenced(fence) },
+      ...base,
       onLoss: (loss) => fleet.keeper.reportLoss(loss),
       onGroup: (writes) => {
         metrics.commands.journalGroups.inc();

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { fitnessRules } from '../../domain/judge-fitness.ts';
 import type { MemberReport } from '../../domain/member-report.ts';
-import type { Fence } from '../../store/commands/term.ts';
 import { advertisedUrl } from '../fleet/advertised-url.ts';
 import { FleetDirectory } from '../fleet/fleet-directory.ts';
 import { LaneFinisher, laneFinisherDefaults } from '../fleet/lane-finisher.ts';
@@ -69,11 +68,6 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
     shards,
     keeper,
     directory: new FleetDirectory({ fleet: () => shards.newest, shardOf, holder }),
-    /** A write to the journal was refused: the journal has another epoch than its fence. */
-    reportFenced: (fence: Fence) => {
-      keeper.reportFenced();
-      shards.reportFenced(fence);
-    },
   };
 }
 

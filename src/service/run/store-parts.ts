@@ -8,7 +8,6 @@ import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
 import { GroupCommit } from '../../store/commands/group-commit.ts';
 import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
-import type { Fence } from '../../store/commands/term.ts';
 import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
 import { type FoundLoss, PostgresLaneStore } from '../../store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../store/fleet/shard-store.ts';
@@ -23,8 +22,6 @@ import { createPool, createReadPool } from '../../store/session/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
 
 interface StorePartsDeps extends Ambient {
-  /** Called for each refused journal write: the journal has another epoch than its fence. */
-  readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits acknowledged by the journal. */
   readonly lease?: Lease;
   /** Something about to be written again was lost, and a generation has begun. */

@@ -55,11 +55,6 @@ interface CommandJournalDeps extends RetryDeps {
   readonly pool: Pool;
   /** The outcomes' marks share it. Left out: the journal has its own. */
   readonly groups?: GroupCommit;
-  /**
-   * Called for each write refused because the journal has another epoch: a later holder took over,
-   * or the database lost our takeover.
-   */
-  readonly onFenced?: (fence: Fence) => void;
   /** Remembers the commits the journal has acknowledged, so their loss is noticed. */
   readonly witness?: CommitWitness;
 }
@@ -73,7 +68,7 @@ interface CommandJournalDeps extends RetryDeps {
  */
 export function createPostgresJournal(given: CommandJournalDeps): CommandJournal {
   const deps = { ...given, groups: given.groups ?? new GroupCommit(given) };
-  const { pool, onFenced, witness } = deps;
+  const { pool, witness } = deps;
 
   function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
     return (...args: Args) => retryTransaction(deps, () => query(pool, ...args));
@@ -91,20 +86,12 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     };
   }
 
-  /** The journal has another epoch than the write's fence, which comes last. */
-  function fenced<Result>(isFenced: (result: Result) => boolean = saysFenced) {
-    return (result: Result, args: [...unknown[], Fence | undefined]): void => {
-      const fence = args.at(-1) as Fence | undefined;
-      if (fence !== undefined && isFenced(result)) onFenced?.(fence);
-    };
-  }
-
   function sawStep({ commandId, version, updatedAtMs }: Command): void {
     witness?.saw(['step', commandId, version, updatedAtMs]);
   }
 
   return {
-    open: write(openCommand, fenced(), (result) => {
+    open: write(openCommand, (result) => {
       if (result.kind === 'opened') sawStep(result.command);
     }),
     preview: read(readPreview),
@@ -114,12 +101,11 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     step: write(
       (to, step: CommandStep, fence: Fence) =>
         (step.approval === undefined ? stepCommand : stepApproved)(to, step, fence),
-      fenced(),
       (result) => {
         if (result.kind === 'stepped') sawStep(result.command);
       },
     ),
-    noteMisses: write(noteMisses, fenced()),
+    noteMisses: write(noteMisses),
     addEvidence: write(addEvidence),
     takeOver: async (...asked) => {
       const taken = await write(takeOverCommands)(...asked);
@@ -141,27 +127,18 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     openOrders: read(readOpenOrders),
     namedOrders: read(readNamedOrders),
     unseenPlaces: read(readUnseenPlaces),
-    openCancelAll: write(openCancelAll, fenced(), (result) => {
+    openCancelAll: write(openCancelAll, (result) => {
       if (result.kind === 'opened') witness?.saw(['cancel_all', result.cancelAll.cancelAllId]);
     }),
     findCancelAll: read(readCancelAll),
     cancelAllsInForce: read(readCancelAllsInForce),
-    endCancelAll: write(
-      endCancelAll,
-      fenced((held) => !held),
-    ),
-    setCancelTimers: write(
-      setCancelTimers,
-      fenced((firesAtMs) => firesAtMs === undefined),
-    ),
+    endCancelAll: write(endCancelAll),
+    setCancelTimers: write(setCancelTimers),
     armedCancelTimers: read(readArmedCancelTimers),
-    endCancelTimer: write(
-      endCancelTimer,
-      fenced((held) => !held),
-    ),
+    endCancelTimer: write(endCancelTimer),
     activeHalts: read(readActiveHalts),
     raiseHalt: write(raiseHalt),
-    clearHalts: write(clearHalts, fenced()),
+    clearHalts: write(clearHalts),
     limits: read(readLimits),
     changeLimits: write(changeLimits),
     requestApproval: write(requestApproval),
@@ -169,11 +146,4 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     findApproval: read(findApproval),
     addToAuditTrail: write(addToAuditTrail),
   };
-}
-
-function saysFenced(result: unknown): boolean {
-  return (
-    result === 'fenced' ||
-    (typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'fenced')
-  );
 }

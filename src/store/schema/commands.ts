@@ -250,14 +250,3 @@ export const eventFloor = pg.pgTable(
   { one: pg.boolean().primaryKey().default(true), txId: xid8('tx_id').notNull() },
   (t) => [pg.check('event_floor_one', sql`${t.one}`)],
 );
-
-/**
- * The journal may be written under this epoch. Not the lane's own row: every batch locks that one,
- * so journal transactions would wait for batches and batches for them. A journal transaction holds
- * the shard's advisory lock, shared, until it commits; `take_over_commands` takes it alone and
- * raises the epoch.
- */
-export const commandFence = pg.pgTable('command_fence', {
-  shard: pg.integer().primaryKey(),
-  epoch: pg.bigint({ mode: 'bigint' }).notNull(),
-});

@@ -130,17 +130,12 @@ CREATE TABLE public.event_floor (
   CONSTRAINT event_floor_one CHECK (one)
 );
 
-CREATE TABLE public.command_fence (
-  shard integer PRIMARY KEY,
-  epoch bigint NOT NULL
-);
-
 -- ----- The journal of commands -----
 -- These functions run as their caller, who may write the tables. Triggers and constraints refuse all that no caller may do, so they refuse it to the owner and to people
 -- as well.
 --
 -- The order of locks. Each write takes them so, and has them to the end of its transaction:
---   1. the fence of its shard, shared; a takeover has it alone
+--   1. the fence of its shard, shared; a takeover has it alone. The shard's row is only read
 --   2. the row of the command that it supersedes, and a reference that may be used once
 --   3. its account, where a limit counts what is at work
 --   4. its key, and the row of its command
@@ -243,14 +238,14 @@ BEGIN
 END
 $$;
 
--- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
+-- True: the shard is this holder's, and no takeover of its commands begins until the end of the transaction (docs/decisions/102-the-shards-row-is-the-fence.md).
 -- A lock beside the row and not of it: the row's would be written to the row and to the write-ahead log by every transaction of the journal.
 CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark fence'), p_shard);
   -- A statement of its own: its snapshot is younger than the lock.
-  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch;
+  PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   RETURN FOUND;
 END
 $$;

@@ -15,7 +15,7 @@ GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, since, as
 GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quarantine_jobs TO tidemark_app;
 
 -- The service may step commands, and takes nothing away but published events.
-GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts TO tidemark_app;
 GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
 GRANT SELECT, INSERT, DELETE ON public.command_events, public.command_outbox TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
@@ -31,7 +31,7 @@ GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires
 
 GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
-  public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
+  public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Without the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;

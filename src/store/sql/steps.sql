@@ -317,7 +317,7 @@ BEGIN
 END
 $$;
 
--- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones. Then sweeps the attempts that it left: one that was
+-- The taking of the shard has shut the former holder out; this waits for its last transactions. Then sweeps the attempts that it left: one that was
 -- SENDING may have been written, one that was PREPARED was not. What it makes unknown counts for halts at once, by `p_halt_at` (see `halt_doubtful`). Returns how many
 -- commands it swept: those that were under way, so a few hundred at most. Called again under the same epoch it sweeps nothing that this epoch prepared.
 CREATE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision, p_halt_at json) RETURNS integer
@@ -332,10 +332,9 @@ DECLARE
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
-  INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
-  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'shard % was taken over by a later holder than epoch %', p_shard, p_epoch USING ERRCODE = 'TM011';
+    RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
 
   FOR v IN

@@ -10,6 +10,7 @@ import { LaneKeeper } from '../../../src/service/fleet/lane-keeper.ts';
 import { Ingest } from '../../../src/service/orders/ingest.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { fence, newPlace } from '../../support/commands/journal-fixtures.ts';
+import { takeShard } from '../../support/commands/journal-rig.ts';
 import { orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 import { batch, storeRig } from '../../support/orders/store-rig.ts';
@@ -147,6 +148,7 @@ describe('a database that came back without commits that it had acknowledged', (
     const witness = new CommitWitness();
     witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
     const journal = createPostgresJournal({ ...rig.deps, witness });
+    await takeShard(rig.pool, fence);
     await journal.takeOver(fence, 0, 0);
     const opened = await journal.open(newPlace(), fence);
     expect(opened.kind).toBe('opened');
@@ -163,6 +165,7 @@ describe('a database that came back without commits that it had acknowledged', (
     const witness = new CommitWitness();
     witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
     const journal = createPostgresJournal({ ...rig.deps, witness });
+    await takeShard(rig.pool, fence);
     await journal.takeOver(fence, 0, 0);
     const place = newPlace();
     await journal.open(place, fence);

@@ -9,7 +9,7 @@ import { Halts } from '../../../src/service/commands/halts.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
 import { fence, newPlace, sending, service } from '../../support/commands/journal-fixtures.ts';
-import { journalRig } from '../../support/commands/journal-rig.ts';
+import { journalRig, takeShard } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -114,7 +114,9 @@ it('an attempt that was sent, and that a takeover found unsent, is a loss', asyn
   const { journal, lanes, lease } = await process(rig);
   const command = await sending(journal, newPlace());
   await loses("update attempts set state = 'prepared', sending_at = null");
-  const [swept] = await journal.takeOver({ ...fence, epoch: fence.epoch + 1n }, clock.nowMs(), 60_000);
+  const next = { ...fence, epoch: fence.epoch + 1n };
+  await takeShard(rig.pool, next);
+  const [swept] = await journal.takeOver(next, clock.nowMs(), 60_000);
   expect(swept).toMatchObject({ commandId: command.commandId, state: 'not_sent' });
   const [row] = await rig.rows<{ epoch: string }>('select epoch from lanes where lane = 0');
   expect(await lanes.renew(0, BigInt(row?.epoch ?? 0), lease.witness.newest)).toBe('forgotten');

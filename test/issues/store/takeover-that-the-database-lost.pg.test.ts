@@ -9,7 +9,7 @@ import { storeParts } from '../../../src/service/run/store-parts.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { fence, newPlace, sending } from '../../support/commands/journal-fixtures.ts';
-import { journalRig } from '../../support/commands/journal-rig.ts';
+import { journalRig, takeShard } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -38,6 +38,7 @@ it('the steps of a takeover are witnessed: a database without them has lost comm
   const command = await sending((await process(rig)).journal, newPlace());
   const taking = await process(rig);
   const next = { ...fence, epoch: fence.epoch + 1n };
+  await takeShard(rig.pool, next);
   const [swept] = await taking.journal.takeOver(next, clock.nowMs(), 60_000);
   expect(swept).toMatchObject({ commandId: command.commandId, state: 'unknown' });
   expect(taking.lease.witness.newest?.acts).toEqual([stepOf(swept)]);
@@ -48,7 +49,7 @@ it('the steps of a takeover are witnessed: a database without them has lost comm
     delete from command_events e using commands c where c.command_id = e.command_id and c.version = e.version;
     update commands set state = 'open', version = version - 1, reason = null;
     update attempts set state = 'prepared', sending_at = null, answered_at = null, reason = null;
-    update command_fence set epoch = epoch - 1; reset session_replication_role`);
+    reset session_replication_role`);
   await taking.noticeLost();
   expect(await generation()).toBe(2);
   // What can't be told to be unsent counts as sent.
@@ -71,6 +72,7 @@ it('the steps of a takeover whose read-back failed are witnessed by its next try
   });
   const journal = createPostgresJournal({ pool: reading, clock, random, witness: lease.witness });
   const next = { ...fence, epoch: fence.epoch + 1n };
+  await takeShard(rig.pool, next);
   const atMs = clock.nowMs();
   await expect(journal.takeOver(next, atMs, 60_000)).rejects.toThrow('can not be read');
   expect(lease.witness.newest?.acts).toEqual([]);

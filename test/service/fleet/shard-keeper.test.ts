@@ -102,30 +102,6 @@ describe('the keeper of the shards', () => {
     expect(held.size).toBe(0);
   });
 
-  it('takes the commands of a shard over again where the journal has lost its takeover, and only there', async () => {
-    const { begin, acts, held, fleet, keeper, clock } = rig();
-    await begin();
-    acts.length = 0;
-    const epochOf = (shard: number) => held.get(shard)?.epoch ?? 0n;
-    // Of a former epoch; and of shards that are ours, one of which
-    // another process has taken by now.
-    keeper.reportFenced({ shard: 0, epoch: epochOf(0) - 1n });
-    keeper.reportFenced({ shard: 1, epoch: epochOf(1) });
-    keeper.reportFenced({ shard: 1, epoch: epochOf(1) });
-    keeper.reportFenced({ shard: 2, epoch: epochOf(2) });
-    fleet.join(1, [2]);
-    await clock.advance(600);
-    expect(acts.filter((act) => /[12]$/.test(act) && !act.startsWith('follow'))).toEqual([
-      'end 1',
-      'end 2',
-      'end 2',
-      'commands 1',
-    ]);
-    expect(held.has(2)).toBe(false);
-    await clock.advance(2_000);
-    expect(acts.filter((act) => /^commands [12]/.test(act))).toEqual(['commands 1']);
-  });
-
   it('gives one shard every 5 s to a process that came, and frees it only when all of it is on Kafka', async () => {
     const { begin, held, acts, fleet, clock, state, counted } = rig();
     await begin();

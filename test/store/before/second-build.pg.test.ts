@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { readMigrations } from '../../../src/store/migrations.ts';
 import { PostgresQuarantine } from '../../../src/store/quarantine/postgres-quarantine.ts';
 import { endJobs } from '../../../src/store/quarantine/quarantine-jobs.ts';
+import { atMs, newPlace } from '../../support/commands/journal-fixtures.ts';
 import { all, readRig } from '../../support/orders/read-rig.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { emptyDatabase } from '../../support/servers/database.ts';
@@ -46,4 +48,18 @@ it('a discard of many rows that was under way is carried out, and its job keeps 
     { jobId: cancelled, total: 1, done: 1, withdrawn: 0, cancelledBy: 'desk' },
     { jobId: retry, total: 1, done: 0 },
   ]);
+});
+
+it('the fence of a shard goes over into its row: a process of before writes no command, the next one does', async () => {
+  await using rig = await migratedWith(
+    'insert into command_fence values (0, 7), (1, 9); update shards set epoch = 8 where shard < 3',
+  );
+  const rows = await rig.rows<{ epoch: string }>('select epoch from shards order by shard');
+  const epochs = rows.map(({ epoch }) => Number(epoch));
+  for (const [shard, before] of [8, 9, 8].entries()) expect(epochs[shard], `${shard}`).toBeGreaterThan(before);
+  const journal = createPostgresJournal(rig.deps);
+  const fence = { shard: 1, epoch: BigInt(epochs[1] ?? 0) };
+  expect(await journal.open(newPlace(), { ...fence, epoch: 9n })).toEqual({ kind: 'fenced' });
+  expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
+  expect(await journal.open(newPlace(), fence)).toMatchObject({ kind: 'opened' });
 });

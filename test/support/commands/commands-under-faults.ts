@@ -27,7 +27,7 @@ import { silentLog } from '../runs/silent-log.ts';
 import { drawFault, type FaultedDatabase, faultedDatabase, pick } from '../servers/faulted-database.ts';
 import { expectTruth } from './answers-were-true.ts';
 import { accepted, atCapacity, placeEquity, RigProbes, RigQuotes, refused, unknown } from './command-rig.ts';
-import { type JournalRig, journalRig } from './journal-rig.ts';
+import { type JournalRig, journalRig, takingJournal } from './journal-rig.ts';
 
 interface Written {
   readonly attemptId: string;
@@ -119,7 +119,9 @@ class Process {
     this.commands = new CommandService(
       {
         clock: systemClock,
-        journal: plant(createPostgresJournal({ pool: database.pool, clock: systemClock, random })),
+        journal: plant(
+          takingJournal(database.pool, createPostgresJournal({ pool: database.pool, clock: systemClock, random })),
+        ),
         entry,
         accounts: probes,
         quotes: new RigQuotes(systemClock),

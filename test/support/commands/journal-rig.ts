@@ -1,10 +1,24 @@
+import type { Pool } from 'pg';
 import type { OrderView } from '../../../src/domain/order.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { systemRandom } from '../../../src/runtime/random.ts';
-import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { CommandJournal, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import { type StoreRigOptions, storeRig } from '../orders/store-rig.ts';
 import { atMs, fence } from './journal-fixtures.ts';
+
+/** The shard is taken under this epoch, unless it has a later one. */
+export function takeShard(pool: Pool, { shard, epoch }: Fence): Promise<unknown> {
+  return pool.query('update public.shards set epoch = $2 where shard = $1 and epoch < $2', [shard, epoch.toString()]);
+}
+
+/** A journal whose takeovers begin with the taking of their shard, as in the service. */
+export function takingJournal(pool: Pool, journal: CommandJournal): CommandJournal {
+  const takeOver: CommandJournal['takeOver'] = async (fence, ...asked) => {
+    await takeShard(pool, fence);
+    return journal.takeOver(fence, ...asked);
+  };
+  return { ...journal, takeOver };
+}
 
 /**
  * The journal in Postgres beside the order store, on a database
@@ -12,20 +26,12 @@ import { atMs, fence } from './journal-fixtures.ts';
  */
 export async function journalRig(options: StoreRigOptions = {}) {
   const rig = await storeRig(options);
-  const told = { fenced: 0 };
-  const journal = createPostgresJournal({
-    ...{ pool: rig.pool, clock: systemClock, random: systemRandom },
-    onFenced: () => {
-      told.fenced += 1;
-    },
-  });
+  const journal = takingJournal(rig.pool, createPostgresJournal(rig.deps));
   // A database that was given has holders of its own.
   if (options.database === undefined) await journal.takeOver(fence, atMs, 0);
   return {
     ...rig,
     journal,
-    /** How often the journal told that a write of its was refused for its epoch. */
-    told,
     /** Not by a batch: what limits count is the table, whoever writes it. */
     async show(
       { stream, orderId, accountId, instrument, status, ...rest }: OrderView,

@@ -14,6 +14,7 @@ import { createPostgresJournal } from '../../../src/store/commands/postgres-jour
 import { type StoredHalt, toHalt } from '../../../src/store/commands/stops.ts';
 import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import { InnerPostgres } from '../servers/inner-postgres.ts';
+import { takingJournal } from './journal-rig.ts';
 import { RigOrders } from './rig-orders.ts';
 
 type JournalOperation = keyof CommandJournal;
@@ -61,7 +62,8 @@ export function rigJournal(clock: Clock): RigJournal {
   const owner = Symbol('rig');
   newest = owner;
   database.empty();
-  const journal = createPostgresJournal({ pool: database.pool, clock, random: seededRandom(1) });
+  const own = createPostgresJournal({ pool: database.pool, clock, random: seededRandom(1) });
+  const journal = takingJournal(database.pool, own);
   const rows: InnerPostgres['rows'] = (text, values) => {
     if (newest !== owner)
       throw new Error('another rig has the database now: one test, one rig with all that stand beside it');
@@ -115,7 +117,7 @@ export function rigJournal(clock: Clock): RigJournal {
     ofAttempt: (attemptId) =>
       commandsBy('command_id = (select command_id from attempts where attempt_id = $1)', attemptId)[0],
     epoch(shard) {
-      const [row] = rows<{ epoch: string }>('select epoch from command_fence where shard = $1', [shard]);
+      const [row] = rows<{ epoch: string }>('select epoch from shards where shard = $1', [shard]);
       return row && BigInt(row.epoch);
     },
     force: (text, values) => database.force(text, values),

@@ -35,7 +35,6 @@ const atWork = ['lock_timeout', 'slow', 'canceled', 'terminated', 'caller_gone']
  */
 const tables = [
   ...[
-    'command_fence',
     'commands',
     'attempts',
     'evidence',

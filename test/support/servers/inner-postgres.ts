@@ -129,7 +129,7 @@ export class InnerPostgres {
     const { rows } = await client.query<{ name: string }>(`select oid::regclass::text as name from pg_class c
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> 'shards'
       order by exists (select from pg_constraint where conrelid = c.oid and contype = 'f') desc`);
-    inner.emptying = `set rig.emptying = on; ${rows.map(({ name }) => `delete from ${name};`).join(' ')} set rig.emptying = off`;
+    inner.emptying = `set rig.emptying = on; ${rows.map(({ name }) => `delete from ${name};`).join(' ')} update shards set epoch = 0 where epoch > 0; set rig.emptying = off`;
     return inner;
   }
 

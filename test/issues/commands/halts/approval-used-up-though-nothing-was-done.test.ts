@@ -90,7 +90,7 @@ describe('an approval is spent only by its act', () => {
 
   it.each(ofShard)('%s: another holder took the shard before the act was written', async (_name, act) => {
     const { rig, approve, expectStillGood, expectSpent } = await asked(act);
-    rig.journal.force('update command_fence set epoch = 2');
+    rig.journal.force('update shards set epoch = 2');
     await expectStillGood('NOT_LEADER');
     await rig.begin(3n);
     expect(await approve()).toMatchObject({ kind: 'done' });
