@@ -16,7 +16,7 @@ DROP FUNCTION public.hold_halts(integer, bigint, text[]);
 DROP FUNCTION public.without_halt(text, double precision);
 DROP FUNCTION public.raise_halt(integer, bigint, text, text, text, text, text, double precision);
 DROP FUNCTION public.take_over_commands(integer, bigint, double precision);
-ALTER TABLE public.lanes DROP COLUMN halts_held;
+ALTER TABLE public.lanes DROP COLUMN halts_held, ADD COLUMN unpublished_after bigint;
 ALTER TABLE public.halts DROP COLUMN number;
 --> statement-breakpoint
 -- A discard of many rows is one statement: its job counts them itself. Those under way are carried out here; the service ends their jobs.
@@ -677,6 +677,7 @@ CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integ
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
+  v_lane integer;
 BEGIN
   -- A lane that is made meanwhile would keep the old generation.
   LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
@@ -694,6 +695,17 @@ BEGIN
   PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
+  FOR v_lane, v_seq IN
+    -- From the lane's end, where its batches are in the order of their numbers: the log behind them is never read.
+    SELECT l.lane, coalesce((SELECT u.seq FROM public.order_updates u WHERE u.lane = l.lane AND u.batch <= l.unpublished_after ORDER BY u.seq DESC LIMIT 1), 0)
+    FROM public.lanes l WHERE l.unpublished_after IS NOT NULL
+  LOOP
+    UPDATE public.order_updates u SET payload = CASE u.stream
+      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || begin_generation.generation) END
+    WHERE u.lane = v_lane AND u.seq > v_seq;
+    UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
+  END LOOP;
 
   UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE in_flight AND state = 'prepared';
   GET DIAGNOSTICS attempts = ROW_COUNT;
@@ -738,34 +750,27 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       coalesce(l.epoch, 0) < s.epoch OR coalesce(public.lane_batch(s.lane), 0) < s.batch OR public.lacks_acts(s.acts)))
 $$;
 
-CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, p_halt_id text, p_by text, p_unpublished_after bigint) RETURNS integer
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, p_halt_id text, p_by text, p_epoch bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v_generation integer;
-  v_after bigint;
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
-    IF NOT public.lacks_commits(p_seen) THEN
+    -- By its number alone a lost commit is not missed once others have it. But Kafka has none above unpublished_after.
+    IF NOT public.lacks_commits(p_seen) AND (p_epoch IS NULL OR NOT EXISTS (
+      SELECT FROM json_to_recordset(p_seen) AS s(lane integer, generation integer, batch bigint) JOIN public.lanes l USING (lane)
+      WHERE s.generation = l.generation AND s.batch > l.unpublished_after)) THEN
+      UPDATE public.lanes l SET unpublished_after = NULL WHERE l.lane = p_lane AND l.epoch = p_epoch AND l.unpublished_after IS NOT NULL;
+      IF NOT FOUND AND p_epoch IS NOT NULL AND NOT EXISTS (SELECT FROM public.lanes l WHERE l.lane = p_lane AND l.epoch = p_epoch) THEN
+        RAISE EXCEPTION 'lane % is not at epoch % any more', p_lane, p_epoch USING ERRCODE = 'TM001';
+      END IF;
       RETURN NULL;
     END IF;
     LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
   END LOOP;
-  SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
+  RETURN (SELECT g.generation FROM public.begin_generation(p_lane,
     (SELECT max(s.generation) FROM json_to_recordset(p_seen) AS s(generation integer)) + 1,
     p_halt_id, 'commits_lost',
-    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
-  IF p_unpublished_after IS NOT NULL THEN
-    -- From the lane's end, where its batches are in the order of their numbers: the log behind them is never read.
-    v_after := coalesce((SELECT u.seq FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after ORDER BY u.seq DESC LIMIT 1), 0);
-    UPDATE public.order_updates u SET payload = CASE u.stream
-      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
-      ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || v_generation) END
-    WHERE u.lane = p_lane AND u.seq > v_after;
-    -- The newest states among them are newer than those on the state topic.
-    UPDATE public.relay_positions p SET seq = v_after WHERE p.lane = p_lane AND p.cursor = 'state';
-  END IF;
-  RETURN v_generation;
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
 END
 $$;
 

@@ -6,6 +6,7 @@ import type { CommandWishes } from '../simulation/plan/command-plan.ts';
 // shards that move takes as long as ten others.
 const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['the database loses commits that nobody alive has seen', { hiding: true }, 60],
+  ['the same, and Kafka is away for those who go on', { stranding: true }, 60],
   ['people halt beside a loss of commits', { forgetting: true }, 120],
   ['people halt at one process while another one places', { leaking: true }, 30],
   ['owners cancel what we cancel', { contesting: true }, 30],

@@ -39,6 +39,7 @@ export function databaseClient(database: MemoryDatabase, host: Host, random: Ran
       acquire: (...call) => host.answer(database.acquire(...call)),
       renew: (...call) => host.answer(database.renew(...call)),
       reclaim: (...call) => host.answer(database.reclaim(...call)),
+      holdBack: (...call) => host.answer(database.holdBack(...call)),
       release: (...call) => host.answer(database.release(...call)),
     },
     shards: {

@@ -59,6 +59,8 @@ export interface LaneRow {
   /** By an operator. */
   drained: boolean;
   introduction: MemberIntroduction;
+  /** Nothing above this batch was published: Kafka could not be asked yet. */
+  unpublishedAfter?: bigint | undefined;
 }
 
 /** How a process shows itself before it has introduced itself. */

@@ -150,6 +150,9 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.hiding === true) {
     world.database.spreadsEpochs = true;
     clock.after(plan.faultyMs * (0.2 + hidden.next() * 0.3), () => world.loseUnseenCommits());
+  } else if (wishes?.stranding === true) {
+    world.database.spreadsEpochs = true;
+    clock.after(plan.faultyMs * (0.1 + hidden.next() * 0.2), () => world.strandCommits(hidden, plan.faultyMs * 0.5));
   } else if (
     wishes?.losing === true ||
     wishes?.forgetting === true ||

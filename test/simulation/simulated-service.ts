@@ -124,7 +124,9 @@ export class SimulatedService {
     this.lease = new Lease(clock, settings.lease.actMs, () => witness.hurry());
     this.coverage = new CoverageWatch(clock);
     const lossCheck = new LossCheck({
-      look: async () => deps.noticePublished(this.lease.lane, await deps.witnesses()),
+      lease: this.lease,
+      look: async ({ lane, epoch }) => deps.noticePublished(lane, await deps.witnesses(), epoch),
+      holdBack: ({ lane, epoch }) => database.lanes.holdBack(lane, epoch),
       onLoss: (loss) => this.keeper.reportLoss(loss),
       ...shared,
     });

@@ -4,7 +4,7 @@ import { shardOf } from '../../src/domain/partition.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { CommitWitness } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { oneOf } from '../../src/sandbox/market/instruments.ts';
+import { below, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { commandDefaults } from '../../src/service/commands/command-options.ts';
 import type { PublishRow } from '../../src/service/log/publisher.ts';
@@ -294,6 +294,33 @@ export class SimulatedWorld {
     );
   }
 
+  /**
+   * The database loses its last commits together with all who have seen them. Kafka is away for the
+   * next ones, and some of them end before it comes back.
+   */
+  strandCommits(random: Random, awayMs: number): void {
+    const { database, watch, trace, clock, broker } = this;
+    const copy = database.copy();
+    const again = (slot: number, withinMs: number) => {
+      this.crash(slot);
+      clock.after(random.next() * withinMs, () => this.startIn(slot));
+    };
+    clock.after(random.next() * 1_000, () => {
+      trace.add('database', 'loses', 'what all who saw it take with them');
+      for (const slot of this.slots.keys()) again(slot, 3_000);
+      database.restore(copy);
+      watch.lost(database.log);
+      const untilMs = clock.monotonicMs() + awayMs;
+      const stayAway = () => {
+        broker.down = clock.monotonicMs() < untilMs;
+        if (broker.down) clock.after(100, stayAway);
+      };
+      stayAway();
+      for (let ends = 0; ends < 2; ends += 1)
+        clock.after(random.next() * awayMs, () => again(below(random, this.slots.length), awayMs));
+    });
+  }
+
   /** A new process in a slot that has none. */
   startIn(slot: number): void {
     if (this.ending || this.slots[slot] !== undefined) return;
@@ -438,6 +465,7 @@ export class SimulatedWorld {
       watch.committed(batch, rows);
       this.lonely?.committed(batch.lane, rows);
     };
+    database.onGivenAnew = (...row) => watch.givenAnew(...row);
     broker.onAppend = (topic, row, from) => {
       trace.add(from, `to ${topic}`, row.payload);
       this.lonely?.appended(row);

@@ -39,6 +39,14 @@ describe('the service, whatever goes wrong around it,', () => {
   );
 
   it(
+    'keeps every promise when the database lacks such commits, and Kafka can tell only later',
+    async () => {
+      expect(await failuresOf(range(1, 8), { stranding: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
     'keeps every promise while shards change hands all the time',
     async () => {
       expect(await failuresOf(range(1, 6), { moving: true })).toEqual([]);

@@ -80,7 +80,7 @@ export class LaneFinisher {
     const work: LaneWork = {
       begin: async ({ batch }) => {
         taken.resolve(true);
-        await this.deps.lossCheck.ask().catch((error: unknown) => {
+        await this.deps.lossCheck.ask(lease).catch((error: unknown) => {
           begun.reject(error);
           throw error;
         });

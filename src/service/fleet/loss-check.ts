@@ -1,12 +1,20 @@
 import type { Ambient } from '../../observability/ambient.ts';
+import type { Lease } from '../../runtime/lease.ts';
 import type { FoundLoss } from '../../store/fleet/lane-store.ts';
 
+type Held = Pick<Lease, 'lane' | 'epoch'>;
+
 export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
+  /** This process's own lane. */
+  readonly lease: Held;
   /**
    * Compares Kafka's witnesses with the database, and begins a generation if it lacks commits of
-   * one. Rejects when either can't be asked.
+   * one. Otherwise what this lane commits counts as published. Rejects when either can't be asked,
+   * or the lane is lost.
    */
-  readonly look: () => Promise<FoundLoss | undefined>;
+  readonly look: (lease: Held) => Promise<FoundLoss | undefined>;
+  /** Keeps in the database that nothing of this lane is published from here on (`holdBack`). */
+  readonly holdBack: (lease: Held) => Promise<void>;
   /** The new generation has begun, and every holder is fenced. */
   readonly onLoss: (loss: FoundLoss) => void;
 }
@@ -52,43 +60,47 @@ export class LossCheck {
   }
 
   /**
-   * False: Kafka has not answered in this term, so its part in the lane is not known, and nothing
-   * may be published: it might repeat revisions with other content.
+   * False: Kafka has not answered since the term began, or last took shards. So its part in the
+   * lane is not known, and nothing may be published: it might repeat revisions with other content.
    */
   get mayPublish(): boolean {
     return this.asked;
   }
 
-  /** Rejects with `CommitsLostError`. */
+  /** Rejects with `CommitsLostError`, or when neither Kafka nor the database can be reached. */
   async begin(): Promise<void> {
     this.over.abort();
     this.over = new AbortController();
     const { ended } = this;
     let loss: FoundLoss | undefined;
     try {
-      loss = await this.deps.look();
+      loss = await this.deps.look(this.deps.lease);
       if (ended === this.ended) {
         this.asked = true;
         this.failingSinceMs = undefined;
       }
     } catch (err) {
       if (ended !== this.ended) return;
+      // Also in the middle of a term: the shards that it took then may be another's by what Kafka
+      // has. First nothing is sent any more: a witness above what is held back would be a loss.
+      this.asked = false;
       this.failingSinceMs ??= this.deps.clock.monotonicMs();
       this.deps.log.warn(
         { err },
         'the witnesses on Kafka could not be compared with the database, and nothing is published; trying again while the lane goes on',
       );
-      void this.lookAgain(this.over.signal);
+      const { signal } = this.over;
+      await this.deps.holdBack(this.deps.lease).finally(() => void this.lookAgain(signal));
     }
     this.assertNone(loss);
   }
 
   /**
-   * For the lane of another process: the term goes on as it was, whatever the answer. Rejects with
-   * `CommitsLostError`, or when Kafka can't be asked.
+   * For a lane that another process had: the term goes on as it was, whatever the answer. Rejects
+   * with `CommitsLostError`, or when Kafka can't be asked.
    */
-  async ask(): Promise<void> {
-    const loss = await this.deps.look().catch((cause: unknown) => {
+  async ask(lease: Held): Promise<void> {
+    const loss = await this.deps.look(lease).catch((cause: unknown) => {
       throw new Error('Kafka could not be asked for the newest commits', { cause });
     });
     this.assertNone(loss);
@@ -110,12 +122,12 @@ export class LossCheck {
   }
 
   private async lookAgain(over: AbortSignal): Promise<void> {
-    const { clock, log, look, onLoss } = this.deps;
+    const { clock, log, lease, look, onLoss } = this.deps;
     for (let failed = false; ; ) {
       await clock.sleep(lookAgainMs, over);
       if (over.aborted) return;
       try {
-        const loss = await look();
+        const loss = await look(lease);
         if (over.aborted) return;
         this.failingSinceMs = undefined;
         this.asked = loss === undefined;

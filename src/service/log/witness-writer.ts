@@ -31,30 +31,15 @@ const witnessSchema = 'tidemark.lane-witness.v1';
 export class WitnessWriter {
   private written: { readonly changes: number; readonly witnessed: Witnessed } | undefined;
   private writing: Promise<void> | undefined;
-  private termBegan: bigint | undefined;
   private readonly deps: WitnessWriterDeps;
 
   constructor(deps: WitnessWriterDeps) {
     this.deps = deps;
   }
 
-  /** A term begins behind this batch. What Kafka has is not known. */
-  begin(batch?: bigint): void {
+  /** A term begins, or a send failed: the next one's witness has to be on Kafka first. */
+  doubt(): void {
     this.written = undefined;
-    this.termBegan = batch;
-  }
-
-  /** The term is over. */
-  end(): void {
-    this.termBegan = undefined;
-  }
-
-  /**
-   * Nothing was published in this term, which began behind this batch. Undefined: something may
-   * have been, or there is no term.
-   */
-  get unpublishedAfter(): bigint | undefined {
-    return this.termBegan;
   }
 
   /** Begins to write new commits, for a `cover` that will come soon. Never waits, never rejects. */
@@ -93,11 +78,6 @@ export class WitnessWriter {
     };
   }
 
-  /** A send failed: the next one's witness has to be on Kafka first. */
-  doubt(): void {
-    this.written = undefined;
-  }
-
   /** Kafka has all that was seen at `changes`, or a witness for the batch. */
   private covers(changes: number, batch: bigint | undefined): boolean {
     if (this.written === undefined) return false;
@@ -108,13 +88,16 @@ export class WitnessWriter {
 
   /** What has to be witnessed before something is published. Throws where nothing may be yet. */
   private toPublish(batch: bigint | undefined): { readonly changes: number; readonly newest: Witnessed | undefined } {
-    const { mayWrite, lease } = this.deps;
-    if (!mayWrite())
-      throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
+    const { lease } = this.deps;
+    this.assertMayWrite();
     if (batch !== undefined) lease.witness.sawBatch(batch);
-    this.termBegan = undefined;
     const { changes, newest } = lease.witness;
     return { changes, newest };
+  }
+
+  private assertMayWrite(): void {
+    if (!this.deps.mayWrite())
+      throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
   }
 
   private write(): Promise<void> {
@@ -125,6 +108,8 @@ export class WitnessWriter {
   }
 
   private async writeNewest(): Promise<void> {
+    // Again for those that waited for another write.
+    this.assertMayWrite();
     const { lease, publisher } = this.deps;
     const { lane, witness } = lease;
     const { changes, newest } = witness;

@@ -35,7 +35,7 @@ interface LanePartsDeps {
    */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
   /** Keeps observed commits on Kafka. Left out: nothing is kept. */
-  readonly witness?: { begin(batch: bigint): void; end(): void };
+  readonly witness?: { doubt(): void };
   /** Records the configuration while the work goes on. */
   readonly configRecord?: { begin(): void; end(): void };
   readonly sources: Sources;
@@ -63,7 +63,7 @@ export class LaneParts implements LaneWork {
       this.deps;
     await checkSchema();
     await lossCheck?.begin();
-    witness?.begin(hold.batch);
+    witness?.doubt();
     relay.begin(hold.batch);
     stateWriter.begin(hold.batch);
     outcomes?.begin();
@@ -76,10 +76,9 @@ export class LaneParts implements LaneWork {
   }
 
   async end(): Promise<void> {
-    const { lossCheck, witness, configRecord, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    const { lossCheck, configRecord, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
     configRecord?.end();
     lossCheck?.end();
-    witness?.end();
     relay.end();
     stateWriter.end();
     outcomes?.end();

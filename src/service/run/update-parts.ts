@@ -52,12 +52,14 @@ export function updateParts(made: Connected, config: PlatformConfig) {
 function logParts(made: Connected, config: PlatformConfig) {
   const { clock, random, log, metrics, tracing, lease, store, kafka, later } = made;
   const lossCheck = new LossCheck({
-    look: async () => store.lanes.noticeLoss(lease.lane, await kafka.witnesses.read(), witness.unpublishedAfter),
+    lease,
+    look: async ({ lane, epoch }) => store.lanes.noticeLoss(lane, await kafka.witnesses.read(), epoch),
+    holdBack: ({ lane, epoch }) => store.lanes.holdBack(lane, epoch),
     onLoss: (loss) => later.keeper().reportLoss(loss),
     ...{ clock, log },
   });
   const mayWrite = () => lossCheck.mayPublish;
-  const witness: WitnessWriter = new WitnessWriter({ lease, publisher: kafka.witnessPublisher, mayWrite });
+  const witness = new WitnessWriter({ lease, publisher: kafka.witnessPublisher, mayWrite });
   const writing = { clock, random, logger: log, lease, witness, log: store.updates };
   const relay = new Relay(
     {

@@ -72,6 +72,8 @@ export interface LaneStore {
    * before, this number decides if it committed. Undefined: the epoch is no longer ours.
    */
   reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
+  /** Kafka can't be asked: what the lane commits from here on is not published before it was. */
+  holdBack(lane: number, epoch: bigint): Promise<void>;
   /** Gives the lane back, so a standby need not wait for the lease to expire. */
   release(lane: number, epoch: bigint): Promise<void>;
 }
@@ -176,22 +178,16 @@ export class PostgresLaneStore implements LaneStore {
   /**
    * If the database lacks what was seen of these lanes: begins a generation, halts placing and
    * fences every holder, in one transaction. Undefined: nothing is missing, or another process
-   * noticed it before. `unpublishedAfter`: the caller has published nothing of its lane above this
-   * batch, and such rows go out under the new generation; left out: it may have.
+   * noticed it before. `epoch`: from the lane's holder, which has asked Kafka and publishes from
+   * here on if nothing is missing. What it commits until then goes out under the generation that
+   * any process begins. Rejects also when `epoch` is not the lane's any more.
    */
-  async noticeLoss(
-    lane: number,
-    seen: readonly LaneWitness[],
-    unpublishedAfter?: bigint,
-  ): Promise<FoundLoss | undefined> {
+  async noticeLoss(lane: number, seen: readonly LaneWitness[], epoch?: bigint): Promise<FoundLoss | undefined> {
     const statement = {
       text: 'select public.notice_loss($1, $2, $3, $4, $5) as generation',
-      values: [lane, encodeWitnessed(seen), this.random.uuid(), finder, unpublishedAfter?.toString() ?? null],
+      values: [lane, encodeWitnessed(seen), this.random.uuid(), finder, epoch?.toString() ?? null],
     };
-    type Found = { readonly generation: number | null };
-    const { rows } = await (unpublishedAfter === undefined
-      ? this.pool.query<Found>(statement)
-      : this.atLength<Found>(statement));
+    const { rows } = await this.atLength<{ readonly generation: number | null }>(statement);
     const generation = rows[0]?.generation;
     return generation == null ? undefined : { generation };
   }
@@ -227,6 +223,14 @@ export class PostgresLaneStore implements LaneStore {
     return holdOf(rows);
   }
 
+  async holdBack(lane: number, epoch: bigint): Promise<void> {
+    await this.pool.query(
+      `update public.lanes set unpublished_after = public.lane_batch(lane)
+       where lane = $1 and epoch = $2 and unpublished_after is null`,
+      [lane, epoch.toString()],
+    );
+  }
+
   async release(lane: number, epoch: bigint): Promise<void> {
     // The epoch rises as well, so a statement we still have in some buffer can't write after this.
     // The time is when the lane became free.
@@ -240,13 +244,14 @@ export class PostgresLaneStore implements LaneStore {
    * A row renewed in the future was written before the database's clock was set back. It counts as
    * an old one. The condition holds no lock when it is false, so a standby's look every second does
    * not burden the lane. The row is locked first, so the former holder is reported as it was at
-   * that moment. All lanes have one generation: an account that moves must not fall back.
+   * that moment. All lanes have one generation: an account that moves must not fall back. The term
+   * has published nothing yet, and those before it perhaps neither.
    */
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
        set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest((select max(generation) from public.lanes), $4),
-         held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unfit = false, report = '{}',
+         unpublished_after = coalesce(l.unpublished_after, public.lane_batch(l.lane)), held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unfit = false, report = '{}',
          drained = l.drained and before.holder is not distinct from $2
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
          where lane = $1 and (holder is null or holder = $2
@@ -271,8 +276,8 @@ export class PostgresLaneStore implements LaneStore {
    */
   private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
-      `insert into public.lanes (lane, holder, epoch, renewed_at, generation)
-       select $1, $2, 1, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
+      `insert into public.lanes (lane, holder, epoch, renewed_at, generation, unpublished_after)
+       select $1, $2, 1, clock_timestamp(), greatest($3, (select max(generation) from public.lanes)), 0
        where not exists (select from public.lanes where lane = $1)
        on conflict do nothing returning epoch, public.lane_batch(lane) as batch, generation`,
       [lane, holder, this.generationFloor],

@@ -32,6 +32,11 @@ export const lanes = pg.pgTable('lanes', {
   unfit: pg.boolean().notNull().default(false),
   /** Its report about its work (domain/member-report.ts); empty until it has introduced itself. */
   report: pg.jsonb().notNull().default({}),
+  /**
+   * Nothing above this batch was published: Kafka could not be asked yet. Null: it was asked. Set
+   * where a term begins, or takes shards while Kafka is away, and kept over terms.
+   */
+  unpublishedAfter: pg.bigint('unpublished_after', { mode: 'bigint' }),
 });
 
 /**

@@ -14,7 +14,9 @@ CREATE TABLE public.lanes (
   draining boolean DEFAULT false NOT NULL,
   trouble text,
   unfit boolean DEFAULT false NOT NULL,
-  report jsonb DEFAULT '{}' NOT NULL
+  report jsonb DEFAULT '{}' NOT NULL,
+  -- The lane has published nothing above this batch, since it could not ask Kafka yet (see begin_generation). Null: it has asked.
+  unpublished_after bigint
 );
 
 -- `lane` is no foreign key: its check would share a lock on the lane's row with a batch, and `xmax` would then be no transaction (src/store/orders/read-stream.ts).

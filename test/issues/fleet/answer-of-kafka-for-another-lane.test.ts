@@ -8,19 +8,21 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 function checkWith(...answers: readonly (() => Promise<undefined>)[]) {
   const rest = [...answers];
   const look = () => rest.shift()?.() ?? Promise.reject(new Error('asked once more'));
-  return new LossCheck({ look, onLoss: () => {}, clock: new VirtualClock(), log: silentLog });
+  const inert = { holdBack: async () => undefined, onLoss: () => {}, clock: new VirtualClock(), log: silentLog };
+  return new LossCheck({ lease: lane(0), look, ...inert });
 }
 
+const lane = (lane: number) => ({ lane, epoch: 1n });
 const well = async () => undefined;
 const away = () => Promise.reject(new Error('no broker answers'));
 
 it('an answer for the lane of another process says nothing of the own one', async () => {
   const check = checkWith(well, away, well);
   await check.begin();
-  await expect(check.ask()).rejects.toThrow('Kafka could not be asked');
+  await expect(check.ask(lane(1))).rejects.toThrow('Kafka could not be asked');
   expect([check.mayPublish, check.failingForMs]).toEqual([true, undefined]);
   check.end();
-  await check.ask();
+  await check.ask(lane(1));
   expect(check.mayPublish).toBe(false);
 });
 

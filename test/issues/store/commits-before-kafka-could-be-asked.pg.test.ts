@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import type { LaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { fence, newPlace } from '../../support/commands/journal-fixtures.ts';
 import { batch, storeRig, update } from '../../support/orders/store-rig.ts';
 
@@ -12,23 +13,31 @@ const lost = { lane: 0, generation: 1, epoch: 0n, batch: 9n, acts: [] };
 const payload = (orderId: string, revision: number) =>
   `{"eventId":"prediction:${orderId}:${revision}","generation":1,"order":"${orderId}"}`;
 
+async function nextTerm(lanes: LaneStore): Promise<bigint> {
+  const taken = await lanes.acquire(0, 'first', 6_000);
+  if (taken.kind !== 'held') throw new Error('the lane is not ours');
+  return taken.epoch;
+}
+
 // They went out in the generation in which Kafka had these revisions with other
 // content, and every consumer dropped them.
 it('what a lane committed before Kafka could be asked goes out under the generation that the answer begins', async () => {
   await using rig = await storeRig();
-  const write = (number: number, orderId: string, revision: number) =>
+  const write = (epoch: bigint, number: number, orderId: string, revision: number) =>
     rig.store.applyBatch(
-      batch(rig.epoch, number, [[orderId, revision]], {
+      batch(epoch, number, [[orderId, revision]], {
         updates: [
           update(orderId, revision, { payload: payload(orderId, revision) }),
           update(`mark-${number}`, 1, { stream: 'continuity', payload: `{"event":"heartbeat",${proof}}` }),
         ],
       }),
     );
-  await write(1, 'o1', 1);
+  await write(rig.epoch, 1, 'o1', 1);
+  await rig.lanes.noticeLoss(0, [], rig.epoch);
   // A term begins behind batch 1.
-  await write(2, 'o1', 2);
-  expect(await rig.lanes.noticeLoss(0, [lost], 1n)).toEqual({ generation: 2 });
+  const epoch = await nextTerm(rig.lanes);
+  await write(epoch, 2, 'o1', 2);
+  expect(await rig.lanes.noticeLoss(0, [lost], epoch)).toEqual({ generation: 2 });
   expect(await rig.rows('select payload from order_updates order by seq')).toEqual([
     { payload: payload('o1', 1) },
     { payload: `{"event":"heartbeat",${proof}}` },
@@ -49,8 +58,10 @@ it('is found from the end of the lane: the log behind it is not read', async () 
   await rig.pool.query(
     'insert into lane_batches (lane, batch) select 0, 1 where not exists (select from lane_batches where lane = 0)',
   );
+  await rig.lanes.noticeLoss(0, [], rig.epoch);
+  const epoch = await nextTerm(rig.lanes);
   const updates = [update('o1', 1, { payload: payload('o1', 1) })];
-  await rig.store.applyBatch(batch(rig.epoch, 2, [['o1', 1]], { updates }));
+  await rig.store.applyBatch(batch(epoch, 2, [['o1', 1]], { updates }));
   const read = async () => {
     await rig.pool.query('select pg_stat_force_next_flush()');
     const [row] = await rig.rows<{ read: string }>(
@@ -59,7 +70,7 @@ it('is found from the end of the lane: the log behind it is not read', async () 
     return Number(row?.read);
   };
   const before = await read();
-  expect(await rig.lanes.noticeLoss(0, [lost], 1n)).toEqual({ generation: 2 });
+  expect(await rig.lanes.noticeLoss(0, [lost], epoch)).toEqual({ generation: 2 });
   expect((await read()) - before).toBeLessThan(1_000);
   expect(
     await rig.rows('select count(*)::int as n from order_updates where payload like \'%"generation":2%\''),

@@ -8,12 +8,19 @@ function rigWith(look: LossCheckDeps['look']) {
   const clock = new VirtualClock();
   const losses: FoundLoss[] = [];
   let looks = 0;
-  const counted = () => {
+  const lease = { lane: 0, epoch: 1n };
+  const counted: typeof look = (held) => {
     looks += 1;
-    return look();
+    return look(held);
   };
-  const check = new LossCheck({ look: counted, onLoss: (loss) => losses.push(loss), clock, log: silentLog });
-  return { clock, check, losses, looks: () => looks };
+  /** Whether something might still be sent when the lane was held back. */
+  const heldBack: boolean[] = [];
+  const check: LossCheck = new LossCheck({
+    ...{ lease, look: counted, clock, log: silentLog },
+    holdBack: async () => void heldBack.push(check.mayPublish),
+    onLoss: (loss) => losses.push(loss),
+  });
+  return { clock, check, losses, heldBack, looks: () => looks };
 }
 
 describe('the look at Kafka when a term begins', () => {
@@ -43,6 +50,22 @@ describe('the look at Kafka when a term begins', () => {
     await rig.clock.advance(60_000);
     expect(rig.check.failingForMs).toBeUndefined();
     expect([rig.looks(), rig.losses]).toEqual([4, [{ generation: 2 }]]);
+  });
+
+  it('holds up the publishing of a term that has shards to take, until Kafka can be asked again', async () => {
+    let away = false;
+    const rig = rigWith(async () => {
+      if (away) throw new Error('no broker answers');
+      return undefined;
+    });
+    await rig.check.begin();
+    expect(rig.heldBack).toEqual([]);
+    away = true;
+    await rig.check.begin();
+    expect([rig.check.mayPublish, rig.heldBack]).toEqual([false, [false]]);
+    away = false;
+    await rig.clock.advance(6_000);
+    expect([rig.check.mayPublish, rig.losses]).toEqual([true, []]);
   });
 
   it('is not made any more for a term that has ended', async () => {

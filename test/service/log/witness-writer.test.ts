@@ -20,7 +20,7 @@ function rig() {
     close: async () => undefined,
   };
   const writer = new WitnessWriter({ lease, publisher, mayWrite: () => state.mayWrite });
-  writer.begin();
+  writer.doubt();
   return { clock, lease, state, batches, writer };
 }
 
@@ -58,6 +58,17 @@ describe('the witness of a lane on Kafka', () => {
     await expect(writer.cover(11n)).rejects.toMatchObject({ code: 'unavailable' });
     await clock.advance(100);
     expect(batches).toEqual([]);
+  });
+
+  it('is not written for what waited for another write, once a new question to Kafka has no answer', async () => {
+    const { clock, lease, state, batches, writer } = rig();
+    writer.hurry();
+    lease.witness.sawBatch(11n);
+    const covered = expect(writer.cover(11n)).rejects.toMatchObject({ code: 'unavailable' });
+    state.mayWrite = false;
+    await clock.advance(100);
+    await covered;
+    expect(batches).toEqual([10n]);
   });
 
   it.each([
@@ -104,7 +115,7 @@ describe('the witness of a lane on Kafka', () => {
     expect(writer.along(13n)?.alone).toBe(true);
     lease.enter(4);
     lease.witness.sawLane({ generation: 2, epoch: 1n, batch: 0n });
-    writer.begin(0n);
+    writer.doubt();
     second?.carried();
     expect(writer.along(1n), 'what arrived was of another lane').toBeDefined();
     expect(batches).toEqual([11n]);

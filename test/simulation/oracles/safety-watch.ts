@@ -33,7 +33,7 @@ interface Logged {
   readonly accountIds: readonly string[];
   readonly index: number;
   readonly key: string;
-  readonly generation: number;
+  generation: number;
   readonly revision: number;
   onTopic: boolean;
   /** The database lost it. It may be on its way to Kafka, or not. */
@@ -126,6 +126,14 @@ export class SafetyWatch {
     this.known.clear();
     for (const row of log)
       if (row.topic === 'updates') this.known.set(row.key, knownOf(JSON.parse(row.payload) as Payload));
+  }
+
+  /** A generation that began gave a row another text, for nobody had published it. */
+  givenAnew(before: string, after: string, generation: number): void {
+    const logged = this.logged.get(before);
+    if (logged === undefined) return;
+    this.logged.delete(before);
+    this.logged.set(after, Object.assign(logged, { generation }));
   }
 
   /** A record that the database lost after it was committed. */

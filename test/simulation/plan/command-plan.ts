@@ -51,6 +51,11 @@ export interface CommandWishes {
    */
   readonly hiding?: boolean;
   /**
+   * The database loses its last commits together with all processes, and Kafka is away while the
+   * next ones write. No commands, as above.
+   */
+  readonly stranding?: boolean;
+  /**
    * Two or three processes that all hold shards: many places at
    * one of them, and halts at another one.
    */
@@ -76,7 +81,8 @@ const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
 export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
   const { crash } = wishes;
   const sweeping = wishes.sweeping === true || wishes.contesting === true;
-  if (wishes.losing === true || wishes.forgetting === true || wishes.hiding === true) return undefined;
+  const { losing, forgetting, hiding, stranding } = wishes;
+  if ([losing, forgetting, hiding, stranding].includes(true)) return undefined;
   if (wishes.leaking === true) return steady(random, faultyMs);
   if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && !sweeping) return undefined;
   const everything = happens(random, 0.05);

@@ -109,7 +109,7 @@ function drawStreamFaults(random: Random, chosen: Chosen): StreamFaults {
 /** The plan of a seed as somebody wishes to have it. */
 export function asWished(plan: FaultPlan, wishes: CommandWishes): FaultPlan {
   if (wishes.moving === true) return moving(plan);
-  if (wishes.hiding === true) return hiding(plan);
+  if (wishes.hiding === true || wishes.stranding === true) return hiding(plan);
   return wishes.leaking === true ? leaking(plan) : plan;
 }
 

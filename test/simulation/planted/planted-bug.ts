@@ -15,6 +15,7 @@ export interface PlantedBug {
    * It shows only in runs that last long enough for something to be presumed absent,
    * mostly in those with many cancel-alls, where the database loses commits, or where
    * shards move a lot. `hiding`: where only commits are lost that nobody alive has seen.
+   * `stranding`: the same, and Kafka is away for those who go on.
    * `forgetting`: where people halt beside a loss. `leaking`: where people halt at one
    * process, and another one places. `contesting`: where owners cancel what we cancel.
    * `odd`: where the platform does what no document says. `setback`: where its clock is set back.
@@ -27,6 +28,7 @@ export interface PlantedBug {
     | 'losing'
     | 'moving'
     | 'hiding'
+    | 'stranding'
     | 'forgetting'
     | 'leaking'
     | 'contesting'

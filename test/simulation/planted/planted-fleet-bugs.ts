@@ -11,6 +11,7 @@ import { FollowCheck } from '../../../src/service/run/follow-check.ts';
 import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { LaneMember, ShardStore } from '../../../src/store/fleet/shard-store.ts';
 import type { PlatformAccount } from '../../../src/venue/platform/order-reads.ts';
+import { MemoryLanes } from '../world/memory-lanes.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';
 
@@ -59,6 +60,7 @@ interface Follower {
   apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void>;
 }
 
+type Ahead = { isAhead(): boolean };
 type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
 
 /** Mistakes in the way of a shard from one process to the next. */
@@ -112,6 +114,23 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     seeds: 'hiding',
     shows: /gives .* revision \d+ of generation 1 again with other content/,
     deps: ({ witnesses }) => ({ witnesses: async () => (await witnesses()).slice(-1) }),
+  },
+  {
+    name: 'of the lanes that could not ask Kafka, only the one that finds a loss has its rows under the new generation',
+    seeds: 'stranding',
+    shows: /gives .* revision \d+ of generation 1 again with other content/,
+    deps: ({ noticePublished }, { database }) => ({
+      noticePublished: (lane, ...asked) => {
+        for (const [other, row] of database.lanes) if (other !== lane) row.unpublishedAfter = undefined;
+        return noticePublished(lane, ...asked);
+      },
+    }),
+  },
+  {
+    name: 'a lost commit counts as there once its number was given again',
+    seeds: 'stranding',
+    shows: /gives .* revision \d+ of generation 1 again with other content/,
+    plant: replaced(MemoryLanes as unknown as { readonly prototype: Ahead }, 'isAhead', () => false),
   },
   {
     name: 'updates are sent before Kafka has the witness of their lane',

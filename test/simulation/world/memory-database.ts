@@ -75,6 +75,8 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   protected seqStep = 1n;
   /** Told in the same instant as each commit, with the rows of the log that it made. */
   onCommit: (batch: Batch, rows: readonly LogEntry[]) => void = () => {};
+  /** Told of each row that a generation gave another text before it was published. */
+  onGivenAnew: (before: string, after: string, generation: number) => void = () => {};
   private readonly positions = new Map<string, bigint>();
   private readonly accounts = new Map<string, AccountRecord>();
   private readonly revisions = new Set<string>();
@@ -247,11 +249,34 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     for (const [lane, row] of this.lanes) {
       Object.assign(row, { generation, holder: undefined, epoch: row.epoch + 1n });
       const written = this.positionOf(lane, 'state');
-      for (const update of this.log)
-        if (update.lane === lane && update.seq > written) this.passedOver.add(update.payload);
+      const after = row.unpublishedAfter;
       this.positions.set(`${lane} state`, this.nextSeq - 1n);
+      if (after !== undefined) this.positions.set(`${lane} state`, this.giveAnew(lane, after, generation));
+      for (const update of this.log)
+        if (update.lane === lane && update.seq > written && (after === undefined || update.batch <= after))
+          this.passedOver.add(update.payload);
     }
     return { generation };
+  }
+
+  /** Puts the lane's rows above this batch under the generation; returns the seq before theirs. */
+  private giveAnew(lane: number, after: bigint, generation: number): bigint {
+    let behind = 0n;
+    for (const [at, row] of this.log.entries()) {
+      if (row.lane !== lane) continue;
+      if (row.batch <= after) {
+        behind = row.seq;
+        continue;
+      }
+      const payload =
+        row.topic === 'continuity'
+          ? row.payload.replace(/,"proof":\{[^}]*\}/, '')
+          : row.payload.replace(/"generation":\d+/, `"generation":${generation}`);
+      if (this.healing.delete(row.payload)) this.healing.add(payload);
+      this.log[at] = { ...row, payload };
+      this.onGivenAnew(row.payload, payload, generation);
+    }
+    return behind;
   }
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {

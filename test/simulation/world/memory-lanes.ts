@@ -76,6 +76,7 @@ export abstract class MemoryLanes implements LaneStore {
       const takeover = takeoverOf(row, holder, ageMs);
       row.drained &&= row.holder === holder;
       row.holder = holder;
+      row.unpublishedAfter ??= row.batch;
       row.epoch += this.epochStep(holder);
       row.heldSinceMs = this.clock.nowMs();
       row.introduction = unknownIntroduction;
@@ -103,6 +104,12 @@ export abstract class MemoryLanes implements LaneStore {
     });
   }
 
+  async holdBack(lane: number, epoch: bigint): Promise<void> {
+    await this.call();
+    const row = this.laneRow(lane);
+    if (row.epoch === epoch) row.unpublishedAfter ??= row.batch;
+  }
+
   async release(lane: number, epoch: bigint): Promise<void> {
     await this.call();
     const row = this.laneRow(lane);
@@ -126,13 +133,23 @@ export abstract class MemoryLanes implements LaneStore {
   }
 
   /** As `notice_loss`. */
-  async noticeLoss(lane: number, seen: readonly LaneWitness[]): Promise<FoundLoss | undefined> {
+  async noticeLoss(lane: number, seen: readonly LaneWitness[], epoch?: bigint): Promise<FoundLoss | undefined> {
     await this.call();
     return this.locked(async () => {
-      if (!seen.some((each) => this.lacks(each.lane, each))) return undefined;
-      this.laneRow(lane);
-      return this.beginGeneration();
+      const lacking = seen.some((each) => this.lacks(each.lane, each) || (epoch !== undefined && this.isAhead(each)));
+      const row = this.laneRow(lane);
+      if (lacking) return this.beginGeneration();
+      if (epoch === undefined) return undefined;
+      if (row.epoch !== epoch) throw new Error(`lane ${lane} is not at epoch ${epoch} any more`);
+      row.unpublishedAfter = undefined;
+      return undefined;
     });
+  }
+
+  /** Kafka has a batch that its lane, as it stands, has not published. */
+  private isAhead({ lane, generation, batch }: LaneWitness): boolean {
+    const row = this.lanes.get(lane);
+    return row?.generation === generation && row.unpublishedAfter !== undefined && batch > row.unpublishedAfter;
   }
 
   /** The newest generation, for whoever looks from outside. */

@@ -34,7 +34,7 @@ export function witnessing(brokers: readonly string[], topics: TopicNames, lane 
     close: async () => undefined,
   };
   const writer = new WitnessWriter({ lease, publisher: counted, mayWrite: () => true });
-  writer.begin(0n);
+  writer.doubt();
   const send = async (batch: bigint, topic: PublishRow['topic'] = 'updates', count = 3) => {
     const rows = Array.from({ length: count }, (_, n) => n).map((n) => ({
       topic,
