@@ -160,6 +160,8 @@ export interface Baseline {
   readonly rejectText?: string;
   /** As the order's: another one under its id is none of the command's. */
   readonly incarnation?: number;
+  /** As the order's. Absent where an earlier build journaled the command. */
+  readonly updatedAt?: string;
 }
 
 export interface Command {

@@ -246,7 +246,8 @@ function isTakenBack({ cause }: SettlingUpdate): boolean {
  * what is pending, so a view with a fill, or with the news that the venue took the order, may be
  * shown while the cancel is open. It hides nothing if it has a new reason, or if this platform has
  * shown the order's fills with the pending word. With `rivals`, that word may come from a second
- * cancel, sent after a fill that was not heard.
+ * cancel, sent after a fill that was not heard. Where the fills came with an earlier time than the
+ * view before them, the platform's clock was set back, and no time tells which view is older.
  */
 function mayHidePending(baseline: Baseline, heard: readonly SettlingUpdate[], rivals = false): Set<SettlingUpdate> {
   const hiding = new Set<SettlingUpdate>();
@@ -254,6 +255,7 @@ function mayHidePending(baseline: Baseline, heard: readonly SettlingUpdate[], ri
   let wasTaken = baseline.status !== 'pending_new';
   /** When the present fills were first shown. Undefined: at the baseline. */
   let filledAt: string | undefined;
+  let isSetBack = false;
   let areFillsShown = false;
   for (const update of heard) {
     const { order } = update;
@@ -261,9 +263,10 @@ function mayHidePending(baseline: Baseline, heard: readonly SettlingUpdate[], ri
     const isPending = order.pendingAction !== 'none';
     if (compareDecimals(order.cumQty, before.cumQty) > 0) {
       filledAt = order.updatedAt;
+      isSetBack = before.updatedAt !== undefined && compareInstants(filledAt, before.updatedAt) < 0;
       areFillsShown ||= isPending && before.pendingAction !== 'none' && !rivals;
     }
-    const isFill = filledAt !== undefined && compareInstants(order.updatedAt, filledAt) <= 0;
+    const isFill = filledAt !== undefined && (isSetBack || compareInstants(order.updatedAt, filledAt) <= 0);
     if (!showsNewReason(order, [before]) && (!wasTaken || (isFill && !areFillsShown))) hiding.add(update);
     wasTaken ||= !isPending && order.status !== 'pending_new';
     before = order;

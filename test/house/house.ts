@@ -50,7 +50,8 @@ for (const { name, value, target, met } of figures) {
   stdout.write(`${met ? 'met   ' : 'MISSED'}  ${name.padEnd(40)} ${String(value).padStart(6)}   ${target}\n`);
 }
 for (const { place, lines } of longFunctions) stdout.write(`over 60 lines: ${place} ${lines}\n`);
-process.exitCode = figures.every(({ met }) => met) ? 0 : 1;
+// Not by itself: the database of the rig keeps this process.
+process.exit(figures.every(({ met }) => met) ? 0 : 1);
 
 function atMost(name: string, value: number, bound: number): Figure {
   return { name, value, target: `at most ${bound}`, met: value <= bound };

@@ -238,7 +238,7 @@ export function rateUsedUp(of: 'commands' | 'cancels' | 'previews', waitMs: numb
 }
 
 function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
-  const { status, working, cumQty, pendingAction, rejectReason, rejectText, incarnation } = order;
+  const { status, working, cumQty, pendingAction, rejectReason, rejectText, incarnation, updatedAt } = order;
   return {
     revision,
     sourceEpoch,
@@ -247,6 +247,7 @@ function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpd
     working,
     cumQty,
     pendingAction,
+    updatedAt,
     ...(rejectReason !== undefined && { rejectReason }),
     ...(rejectText !== undefined && { rejectText }),
     ...(incarnation !== undefined && { incarnation }),

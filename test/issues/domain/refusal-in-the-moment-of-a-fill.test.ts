@@ -31,6 +31,15 @@ describe('a fill together with a refused cancel', () => {
     expect(settleCommand({ command: seen, updates, rivals: true })).toEqual({ kind: 'nothing' });
   });
 
+  it('is none where a late view has the time from before the clock was set back', () => {
+    const before = { ...command, baseline: { ...unversioned, updatedAt: '2026-11-21T14:31:42.037Z' } };
+    const fills = { ...pending(6, '2').order, updatedAt: '2026-11-21T14:30:02.198Z' };
+    const late = { ...works(7, '2').order, updatedAt: '2026-11-21T14:31:42.041Z' };
+    const updates = [{ ...pending(6), order: fills }, { ...works(7, '2'), order: late }];
+    expect(settleCommand({ command: before, updates })).toMatchObject({ kind: 'reached' });
+    expect(settleCommand({ command, updates })).toMatchObject({ outcome: 'rejected' });
+  });
+
   it('is none where a correction had taken back more fills than there are now', () => {
     const corrected = { ...works(7, '1'), cause: 'correction' };
     const before = { ...command, baseline: { ...unversioned, cumQty: '4' } };
