@@ -29,14 +29,14 @@ beforeAll(async () => {
     tls: { ca: readFileSync(kafka.authority, 'utf8') },
     sasl: { mechanism: 'plain', username: 'service', password: new Secret('service-password') },
   };
-  for (const name of [names.updates, names.state, names.continuity, names.outcomes])
+  for (const name of Object.values(names))
     await grant(kafka.open, 'service', [{ on: 'TOPIC', name, may: ['DESCRIBE', 'WRITE', 'READ'] }]);
 }, 120_000);
 afterAll(() => kafka?.stop());
 
 it('the settings of a topic that may not be read are a doubt that names the right; the others are compared', async () => {
   await grant(kafka.open, 'service', [{ on: 'TOPIC', name: names.state, may: ['DESCRIBE_CONFIGS'] }]);
-  const unread = [names.updates, names.continuity, names.outcomes].map((name) =>
+  const unread = [names.updates, names.continuity, names.outcomes, names.witness].map((name) =>
     expect.stringMatching(new RegExp(`${name} can't be read.*grant it DescribeConfigs`)),
   );
   await eventually(async () =>
