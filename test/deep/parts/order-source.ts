@@ -77,7 +77,7 @@ export class OrderSource extends MemoryReads {
   ): Promise<Page<StoredOrder>> {
     if (filter.open !== true) throw new Error('only open orders are kept here');
     const items: StoredOrder[] = [];
-    for (let number = after === undefined ? 0 : Number(after[1]) + 1; number < this.byNumber.length; number += 1) {
+    for (let number = after === undefined ? 0 : Number(after[2]) + 1; number < this.byNumber.length; number += 1) {
       const order = this.byNumber[number];
       if (order === undefined) continue;
       const { accountId, order: state } = this.recordOf(order, order.filled === 0 ? 'new' : 'partially_filled', []);
@@ -90,7 +90,7 @@ export class OrderSource extends MemoryReads {
         sourceVersion: undefined,
         state: JSON.stringify(state),
       });
-      if (items.length === limit) return { items, next: ['account', String(number)] };
+      if (items.length === limit) return { items, next: [accountId, 'account', String(number)] };
     }
     return { items };
   }
