@@ -35,7 +35,10 @@ describe('a fill together with a refused cancel', () => {
     const before = { ...command, baseline: { ...unversioned, updatedAt: '2026-11-21T14:31:42.037Z' } };
     const fills = { ...pending(6, '2').order, updatedAt: '2026-11-21T14:30:02.198Z' };
     const late = { ...works(7, '2').order, updatedAt: '2026-11-21T14:31:42.041Z' };
-    const updates = [{ ...pending(6), order: fills }, { ...works(7, '2'), order: late }];
+    const updates = [
+      { ...pending(6), order: fills },
+      { ...works(7, '2'), order: late },
+    ];
     expect(settleCommand({ command: before, updates })).toMatchObject({ kind: 'reached' });
     expect(settleCommand({ command, updates })).toMatchObject({ outcome: 'rejected' });
   });
