@@ -7,6 +7,18 @@ const bridge = ['ip', 'link', 'show', 'docker0'] as const;
 const limitMs = 20_000;
 
 /**
+ * Containers of an engine that was killed with -9 keep their addresses on the bridge, and refuse
+ * connections to the containers that get these addresses next. While another engine runs, they are
+ * its own.
+ */
+export async function removeLeftAddresses(): Promise<void> {
+  if (!(await succeeds(bridge, { limitMs })) || (await succeeds(['pgrep', '-x', 'dockerd'], { limitMs }))) return;
+  const ports = await run(['ip', '-o', 'link', 'show', 'master', 'docker0'], { limitMs });
+  for (const [, name = ''] of ports.matchAll(/^\d+: ([^@:]+)/gm))
+    await run(['ip', 'link', 'delete', name], { limitMs });
+}
+
+/**
  * dockerd leaves its packet filter rules, its bridge and forwarding behind when it stops. Notes how
  * they are now, and resolves with what puts them back: rules that somebody else adds meanwhile are
  * lost with it. Where we are killed with -9 nothing is put back.

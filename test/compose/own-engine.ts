@@ -6,7 +6,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { ensureProgram } from '../support/servers/debian-package.ts';
 import type { Engine } from './engine.ts';
-import { keepNetwork } from './keep-network.ts';
+import { keepNetwork, removeLeftAddresses } from './keep-network.ts';
 import { run, say } from './run.ts';
 
 /**
@@ -18,6 +18,7 @@ export async function startOwnEngine(): Promise<Engine> {
   ensureProgram('ip', 'iproute2');
   // `docker top` asks it.
   ensureProgram('ps', 'procps');
+  await removeLeftAddresses();
   const restoreNetwork = await keepNetwork();
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-engine-'));
   const host = `unix://${join(folder, 'sock')}`;
