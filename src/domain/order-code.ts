@@ -73,7 +73,7 @@ export function withRegisters(
   };
 }
 
-/** Nothing, where there is no order before. */
+/** Nothing, if there is no order before. */
 export type Before = Order | { readonly [K in keyof Order]?: undefined };
 
 export function addChangedTerms(changed: (keyof Order)[], a: Before, b: Order): void {

@@ -213,10 +213,10 @@ export const orderTable = {
 
 type Table = typeof orderTable;
 
-/** The fields whose rule has these values. */
+/** The fields with these values in their rule. */
 export type FieldsWith<Rule> = { [K in keyof Table]: Table[K] extends Rule ? K : never }[keyof Table];
 
-/** Fields that only we know. */
+/** Fields only we know. */
 export type OwnFields = Pick<Order, FieldsWith<{ own: true }>>;
 
 export type RegisterField = FieldsWith<{ register: string }> & keyof OrderView;

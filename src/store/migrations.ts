@@ -22,7 +22,7 @@ export interface Migration {
   readonly earlier?: Pick<Migration, 'hash' | 'statements'>;
 }
 
-/** Of commit 7f45e156. From the texts between that one and the first build's there is no way. */
+/** Commit 7f45e156. No way leads from the texts between it and the first build's. */
 const earlierBaseline = {
   of: '0000_baseline',
   way: '0000_from_7f45e156',

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
 
 export interface RepairRequest {
-  /** Several where they are about one order: it is read once for all of them. */
+  /** Several about one order: it is read once for all. */
   readonly ids: readonly string[];
   readonly kind: 'read' | 'backfill' | 'retry';
   readonly stream: Stream;
@@ -30,7 +30,7 @@ interface Row {
   readonly order_id: string | null;
 }
 
-/** Of one account. A job may have 20,000: all of them together would be too many for each round. */
+/** Of one account. A job may have 20,000: together they would be too many for each round. */
 const requestsAtOnce = 100;
 
 /**

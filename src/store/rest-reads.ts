@@ -238,7 +238,7 @@ interface Looking {
   readonly place: Place;
 }
 
-/** The commands that a page looks at, in no order yet. */
+/** The commands a page looks at, in no order yet. */
 function looked(filter: CommandFilter, { after, accounts, most, place }: Looking): string {
   const { state, unresolved: isOpen } = filter;
   const where = ['true', ...conditionsOf(filter, { names: true }, place)];

@@ -39,7 +39,7 @@ const partitionMaxBytes = 1_048_588;
  * seconds (`group.initial.rebalance.delay.ms`). A takeover may take only twice that time.
  */
 export class WitnessReader {
-  /** By partition: the first record that was not read yet. */
+  /** By partition: the first record not read yet. */
   private readonly next = new Map<number, bigint>();
   private readonly newest = new Map<number, LaneWitness>();
   private last: Promise<unknown> = Promise.resolve();
@@ -103,7 +103,7 @@ export class WitnessReader {
     return [...this.newest.values()];
   }
 
-  /** The partitions that one broker leads, up to these ends. */
+  /** The partitions one broker leads, up to these ends. */
   private async readOf(cluster: Cluster, leader: string, ends: ReadonlyMap<number, bigint>): Promise<void> {
     const nextOf = (partition: number) => this.next.get(partition) ?? 0n;
     const broker = await cluster.findBroker({ nodeId: leader });

@@ -108,7 +108,7 @@ export class WitnessWriter {
   }
 
   private async writeNewest(): Promise<void> {
-    // Again for those that waited for another write.
+    // Again, after a wait for another write.
     this.assertMayWrite();
     const { lease, publisher } = this.deps;
     const { lane, witness } = lease;

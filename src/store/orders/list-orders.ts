@@ -116,7 +116,7 @@ export interface OrderPageQuery {
 }
 
 type PageRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
-  /** Where the walk ended: the account, and the last of its keys that was looked at. */
+  /** The walk's end: the account, and its last key looked at. */
   readonly last_account: string;
   readonly last_key: string | null;
   readonly is_cut: boolean;
@@ -192,9 +192,9 @@ const statements = {
 } as const;
 
 /**
- * A page of orders by (account, stream, order id), as its snapshot shows them. Streams and order
- * ids sort as the database sorts text. A cursor is those three of the last key, or an account alone
- * where none of its orders was found yet.
+ * A page by (account, stream, order id), as its snapshot shows the orders. Streams and order ids
+ * sort as the database sorts text. A cursor has the last key's three, or an account alone if no
+ * order was found in it yet.
  */
 export async function listOrders(
   pool: Pool,

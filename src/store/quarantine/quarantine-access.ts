@@ -82,7 +82,7 @@ export interface QuarantineJob {
 }
 
 /**
- * Retries that have not ended. A person has one or two. Each may have every row in the quarantine,
+ * Retries not ended yet. A person has one or two. Each may have every row in the quarantine,
  * so without a bound they would fill the disk.
  */
 export const mostOpenJobs = 10;

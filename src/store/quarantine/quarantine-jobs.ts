@@ -112,7 +112,7 @@ export async function openJob(
   return (await writeOnce(deps, { text: `${statement} select job_id from job`, values })).length > 0;
 }
 
-/** SQL: the lines of the audit trail for jobs that have ended, from a table of them. */
+/** SQL: the audit trail's lines for ended jobs, from a table. */
 function endLine(jobs: string, done: string, failed: string, withdrawn: string): string {
   return `select clock_timestamp(), asked_by, 'quarantine_job_end', null, request_id, reason,
     json_build_object('jobId', job_id, 'action', action, 'done', ${done}, 'failed', ${failed}, 'withdrawn', ${withdrawn}) from ${jobs}`;

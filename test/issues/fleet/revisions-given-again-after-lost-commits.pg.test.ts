@@ -198,6 +198,7 @@ describe('a database that came back without commits that it had acknowledged', (
     const witness = new CommitWitness();
     witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
     const journal = createPostgresJournal({ ...rig.deps, witness });
+    await takeShard(rig.pool, fence);
     await journal.takeOver(fence, 0, 0);
     await journal.open(newPlace(), fence);
     const rival = await rig.rival();

@@ -26,8 +26,8 @@ export async function firstBuildDatabase(): Promise<TestDatabase> {
 
 /**
  * The same of commit 7f45e156, whose baseline was edited in place later: its log is in five
- * partitions, ten rows of it and one event are not published. It also has a sealed platform token, a
- * timer, a job over the quarantine, and a request for a second principal (which was written by
+ * partitions, ten rows of it and one event are not published. It also has a sealed platform token,
+ * a timer, a job over the quarantine, and a request for a second principal (which was written by
  * hand).
  */
 async function earlierBuildDatabase(): Promise<TestDatabase> {
