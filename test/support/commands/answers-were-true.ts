@@ -32,7 +32,8 @@ function settledDown(world: CommandsUnderFaults): Promise<CommandRow[]> {
       if (open.length > 0) throw new Error(`under way for too long: ${JSON.stringify(open)}`);
       return commands;
     },
-    { deadlineMs: 40_000 },
+    // A write whose answer was lost may commit within a minute, and the sweep behind it ends it.
+    { deadlineMs: 100_000 },
   );
 }
 
