@@ -1,6 +1,14 @@
 import { registerFields } from './account-join.ts';
 import { isInstant } from './instant.ts';
-import { type FieldRule, type FieldsWith, fieldsWhere, type Order, orderStatuses, orderTable } from './order.ts';
+import {
+  type FieldRule,
+  type FieldsWith,
+  fieldsWhere,
+  type Order,
+  orderStatuses,
+  orderTable,
+  streams,
+} from './order.ts';
 import { type Check, count, decimal, faultOf, fields, listOf, maybe, natural, object, oneOf, text } from './shape.ts';
 
 const kind = oneOf('equity', 'option', 'prediction');
@@ -13,7 +21,7 @@ export const working = fields({ quantity: decimal, price: maybe(decimal), orderT
 const byKind = { text, decimal, instant: isInstant, natural } as const;
 
 const ownForms: Readonly<Record<FieldsWith<{ kind: 'own form' }>, Check>> = {
-  stream: oneOf('account', 'prediction'),
+  stream: oneOf(...streams),
   instrument: fields({ kind, symbol: text, outcome: maybe(text), legs: maybe(legs) }),
   status: oneOf(...orderStatuses),
   working,

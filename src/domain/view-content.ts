@@ -1,5 +1,6 @@
 import { compareInstants, parseInstant } from './instant.ts';
 import {
+  type FieldRule,
   fieldsWhere,
   type Instrument,
   isTold,
@@ -121,9 +122,7 @@ function contentOf(view: OrderView): unknown[] {
   return [...valuesOf(view, onAccounts), symbolLetters(view.instrument.symbol), view.side];
 }
 
-type Content = NonNullable<Parameters<Parameters<typeof fieldsWhere>[0]>[0]['content']>;
-
-function fieldsOf(...groups: readonly Content[]): readonly (keyof OrderView)[] {
+function fieldsOf(...groups: readonly FieldRule['content'][]): readonly (keyof OrderView)[] {
   return groups.flatMap((group) => fieldsWhere(({ content }) => content === group) as (keyof OrderView)[]);
 }
 

@@ -1,6 +1,6 @@
 import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
-import { isTerminal, type Order } from '../../domain/order.ts';
+import { isTerminal, type Order, streams } from '../../domain/order.ts';
 import { isAskableId } from '../../domain/platform-id.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -114,9 +114,7 @@ export function cancelAllObjection(
   options: Pick<CommandOptions, 'accounts'>,
   accountId: string,
 ): Declined | undefined {
-  const [first, second] = (['account', 'prediction'] as const).map((stream) =>
-    accountObjection(deps, options, stream, accountId, true),
-  );
+  const [first, second] = streams.map((stream) => accountObjection(deps, options, stream, accountId, true));
   if (first === undefined || second === undefined) return undefined;
   return [first, second].find(({ code }) => code === 'ACCOUNT_NOT_TRADED') ?? first;
 }
@@ -135,7 +133,7 @@ export function untradedObjection(
 
 /** Whether there are tokens for the account: a login follows it on some stream. */
 export function hasLogin({ accounts }: Pick<CheckDeps, 'accounts'>, accountId: string): boolean {
-  return (['account', 'prediction'] as const).some((stream) => accounts.account(stream, accountId) !== undefined);
+  return streams.some((stream) => accounts.account(stream, accountId) !== undefined);
 }
 
 /** Why no command of ours may touch the account, if so. */

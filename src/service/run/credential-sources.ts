@@ -1,4 +1,4 @@
-import type { Stream } from '../../domain/order.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -48,7 +48,6 @@ interface Entry extends CredentialParts {
 
 /** The client's own credential, in the store. */
 export const clientName = 'client';
-const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**
  * Every credential's sources: the client's own and each login linked by a user. A new login in the

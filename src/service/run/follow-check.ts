@@ -1,4 +1,4 @@
-import type { Stream } from '../../domain/order.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
@@ -160,7 +160,7 @@ export class FollowCheck {
       .filter(({ fromMs }) => nowMs - fromMs >= this.options.graceMs)
       .toSorted((a, b) => a.fromMs - b.fromMs)
       .map(({ what }) => what);
-    for (const stream of ['account', 'prediction'] as const)
+    for (const stream of streams)
       metrics.unfollowed.set({ source: stream }, this.shown.filter((each) => each.stream === stream).length);
     this.tell(this.shown.filter((each) => !before.has(keyOf(each))));
   }
