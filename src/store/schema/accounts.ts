@@ -85,7 +85,7 @@ export const repairRequests = pg.pgTable(
     /** The quarantine row for a `retry`. */
     quarantineId: pg.bigint('quarantine_id', { mode: 'bigint' }),
     /** Null: asked for by itself. */
-    jobId: pg.uuid('job_id').references(() => quarantineJobs.jobId, { onDelete: 'cascade' }),
+    jobId: pg.uuid('job_id'),
     /** For a `backfill`: orders changed since then; null: all. */
     since: pg.timestamp({ withTimezone: true }),
     /** The principal and its reason; null if asked for at the command line. */
@@ -101,6 +101,19 @@ export const repairRequests = pg.pgTable(
     pg.index('repair_requests_open').on(t.id).where(sql`${t.answeredAt} is null`),
     pg.index('repair_requests_by_job').on(t.jobId, t.outcome).where(sql`${t.jobId} is not null`),
     pg.index('repair_requests_by_row').on(t.quarantineId).where(sql`${t.quarantineId} is not null`),
+    pg
+      .foreignKey({ name: 'repair_requests_job_id_fkey', columns: [t.jobId], foreignColumns: [quarantineJobs.jobId] })
+      .onDelete('cascade'),
+    pg.check(
+      'repair_requests_kind',
+      sql`${t.kind} in ('read', 'backfill') and ${t.quarantineId} is null and ${t.jobId} is null
+        or ${t.kind} = 'retry' and ${t.quarantineId} is not null`,
+    ),
+    pg.check('repair_requests_since', sql`${t.since} is null or ${t.kind} = 'backfill'`),
+    pg.check(
+      'repair_requests_answer',
+      sql`num_nulls(${t.answeredAt}, ${t.outcome}) in (0, 2) and ${t.outcome} in ('done', 'failed', 'withdrawn')`,
+    ),
     pg.check('repair_requests_account', sql`${t.accountId} is not null or ${t.jobId} is not null`),
   ],
 );

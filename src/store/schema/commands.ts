@@ -77,11 +77,7 @@ export const commands = pg.pgTable(
       .generatedAlwaysAs(sql`kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied')`),
   },
   (t) => [
-    // NULLS NOT DISTINCT: one command for each key that is held, any number of those that gave it
-    // up. Also for the search by key.
-    pg
-      .uniqueIndex('commands_one_per_key')
-      .on(t.idempotencyKey, t.principal, sql`(case when not ${t.keyHeld} then ${t.commandId} end)`),
+    // `commands_one_per_key` is in store/sql/journal.sql, with NULLS NOT DISTINCT.
     // Not unique: there may be several if all but one failed (`not_sent`, `refused`), and one of
     // the failed may still turn out to have landed. The trigger checks this when one begins.
     pg.index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),

@@ -1,22 +1,5 @@
 -- ----- Limits before a command is journaled -----
 
--- The bounds of one scope; null is every principal, every account. `bounds` is Bounds of domain/limits.ts. A row without bounds is deleted; its history is in the audit trail.
-CREATE TABLE public.limits (
-  limits_id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  principal text,
-  account_id text,
-  bounds jsonb NOT NULL,
-  changed_by text NOT NULL,
-  reason text NOT NULL,
-  changed_at timestamptz NOT NULL,
-  change bigint GENERATED ALWAYS AS IDENTITY,
-  CONSTRAINT limits_scope CHECK (principal <> '' and account_id <> ''),
-  CONSTRAINT limits_bounds CHECK (jsonb_typeof(bounds) = 'object' and bounds <> '{}')
-);
-
-CREATE UNIQUE INDEX limits_one_per_scope ON public.limits (coalesce(principal, ''), coalesce(account_id, ''));
-CREATE UNIQUE INDEX limits_change ON public.limits (change);
-
 -- A LimitReading of domain/limits.ts. Broken without a value: it can't be computed.
 CREATE FUNCTION public.limit_reading(p_limit text, p_bound text, p_broken boolean, p_value text, p_why text DEFAULT NULL, p_needs_quote boolean DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -1,51 +1,6 @@
 -- ----- Orders and their log -----
 
-CREATE TABLE public.orders (
-  stream text NOT NULL,
-  order_id text NOT NULL,
-  lane integer NOT NULL,
-  account_id text NOT NULL,
-  symbol text NOT NULL,
-  status text NOT NULL,
-  is_open boolean GENERATED ALWAYS AS (status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')) STORED NOT NULL,
-  revision bigint NOT NULL,
-  reduced_from bigint DEFAULT 0 NOT NULL,
-  source_version bigint,
-  -- The newest state, where the log does not have it (any more). Otherwise it is in the newest update, at (lane, seq). Readers take it from current_orders.
-  state json,
-  join_state json NOT NULL,
-  updated_at timestamptz DEFAULT now() NOT NULL,
-  closed_changed_at timestamptz GENERATED ALWAYS AS (case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end) STORED,
-  seq bigint,
-  -- Where its newest update stood before the last write, for the chain (see apply_batch).
-  before_seq bigint,
-  before_lane integer,
-  CONSTRAINT orders_stream_order_id_pk PRIMARY KEY (stream, order_id),
-  CONSTRAINT orders_has_state CHECK (state is not null or seq is not null)
-) WITH (fillfactor = 80);
-
-CREATE INDEX orders_by_account ON public.orders (account_id, stream, is_open, order_id);
--- Closed orders by newest change. Open ones are not in it, so their updates stay within the page.
-CREATE INDEX orders_closed ON public.orders (account_id, stream, closed_changed_at, order_id) WHERE closed_changed_at is not null;
-
-CREATE SEQUENCE public.order_updates_seq AS bigint;
-
-CREATE TABLE public.order_updates (
-  seq bigint DEFAULT nextval('public.order_updates_seq') NOT NULL,
-  lane integer NOT NULL,
-  batch bigint NOT NULL,
-  stream text NOT NULL,
-  order_id text NOT NULL,
-  account_id text NOT NULL,
-  revision bigint NOT NULL,
-  payload text NOT NULL,
-  recorded_at timestamptz DEFAULT now() NOT NULL,
-  -- The order's update before this one; null: there is none. So an order's history is a walk from its newest update, and no index on the order is needed.
-  before_seq bigint,
-  before_lane integer,
-  -- The lane comes first, so that reading one lane costs the same however many rows another lane has written in between.
-  CONSTRAINT order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
-) PARTITION BY RANGE (seq);
+ALTER TABLE public.orders SET (fillfactor = 80);
 
 -- For an order whose state is neither in `orders` nor in the log: null, or 40001 where the snapshot still shows a partition that is gone. Such a snapshot is from before its states
 -- were moved, and would read every one of them as nothing: on a standby without feedback, or after `older_log_snapshots` has waited long enough. Its arguments keep it from being run
@@ -101,25 +56,6 @@ BEGIN
 END
 $$;
 
--- How far the states of each lane's orders were moved from a partition of the log (by its first seq) into `orders`; see move_order_states.
-CREATE TABLE public.moved_states (
-  from_seq bigint NOT NULL,
-  lane integer NOT NULL,
-  seq bigint NOT NULL,
-  -- The transaction that moved the last ones, and when. A snapshot from before it may need the partition (see older_log_snapshots).
-  moved_by xid8 DEFAULT pg_current_xact_id() NOT NULL,
-  moved_at timestamptz DEFAULT now() NOT NULL,
-  CONSTRAINT moved_states_from_seq_lane_pk PRIMARY KEY (from_seq, lane)
-);
-
-CREATE TABLE public.relay_positions (
-  lane integer NOT NULL,
-  cursor text NOT NULL,
-  seq bigint NOT NULL,
-  saved_at timestamptz DEFAULT now() NOT NULL,
-  CONSTRAINT relay_positions_lane_cursor_pk PRIMARY KEY (lane, cursor)
-);
-
 -- Those of the lanes that have rows above the lower of their relay's positions, which Kafka may lack. Each process asks this once a second for all lanes without a holder,
 -- so one statement asks for all: to begin one costs 0.3 ms beside 20 partitions. Without sequential scans: a plan made while a partition was empty would read all of it later.
 CREATE FUNCTION public.unpublished_lanes(p_lanes integer[]) RETURNS SETOF integer
@@ -132,43 +68,6 @@ BEGIN
   CROSS JOIN LATERAL (SELECT FROM public.order_updates u WHERE u.lane = l.lane AND u.seq > passed.seq ORDER BY u.seq LIMIT 1) AS above;
 END
 $$;
-
-CREATE TABLE public.quarantine (
-  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  lane integer NOT NULL,
-  batch bigint NOT NULL,
-  stream text NOT NULL,
-  account_id text,
-  order_id text,
-  reason text NOT NULL,
-  detail text NOT NULL,
-  raw text NOT NULL,
-  observed_at timestamptz NOT NULL,
-  recorded_at timestamptz DEFAULT now() NOT NULL,
-  dealt_at timestamptz
-);
-
-CREATE INDEX quarantine_open ON public.quarantine (stream, reason) WHERE dealt_at is null;
-
-CREATE TABLE public.order_bindings (
-  stream text NOT NULL,
-  order_id text NOT NULL,
-  attempt_id text NOT NULL,
-  command_id uuid NOT NULL,
-  matches boolean NOT NULL,
-  bound_at timestamptz DEFAULT now() NOT NULL,
-  CONSTRAINT order_bindings_stream_order_id_attempt_id_pk PRIMARY KEY (stream, order_id, attempt_id)
-);
-
-CREATE INDEX order_bindings_by_command ON public.order_bindings (command_id);
-
--- The topic that records of each kind were published to, by Kafka's own id of it: a topic that was deleted and made again has another.
-CREATE TABLE public.published_topics (
-  kind text PRIMARY KEY,
-  name text NOT NULL,
-  topic_id text NOT NULL,
-  since timestamptz DEFAULT now() NOT NULL
-);
 
 -- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so the statements after enter_lane see every batch before this one.
 -- The arrays are parallel: h_* is one newest state for each order, u_* the log rows in order of acceptance, q_* the messages for the quarantine.

@@ -1,29 +1,5 @@
 -- ----- Cancel-all -----
 
--- The orders that a cancel-all is about, under its key: asked again, it is about these orders and no others. In force until `ended_at`.
-CREATE TABLE public.cancel_alls (
-  cancel_all_id uuid PRIMARY KEY,
-  shard integer NOT NULL,
-  principal text NOT NULL,
-  idempotency_key text NOT NULL,
-  key_held boolean DEFAULT true NOT NULL,
-  request_hash text NOT NULL,
-  selection json NOT NULL,
-  reason text NOT NULL,
-  on_landing text NOT NULL,
-  orders json NOT NULL,
-  places json NOT NULL,
-  unread json NOT NULL,
-  declined json NOT NULL,
-  created_at timestamptz NOT NULL,
-  ended_at timestamptz,
-  CONSTRAINT cancel_alls_on_landing CHECK (on_landing in ('cancel', 'leave'))
-);
-
-CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls (shard, principal, idempotency_key) WHERE key_held;
-CREATE INDEX cancel_alls_key_held ON public.cancel_alls (created_at) WHERE key_held;
-CREATE INDEX cancel_alls_in_force ON public.cancel_alls (shard, created_at) WHERE ended_at is null;
-
 -- Like the key of a command, that of a cancel-all is held until it has ended and all its cancels are final, and seven days at least.
 CREATE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -90,20 +66,6 @@ $$;
 
 -- ----- Dead man's switch -----
 
--- One timer for each principal and account of a shard. When it has run out and was not ended, the holder of the shard cancels the account's orders. Only the database's
--- clock counts, so it does not matter which process is asked.
-CREATE TABLE public.cancel_timers (
-  shard integer NOT NULL,
-  principal text NOT NULL,
-  account_id text NOT NULL,
-  timer_id uuid NOT NULL,
-  fires_at timestamptz NOT NULL,
-  ended_at timestamptz,
-  changes integer DEFAULT 1 NOT NULL,
-  CONSTRAINT cancel_timers_pk PRIMARY KEY (shard, principal, account_id),
-  CONSTRAINT cancel_timers_account CHECK (account_id <> '')
-);
-
 -- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds, and one of the timers that it changed, as
 -- an `Act` (runtime/lease.ts); null: fenced.
 CREATE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS json
@@ -150,31 +112,6 @@ END
 $$;
 
 -- ----- Halts -----
-
-CREATE TABLE public.halts (
-  halt_id text PRIMARY KEY,
-  account_id text,
-  cause text NOT NULL,
-  reason text NOT NULL,
-  raised_by text NOT NULL,
-  since timestamptz NOT NULL,
-  cleared_at timestamptz,
-  cleared_by text,
-  cleared_reason text,
-  CONSTRAINT halts_account CHECK (account_id <> ''),
-  CONSTRAINT halts_cleared_with_a_reason CHECK (num_nulls(cleared_at, cleared_by, cleared_reason) in (0, 3) and cleared_reason <> '')
-);
-
-CREATE UNIQUE INDEX halts_one_active ON public.halts (coalesce(account_id, ''), cause) WHERE cleared_at is null;
-
--- Each change of a halt, for the stream of events. Its ids are of one sequence with those of steps, so that (tx_id, id) is one order of both.
-CREATE TABLE public.halt_events (
-  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
-  id bigint DEFAULT nextval('public.command_events_id_seq') NOT NULL,
-  snapshot json NOT NULL,
-  recorded_at timestamptz DEFAULT now() NOT NULL,
-  CONSTRAINT halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
-);
 
 -- In the names of store/commands/stops-journal.ts, with the scope as `accountId`.
 CREATE FUNCTION public.halt_json(h public.halts) RETURNS json

@@ -1,13 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/**
- * The pieces of the schema, in the order in which a database gets them: a function in SQL needs its
- * tables.
- */
+/** The pieces of the schema beside its tables, in the order in which a database gets them. */
 const subjects = [
-  ...['head', 'lanes', 'log', 'accounts', 'journal', 'limits', 'steps', 'stops', 'principals', 'losses'],
-  ...['guards', 'rights'],
+  ...['head', 'lanes', 'log', 'journal', 'limits', 'steps', 'stops', 'principals', 'losses', 'guards', 'rights'],
 ];
 
 /** What the last migration has of the pieces stands below this line. */
@@ -15,12 +11,16 @@ const marker =
   '-- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. ' +
   'Written by test/store/baseline.test.ts -----\n';
 
-/** Throws where a file of src/store/sql has no place in the order. */
-export function joinPieces(): string {
+/**
+ * Throws where a file of src/store/sql has no place in the order. `tables`: the DDL of
+ * src/store/schema.
+ */
+export function joinPieces(tables = ''): string {
   const files = globSync('src/store/sql/*.sql').map((file) => basename(file, '.sql'));
   const unplaced = files.filter((file) => !subjects.includes(file));
   if (unplaced.length > 0) throw new Error(`src/store/sql: no place for ${unplaced.join(', ')}`);
-  return subjects.map((subject) => readFileSync(`src/store/sql/${subject}.sql`, 'utf8')).join('\n');
+  const [head, ...pieces] = subjects.map((subject) => readFileSync(`src/store/sql/${subject}.sql`, 'utf8'));
+  return [head, tables, ...pieces].join('\n');
 }
 
 /**

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import pg, { type Pool, type QueryResultRow } from 'pg';
-import { joinPieces } from '../schema/join-schema.ts';
+import { readMigrations } from '../../../src/store/migrations.ts';
 import { cacheDir } from './cache-dir.ts';
 
 type WallClock = () => number;
@@ -94,8 +94,8 @@ const guardsThatRest = `do $$ declare v text; begin
 const resetsToVacuum = 25;
 
 /**
- * Postgres itself in this process (WebAssembly), with the schema of `src/store/sql`. One session,
- * by the driver of production, and no other: locks meet nobody.
+ * Postgres itself in this process (WebAssembly), with the schema that the migrations
+ * make. One session, by the driver of production, and no other: locks meet nobody.
  */
 export class InnerPostgres {
   /** The database's clock. */
@@ -119,7 +119,9 @@ export class InnerPostgres {
     const { client } = inner;
     await client.connect();
     await client.query(`create role tidemark_owner; create role tidemark_app; create role tidemark_reader;
-      grant usage, create on schema public to tidemark_owner; set role tidemark_owner; ${joinPieces()}`);
+      grant usage, create on schema public to tidemark_owner; create schema drizzle authorization tidemark_owner;
+      set role tidemark_owner`);
+    for (const { statements } of await readMigrations()) for (const text of statements) await client.query(text);
     // A commit need not be durable, and counts and plans cost more than they bring.
     await client.query(`reset role; set synchronous_commit = off; set jit = off; set track_counts = off;
       set plan_cache_mode = force_generic_plan;
