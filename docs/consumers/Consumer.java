@@ -82,7 +82,7 @@ public class Consumer {
     }
   }
 
-  /** Null for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records. */
+  /** Null for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark verify` finds such records. */
   private static JsonNode updateOf(ConsumerRecord<byte[], byte[]> record) {
     try {
       JsonNode update = JSON.readTree(record.value() == null ? new byte[0] : record.value());

@@ -39,7 +39,7 @@ database.execute("create temp table shown (key text primary key)")
 
 
 def update_of(message: Message) -> dict | None:
-    """None for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records."""
+    """None for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark verify` finds such records."""
     try:
         update = json.loads(message.value() or b"")
         if update["schema"] == "tidemark.order-update.v1" and isinstance(update["order"]["status"], str):

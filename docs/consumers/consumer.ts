@@ -57,7 +57,7 @@ interface Received {
   readonly message: { readonly offset: string; readonly value: Buffer | null };
 }
 
-/** Undefined for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records. */
+/** Undefined for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark verify` finds such records. */
 function updateOf({ topic, partition, message }: Received): OrderUpdate | undefined {
   try {
     const update: OrderUpdate | null = JSON.parse(message.value?.toString() ?? '');

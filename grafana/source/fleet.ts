@@ -104,7 +104,7 @@ const moves: readonly Panel[] = [
     kind: 'lines',
     title: 'Time without a holder, mean',
     description:
-      'How long the lane had been free, or its holder silent, when another took it. expired is at least TIDEMARK_LEASE_EXPIRE_MS, and 10 s at most is promised.',
+      'How long the lane had been free, or its holder silent, when another took it. expired is at least TIDEMARK_LEASE_TTL_MS, and 10 s at most is promised.',
     unit: 's',
     queries: [{ expr: meanBy('job, cause', 'tidemark_lane_takeover_seconds'), legend: '{{cause}}' }],
     limits: { amber: 10 },

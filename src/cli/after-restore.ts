@@ -112,7 +112,7 @@ function describe({ generation, attempts }: AfterRestore): string {
       ? 'No attempt was in hand when the copy was made.'
       : `${plural(attempts, 'attempt was', 'attempts were')} in hand when the copy was made: the service looks for each on the platform.`,
     'Placing is halted: commands made since the copy are not in the journal. `tidemark resume --reason "…"` ends it.',
-    'Now start the service, and when it is live run `tidemark audit --repair`.',
+    'Now start the service, and when it is live run `tidemark verify --repair`.',
     '',
   ].join('\n');
 }

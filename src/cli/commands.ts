@@ -133,13 +133,13 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
     summary: 'write updates of the log to a topic once more',
     load: async () => (await import('./replay.ts')).replayCommand,
   },
-  audit: {
+  verify: {
     summary: 'compare database, log and topics, and name the hop where something is missing',
-    load: async () => (await import('./audit.ts')).auditCommand,
+    load: async () => (await import('./verify.ts')).verifyCommand,
   },
-  log: {
+  'audit-log': {
     summary: 'export the audit trail',
-    load: async () => (await import('./log.ts')).auditTrailCommand,
+    load: async () => (await import('./audit-log.ts')).auditTrailCommand,
   },
   'after-restore': {
     summary: 'go on after the database was restored from a copy',

@@ -30,7 +30,7 @@ Examples:
   $ tidemark replay --to tidemark.order-updates.v1 --force      all of them, onto a topic that was deleted and made again: its doubt ends
 
 It writes what the log has, byte for byte and in its order, as far back as TIDEMARK_RETENTION_DAYS. Without a start it writes all of it. The topic must exist. Interrupted, it says from which
-seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark audit --repair\`).
+seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark verify --repair\`).
 Exit codes: 0 all of it is written, 1 interrupted, or the log has no updates of that order, 64 a live topic, 69 the database or Kafka does not answer.`;
 
 interface ReplayFlags {
@@ -186,6 +186,6 @@ function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFla
     fix:
       to === topics.updates
         ? 'Make a topic of your own; or give --force: its consumers then see every repeat, and drop it.'
-        : 'Make a topic of your own. No --force helps here; `tidemark audit --repair` fixes the state topic.',
+        : 'Make a topic of your own. No --force helps here; `tidemark verify --repair` fixes the state topic.',
   });
 }

@@ -9,17 +9,25 @@ interface NameFindings {
 }
 
 const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
+
+/** Names of builds before the first release, and those of now. */
+const renamed: Readonly<Record<string, string>> = {
+  TIDEMARK_LEASE_EXPIRE_MS: 'TIDEMARK_LEASE_TTL_MS',
+  TIDEMARK_LEASE_ACT_MS: 'TIDEMARK_LEASE_MARGIN_MS, which is the rest of TIDEMARK_LEASE_TTL_MS after the former value',
+};
+
 /** The trace exporter reads these by itself. */
 const readByExporter = /^OTEL_EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_CERTIFICATE|CLIENT_KEY|COMPRESSION)$/;
 
 /**
- * Finds names that belong to no option. If a name is one or two letters away from an option that is
- * not set, it is a typing error, and so a fault: the program would run without the intended setting
- * (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a
- * warning, since it may belong to a newer version that was rolled back. So does an `OTEL_*` not
- * read here. Unknown names with the other prefixes may belong to other programs
- * (`KAFKA_HEAP_OPTS`). They get a warning if they look like an option, also one in another family
- * (`KAFKA_TOPIC_PREFIX`) or one that is set as well.
+ * Finds names that belong to no option. A former name is a fault. If a name is one or two
+ * letters away from an option that is not set, it is a typing error, and so a fault: the
+ * program would run without the intended setting (`PLATFORM_ACOUNTS` would follow every
+ * account). Any other unknown `TIDEMARK_*` only causes a warning, since it may belong to a
+ * newer version that was rolled back. So does an `OTEL_*` not read here. Unknown names with the
+ * other prefixes may belong to other programs (`KAFKA_HEAP_OPTS`). They get a warning if they
+ * look like an option, also one in another family (`KAFKA_TOPIC_PREFIX`) or one that is set as
+ * well.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];
@@ -28,6 +36,11 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
     (name) => env[name] !== undefined && ourPrefixes.test(name) && !known.includes(name),
   );
   for (const name of unknown.sort()) {
+    const now = renamed[name];
+    if (now !== undefined) {
+      faults.push({ name, problem: `is not an option any more: it is now ${now}` });
+      continue;
+    }
     const near = nearest(name, known);
     if (near !== undefined && near.distance <= 2 && env[near.name] === undefined) {
       faults.push({ name, problem: `is not an option; did you mean ${near.name}?` });

@@ -182,8 +182,16 @@ const fault = (option: OptionName, problem: string): ConfigFault => ({ name: opt
  */
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
-  below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),
-  below('leaseActMs', 'leaseExpireMs', 'another process would take the lane while its holder still sends'),
+  below('leaseMarginMs', 'leaseTtlMs', 'this process would never send'),
+  ({ leaseRenewMs, leaseMarginMs, leaseTtlMs }) =>
+    leaseRenewMs === undefined || leaseMarginMs === undefined || leaseTtlMs === undefined || leaseMarginMs >= leaseTtlMs
+      ? undefined
+      : leaseRenewMs >= leaseTtlMs - leaseMarginMs
+        ? fault(
+            'leaseRenewMs',
+            `(${leaseRenewMs}) must be below ${optionTable.leaseTtlMs.env} less ${optionTable.leaseMarginMs.env} (${leaseTtlMs - leaseMarginMs}): this process would stop sending between two renewals`,
+          )
+        : undefined,
   together('kafkaSslCert', 'kafkaSslKey'),
   together('kafkaSslKey', 'kafkaSslCert'),
   withTls('kafkaSslCa'),

@@ -223,16 +223,16 @@ export const optionTable = {
       fallback: '2000',
       describe: 'How often this process renews its lane.',
     }),
-    leaseActMs: integer({
-      env: 'TIDEMARK_LEASE_ACT_MS',
+    leaseMarginMs: integer({
+      env: 'TIDEMARK_LEASE_MARGIN_MS',
       unit: 'milliseconds',
-      min: 100,
-      max: 60_000,
+      min: 50,
+      max: 119_000,
       fallback: '3000',
-      describe: 'This process stops sending when its last renewal is older than this by its own clock.',
+      describe: 'This process stops sending so long before its lease ends, by its own clock.',
     }),
-    leaseExpireMs: integer({
-      env: 'TIDEMARK_LEASE_EXPIRE_MS',
+    leaseTtlMs: integer({
+      env: 'TIDEMARK_LEASE_TTL_MS',
       unit: 'milliseconds',
       min: 200,
       max: 120_000,

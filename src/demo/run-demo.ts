@@ -204,7 +204,7 @@ export function whereToLook(stack: DemoStack): string {
     'Where to look next, in another terminal:',
     `  npx tidemark status --url ${stack.adminAddress}`,
     `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
-    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark audit          or quarantine ls, token ls, backfill SIM-1001`,
+    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark verify          or quarantine ls, token ls, backfill SIM-1001`,
     `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
     `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
     `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,

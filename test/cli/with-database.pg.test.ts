@@ -32,7 +32,7 @@ function as(password: string): string {
 }
 
 const commands = [
-  ['log', 'export'],
+  ['audit-log', 'export'],
   ['link', '--remove', 'ann'],
   ['token', 'ls'],
   ['after-restore', '--at-least', '2'],

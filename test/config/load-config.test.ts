@@ -109,9 +109,19 @@ describe('the configuration', () => {
       /^TIDEMARK_STREAM_PING_MS \(20000\) must be below TIDEMARK_STREAM_IDLE_MS \(10000\)/,
     ],
     [
-      'a lease that is acted on after it expired',
-      { TIDEMARK_LEASE_ACT_MS: '9000' },
-      /^TIDEMARK_LEASE_ACT_MS \(9000\) must be below TIDEMARK_LEASE_EXPIRE_MS/,
+      'a margin as long as the lease',
+      { TIDEMARK_LEASE_MARGIN_MS: '6000' },
+      /^TIDEMARK_LEASE_MARGIN_MS \(6000\) must be below TIDEMARK_LEASE_TTL_MS/,
+    ],
+    [
+      'a lease that is renewed only after its holder has stopped to send',
+      { TIDEMARK_LEASE_MARGIN_MS: '4000' },
+      /^TIDEMARK_LEASE_RENEW_MS \(2000\) must be below TIDEMARK_LEASE_TTL_MS less TIDEMARK_LEASE_MARGIN_MS \(2000\)/,
+    ],
+    [
+      'the former name of a setting',
+      { TIDEMARK_LEASE_EXPIRE_MS: '6000' },
+      /^TIDEMARK_LEASE_EXPIRE_MS is not an option any more: it is now TIDEMARK_LEASE_TTL_MS$/,
     ],
     [
       'half of a SASL sign-in',

@@ -85,7 +85,7 @@ it('consumers keep the right state over a restore of an older copy', async () =>
   expect(await second.stop()).toBe(0);
   await restore(world, copy);
 
-  expect((await run('audit', '--wait', '0')).out, 'the loss is seen').toMatch(/^database: /);
+  expect((await run('verify', '--wait', '0')).out, 'the loss is seen').toMatch(/^database: /);
   const restored = await run('after-restore', '--json');
   expect(JSON.parse(restored.out)).toEqual({ generation: 2, attempts: 0 });
 
@@ -94,7 +94,7 @@ it('consumers keep the right state over a restore of an older copy', async () =>
   await control(description, '/rate', { rate: 0 });
   await eventually(
     async () => {
-      const { findings } = JSON.parse((await run('audit', '--repair', '--json')).out);
+      const { findings } = JSON.parse((await run('verify', '--repair', '--json')).out);
       expect(findings).toEqual([]);
     },
     { deadlineMs: 120_000, everyMs: 1_000 },

@@ -15,7 +15,7 @@ import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
  * gives its transaction up by itself, and there is nothing to fence. A machine that is too slow for
  * this costs a round more.
  */
-const shortLeases = { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' };
+const shortLeases = { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_MARGIN_MS: '400', TIDEMARK_LEASE_TTL_MS: '1000' };
 const mostRounds = 8;
 
 it('a process that freezes in the middle of a transaction is fenced by Kafka when it wakes, and what it had sent is never seen', async () => {

@@ -30,7 +30,7 @@ const settings = {
   // 15 on two cores: each step of its drain took 0.5 to 15 s, behind proxies in this process.
   TIDEMARK_DRAIN_DEADLINE_MS: '120000',
 };
-const leaseMs = minutes > 2 ? 6_000 : Number(quickCommandSettings.TIDEMARK_LEASE_EXPIRE_MS);
+const leaseMs = minutes > 2 ? 6_000 : Number(quickCommandSettings.TIDEMARK_LEASE_TTL_MS);
 /**
  * `TIDEMARK_CHAOS_NEAR=1`: Postgres and Kafka are as near as they are; without it each answer of
  * theirs is late, as from another zone.
@@ -45,7 +45,7 @@ const fewestCommands = 200;
 const atOnce = 4;
 
 function asInstalled(env: Readonly<Record<string, string>>): Record<string, string> {
-  const leases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_ACT_MS: '3000', TIDEMARK_LEASE_EXPIRE_MS: '6000' };
+  const leases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_MARGIN_MS: '3000', TIDEMARK_LEASE_TTL_MS: '6000' };
   return { ...env, ...leases, TIDEMARK_PROBE_RATE: '5', TIDEMARK_PROBE_BURST: '20' };
 }
 

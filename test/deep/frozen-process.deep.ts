@@ -14,8 +14,8 @@ import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const defaultLeases = {
   TIDEMARK_LEASE_RENEW_MS: '2000',
-  TIDEMARK_LEASE_ACT_MS: '3000',
-  TIDEMARK_LEASE_EXPIRE_MS: '6000',
+  TIDEMARK_LEASE_MARGIN_MS: '3000',
+  TIDEMARK_LEASE_TTL_MS: '6000',
 };
 const leaseMs = 6_000;
 const promisedMs = 10_000;

@@ -34,7 +34,7 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
     brokers: [kafkaNetwork.address],
     platform: platformSettings(description),
     // Most of a round is the wait for the lease of the process that was killed.
-    env: { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' },
+    env: { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_MARGIN_MS: '400', TIDEMARK_LEASE_TTL_MS: '1000' },
   });
   const committed = async () =>
     Number((await world.query<{ count: string }>('select count(*) from order_updates'))[0]?.count);

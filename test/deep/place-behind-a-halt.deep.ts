@@ -16,7 +16,7 @@ const askEveryMs = 40;
  * As an installation has them: the lease of a process that
  * can't renew it outlives the answer to a halt.
  */
-const longLeases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_ACT_MS: '3000', TIDEMARK_LEASE_EXPIRE_MS: '6000' };
+const longLeases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_MARGIN_MS: '3000', TIDEMARK_LEASE_TTL_MS: '6000' };
 const withoutBrakes = {
   ...{ TIDEMARK_COMMAND_RATE: '10000', TIDEMARK_COMMAND_BURST: '100000', TIDEMARK_BREAKER_COMMANDS: '1000000' },
   ...{ TIDEMARK_HALT_UNRESOLVED_ACCOUNT: '100000', TIDEMARK_HALT_UNRESOLVED_SERVICE: '100000' },

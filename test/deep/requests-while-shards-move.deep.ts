@@ -15,8 +15,8 @@ const word = { reason: 'a new kernel' };
 const env = {
   TIDEMARK_COMMANDS: 'on',
   TIDEMARK_LEASE_RENEW_MS: '1000',
-  TIDEMARK_LEASE_ACT_MS: '3000',
-  TIDEMARK_LEASE_EXPIRE_MS: '6000',
+  TIDEMARK_LEASE_MARGIN_MS: '3000',
+  TIDEMARK_LEASE_TTL_MS: '6000',
 };
 const heldForSeconds = 1.5;
 /** So many cancel-alls at least while shards move, however slow the machine. */

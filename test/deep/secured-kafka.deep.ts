@@ -70,6 +70,6 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
     ...[updates, state].map((name) => topic(name, 'READ')),
     { on: 'GROUP', name: 'tidemark*', may: ['READ'] },
   ]);
-  expect(await succeeded(world.run(['audit'], asOperator))).toMatch(/nothing is missing/i);
+  expect(await succeeded(world.run(['verify'], asOperator))).toMatch(/nothing is missing/i);
   expect(await service.stop()).toBe(0);
 }, 240_000);

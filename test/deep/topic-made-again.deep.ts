@@ -91,7 +91,7 @@ it('every process doubts a topic that was deleted and made again, until the line
   expect(named.map(({ verdict }) => verdict)).toEqual(kinds.map(() => 'fail'));
   expect(named.map(({ fix }) => fix)).toEqual([
     expect.stringContaining(`tidemark replay --to ${world.topics.updates} --force`),
-    expect.stringContaining('tidemark audit --state-only --repair'),
+    expect.stringContaining('tidemark verify --state-only --repair'),
     ...['continuity', 'outcomes', 'witness'].map((kind) => expect.stringContaining(`tidemark topics accept ${kind}`)),
   ]);
 

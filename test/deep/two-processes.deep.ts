@@ -5,7 +5,7 @@ import { eventually } from '../support/runs/poll.ts';
 import { nothingWrong, World } from '../support/runs/service-under-test.ts';
 import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
 
-const shortLeases = { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1500' };
+const shortLeases = { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_MARGIN_MS: '900', TIDEMARK_LEASE_TTL_MS: '1500' };
 
 it('two equal processes share all accounts; one is killed, and the other takes over what it had', async () => {
   const { description } = await runningSandbox({ market: { rate: 200, openOrders: 100, knownOrders: 150 } });

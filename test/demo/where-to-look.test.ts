@@ -17,7 +17,7 @@ describe('where to look next', () => {
   it('has a line for what needs the database, to be pasted as it is', () => {
     const text = whereToLook({ ...stack, databaseGiven: false });
     expect(text).toContain(
-      `DATABASE_URL='${databaseUrl}' KAFKA_BROKERS=127.0.0.1:21604 TIDEMARK_TOPIC_PREFIX=demo-1. npx tidemark audit `,
+      `DATABASE_URL='${databaseUrl}' KAFKA_BROKERS=127.0.0.1:21604 TIDEMARK_TOPIC_PREFIX=demo-1. npx tidemark verify `,
     );
   });
 

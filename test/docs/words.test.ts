@@ -63,7 +63,7 @@ it('no test calls a part of the program a desk', () => {
 /** Words of the glossary with one meaning, and the exported names that have it. */
 const families: Readonly<Record<string, RegExp>> = {
   // A comparison of an account, or of the topics. The audit trail is another word.
-  Audit: /^(?:run|judge)?Audit(?:ed|s|Deps|Options|Result|Findings?|Order)*$|(?:a|A)uditTrail|auditText|auditCommand/,
+  Audit: /^(?:run|judge)?Audit(?:ed|s|Deps|Options|Result|Findings?|Order)*$|(?:a|A)uditTrail|auditText|verifyCommand/,
   Log: /^(?:Postgres)?(?:Update|Outcome)Log$|^(?:maintain|isIn)Log$|[lL]og(?:Slice|Row|Bounds|Publisher)/,
   '[Rr]epair':
     /^(?:Postgres|New)?AccountRepairs?|^Repair(?:Answer|Request|Worker|s$)|^(?:answer|list|open)Repair|[rR]epair(?:List|Requests)$/,

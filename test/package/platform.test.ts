@@ -56,7 +56,7 @@ describe('the packed package with its production dependencies', () => {
     return { code, lines: out.split('\n').slice(0, -1), err };
   }
 
-  it.each(['serve', 'migrate', 'doctor', 'audit', 'sandbox'])('loads all that `tidemark %s` needs', (command) => {
+  it.each(['serve', 'migrate', 'doctor', 'verify', 'sandbox'])('loads all that `tidemark %s` needs', (command) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [program, command, '--help'], {
       cwd: stranger,
       encoding: 'utf8',

@@ -25,7 +25,7 @@ export async function checkTopicIds(config: Config, deps: AdminDeps): Promise<Fi
     const none = warn(
       'topic ids',
       `Kafka gives no id of ${unknown.join(', ')}: a topic that is deleted and made again is not noticed`,
-      'Use Kafka 2.8 or newer, with KRaft or inter.broker.protocol.version=2.8; until then compare after each change of topics (`tidemark audit`).',
+      'Use Kafka 2.8 or newer, with KRaft or inter.broker.protocol.version=2.8; until then compare after each change of topics (`tidemark verify`).',
     );
     const faults = replaced.map((topic) => fail('topic ids', topic.detail, remedyOf(topic)));
     if (faults.length + unknown.length > 0) return [...faults, ...(unknown.length > 0 ? [none] : [])];

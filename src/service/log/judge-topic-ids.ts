@@ -65,7 +65,7 @@ export function remedyOf({ kind, name }: Pick<ReplacedTopic, 'kind' | 'name'>): 
     case 'updates':
       return `Run \`tidemark replay --to ${name} --force\`, which writes the log again.`;
     case 'state':
-      return 'Run `tidemark audit --state-only --repair`, which writes every state again.';
+      return 'Run `tidemark verify --state-only --repair`, which writes every state again.';
     default:
       return `Nothing can write it again: read docs/runbooks/TopicReplaced.md, then run \`tidemark topics accept ${kind}\`.`;
   }

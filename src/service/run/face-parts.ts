@@ -33,7 +33,7 @@ export function faceParts(made: Joined, fetch: RestParts['fetch'], config: Confi
     readPipeline: read,
     ratesUpTo: (reading) => ring.lastMinute(reading),
   };
-  const look = () => store.shards.look(config.leaseExpireMs);
+  const look = () => store.shards.look(config.leaseTtlMs);
   const rest = restServer(
     made,
     {

@@ -26,12 +26,18 @@ export interface Joined extends Commanding {
 export function fleetParts(made: Commanding, config: PlatformConfig) {
   const { clock, random, log, lease, holder, version, effective, store, kafka, watches, way, commands, later } = made;
   const metrics = made.metrics.ingest;
-  const { leaseRenewMs: renewEveryMs, leaseExpireMs: expireAfterMs } = config;
+  const { leaseRenewMs: renewEveryMs, leaseTtlMs: expireAfterMs } = config;
   const { lanes, updates } = store;
   const { ingest, held, relay, stateWriter, lossCheck } = way;
   const finisher = new LaneFinisher(
     { clock, random, log, lossCheck, lanes, shards: store.shards, updates, publishers: kafka.publishersOf },
-    { holder: `${holder}/finisher`, actForMs: config.leaseActMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
+    {
+      holder: `${holder}/finisher`,
+      actForMs: config.leaseTtlMs - config.leaseMarginMs,
+      renewEveryMs,
+      expireAfterMs,
+      ...laneFinisherDefaults,
+    },
   );
   const follow = followParts(made, config);
   const shards = new ShardKeeper(

@@ -46,13 +46,13 @@ export function restServer(
     {
       ...{ ...deps, reads, commandReads, quarantine, repairs, commands: commands.service },
       sharedClock: watches.sharedClock,
-      fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
+      fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseTtlMs }),
       forwarding: new Forwarding(
         { ...deps, http, others: fleet.directory, metrics: metrics.rest },
         {
           ...{ instance, mostInFlight: mostForwards },
-          answerWithinMs: config.leaseExpireMs * silentPart,
-          askAgainForMs: config.leaseExpireMs * takenPart,
+          answerWithinMs: config.leaseTtlMs * silentPart,
+          askAgainForMs: config.leaseTtlMs * takenPart,
         },
       ),
       auditTrail: new AuditTrail({ ...deps, journal }),

@@ -129,7 +129,7 @@ export class SilentLossWatch {
   }
 }
 
-interface AuditDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface VerifyDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
   readonly silencePace: SilencePace;
@@ -145,7 +145,7 @@ interface AuditDeps extends Pick<Ambient, 'clock' | 'log'> {
 export class Audit {
   private readonly losses: SilentLossWatch;
   private readonly lost: RecentCount;
-  private readonly deps: AuditDeps;
+  private readonly deps: VerifyDeps;
   /**
    * For the last audit begun, and for the last one ended. They are the same once it is over: a loss
    * is known only later.
@@ -153,7 +153,7 @@ export class Audit {
   private present = { orders: 0, changes: 0, silentLosses: 0 };
   private last = this.present;
 
-  constructor(deps: AuditDeps, options: { about: object; source: string; signal: AbortSignal }) {
+  constructor(deps: VerifyDeps, options: { about: object; source: string; signal: AbortSignal }) {
     this.deps = deps;
     const room = deps.budget.share(options);
     this.lost = new RecentCount(deps.clock);

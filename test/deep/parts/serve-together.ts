@@ -12,8 +12,8 @@ const nowhere = 32_767;
  */
 export const longLeases = {
   TIDEMARK_LEASE_RENEW_MS: '1000',
-  TIDEMARK_LEASE_ACT_MS: '10000',
-  TIDEMARK_LEASE_EXPIRE_MS: '20000',
+  TIDEMARK_LEASE_MARGIN_MS: '10000',
+  TIDEMARK_LEASE_TTL_MS: '20000',
 };
 
 /**

@@ -16,7 +16,7 @@ it('actions of the command line are in the audit trail, which can be exported', 
     return io.out();
   };
   const exported = async (...flags: string[]) =>
-    (await run('log', 'export', ...flags))
+    (await run('audit-log', 'export', ...flags))
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line));

@@ -29,7 +29,7 @@ async function opened() {
   const exported = async () => {
     const io = cliIo({ DATABASE_URL: rig.database.url });
     Object.assign(io, { clock: quickClock(io.clock) });
-    await runProgram(io, ['log', 'export', '--after', last]);
+    await runProgram(io, ['audit-log', 'export', '--after', last]);
     expect(io.code(), io.err()).toBe(0);
     for (const text of io
       .out()

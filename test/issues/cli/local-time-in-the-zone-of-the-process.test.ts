@@ -6,8 +6,8 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 
 const lines = [
-  ['log', 'export', '--since'],
-  ['log', 'export', '--until'],
+  ['audit-log', 'export', '--since'],
+  ['audit-log', 'export', '--until'],
   ['replay', '--to', 'risk.rebuild', '--since'],
 ] as const;
 // In Berlin the first does not exist; in New York the second is there twice.

@@ -1,4 +1,4 @@
-// What a user saw: `tidemark audit` at a standby that was behind said that the database lost commits.
+// What a user saw: `tidemark verify` at a standby that was behind said that the database lost commits.
 
 import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -23,7 +23,7 @@ it('a standby without a commit that Kafka has is named as a standby; the primary
       KAFKA_BROKERS: brokers.join(','),
       TIDEMARK_TOPIC_PREFIX: topics.updates.replace(/tidemark\.order-updates\.v1$/, ''),
     });
-    await runProgram(io, ['audit', '--state-only', '--wait', '1', ...flags]);
+    await runProgram(io, ['verify', '--state-only', '--wait', '1', ...flags]);
     return { code: io.code(), out: io.out() };
   };
   const standby = await audit(servers.standbyUrl);

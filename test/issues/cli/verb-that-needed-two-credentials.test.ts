@@ -109,7 +109,18 @@ it('no other verb opens the database than those for a time without a service, or
     .map((name) => name.split('/')[0]?.replace('.ts', ''));
   expect([...new Set(opening)].toSorted()).toEqual(
     [
-      ...['after-restore', 'audit', 'doctor', 'link', 'log', 'migrate', 'replay', 'token', 'topic-ids', 'topics'],
+      ...[
+        'after-restore',
+        'audit-log',
+        'doctor',
+        'link',
+        'migrate',
+        'replay',
+        'token',
+        'topic-ids',
+        'topics',
+        'verify',
+      ],
       'with-database',
     ].toSorted(),
   );

@@ -1,6 +1,6 @@
 // What a user saw: `tidemark tail` did not say that records had been deleted before it could read them.
 
-// `tail` and `audit` said nothing where records were deleted before they had read them, and showed
+// `tail` and `verify` said nothing where records were deleted before they had read them, and showed
 // nothing at all of a topic that was made anew until it had grown as long as the one before.
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, inject, it } from 'vitest';

@@ -181,7 +181,7 @@ function topicAgainstState(
   const wrong: string[] = [];
   for (const [key, head] of database.heads) {
     const found = newest.get(key);
-    // Lost, and nothing of the order has changed since: `tidemark audit --repair` finds it.
+    // Lost, and nothing of the order has changed since: `tidemark verify --repair` finds it.
     if (found !== undefined && watch.wasLost(found.payload)) continue;
     if (topic === 'state' && passedOver.has(`${key} ${head.revision}`)) continue;
     if (found?.payload.endsWith(`,"order":${head.state}}`) !== true || found.revision !== head.revision) {

@@ -56,7 +56,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   readonly bindings = new Map<string, BindingRow>();
   /**
    * Rows that the cursor of the state topic jumped over when a generation began: it cannot bear an
-   * older state. `tidemark audit --repair` writes them.
+   * older state. `tidemark verify --repair` writes them.
    */
   readonly passedOver = new Set<string>();
   /** Keys of orders whose states can't be read; with a new state they can be. */

@@ -63,8 +63,8 @@ const mostKills = 20;
  */
 export const quickCommandSettings = {
   TIDEMARK_LEASE_RENEW_MS: '200',
-  TIDEMARK_LEASE_ACT_MS: '600',
-  TIDEMARK_LEASE_EXPIRE_MS: '1000',
+  TIDEMARK_LEASE_MARGIN_MS: '400',
+  TIDEMARK_LEASE_TTL_MS: '1000',
   TIDEMARK_COMMANDS: 'on',
   // Also while the stream is not there: what is sent then is learnt of late, or by probes alone.
   TIDEMARK_COMMAND_NEEDS_LIVE: 'off',

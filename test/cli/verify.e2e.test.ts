@@ -54,13 +54,13 @@ async function installation(lost: { updates?: string; state?: string } = {}) {
   };
   const audit = async (...flags: string[]) => {
     const io = cliIo(env);
-    await runProgram(io, ['audit', '--wait', '1', ...flags]);
+    await runProgram(io, ['verify', '--wait', '1', ...flags]);
     return { code: io.code(), out: io.out(), err: io.err() };
   };
   /** On a terminal, and not yet ended. */
   const start = (...flags: string[]) => {
     const io = { ...cliIo(env), isTerminal: true };
-    return { io, done: runProgram(io, ['audit', ...flags]) };
+    return { io, done: runProgram(io, ['verify', ...flags]) };
   };
   return Object.assign(rig, { audit, start, topics, brokers, write, env });
 }
@@ -248,7 +248,7 @@ it('writes a state whose rows retention has taken from the stored order', async 
 it('says that Kafka does not answer', async () => {
   await using world = await installation();
   const io = cliIo({ ...world.env, KAFKA_BROKERS: '127.0.0.1:1' });
-  await runProgram(io, ['audit', '--wait', '0']);
+  await runProgram(io, ['verify', '--wait', '0']);
   expect(io.code()).not.toBe(0);
   expect(io.err()).toMatch(/tidemark: /);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rewriteState } from '../../../src/cli/audit.ts';
+import { rewriteState } from '../../../src/cli/verify.ts';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { batch, storeRig } from '../../support/orders/store-rig.ts';

@@ -9,9 +9,9 @@ const lineId = shaped(/^\d{1,18}$/, 'It must be the id of a line.');
 
 const examples = `
 Examples:
-  $ tidemark log export > audit.jsonl
-  $ tidemark log export --after 4711                                   the lines since an earlier export
-  $ tidemark log export --action denied --since 2026-11-20T00:00:00Z | jq -r .principal | sort | uniq -c
+  $ tidemark audit-log export > audit.jsonl
+  $ tidemark audit-log export --after 4711                                   the lines since an earlier export
+  $ tidemark audit-log export --action denied --since 2026-11-20T00:00:00Z | jq -r .principal | sort | uniq -c
 
 Each line is a JSON object: id, at, principal, action, accountId, commandId, requestId, reason, detail. No line comes late below an id that was exported: a transaction that
 stays open holds later lines back, and is named. Needs DATABASE_URL, at the primary; a member of tidemark_reader may do it.`;
@@ -25,9 +25,9 @@ interface ExportFlags {
 
 const pageSize = 1_000;
 
-/** `log export`: the audit trail, for an archive or an auditor. */
+/** `audit-log export`: the audit trail, for an archive or an auditor. */
 export function auditTrailCommand(io: CliIo): Command {
-  const command = new Command('log')
+  const command = new Command('audit-log')
     .description('Exports the audit trail: who did what, when and why.')
     .addHelpText('after', examples);
   command
@@ -46,7 +46,7 @@ export function auditTrailCommand(io: CliIo): Command {
 
 async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
-  const options = { applicationName: 'tidemark-log', maxConnections: 1, server: 'primary' } as const;
+  const options = { applicationName: 'tidemark-audit-log', maxConnections: 1, server: 'primary' } as const;
   await withDatabase(io, config, options, async (pool) => {
     let { after } = flags;
     const { upTo, heldBy } = await readTrailEnd({ pool, clock: io.clock }, after);

@@ -9,28 +9,28 @@ import { PublishError, type StatePublisher } from '../service/log/publisher.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../service/log/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../service/log/transactional-publisher.ts';
 import { newestPayloads, type Quarantined, writingLanes } from '../store/commands/audit-reads.ts';
-import type { AuditFinding, Hop } from './audit/judge-order.ts';
-import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { clip, printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
+import type { Hop, VerifyFinding } from './verify/judge-order.ts';
+import { runVerify, type VerifyDeps, type VerifyOptions, type VerifyResult } from './verify/run-verify.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
 
 const seconds = shapedNumber(/^\d{1,4}$/, 'It must be whole seconds, at most 9999.');
 
 const examples = `
 Examples:
-  $ tidemark audit                       database, log and topics side by side
-  $ tidemark audit --state-only          without the topic of updates, which is by far the longest
-  $ tidemark audit --repair              writes the newest state again where the state topic lacks it
-  $ tidemark audit --json | jq '.findings[] | select(.hop == "state") | .key'
+  $ tidemark verify                       database, log and topics side by side
+  $ tidemark verify --state-only          without the topic of updates, which is by far the longest
+  $ tidemark verify --repair              writes the newest state again where the state topic lacks it
+  $ tidemark verify --json | jq '.findings[] | select(.hop == "state") | .key'
 
 It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, or waits in quarantine, 75 that is not known: it was interrupted, or a standby lacks what Kafka has.`;
 
-interface AuditFlags {
+interface VerifyFlags {
   readonly stateOnly?: true;
   readonly repair?: true;
   readonly wait: number;
@@ -38,8 +38,8 @@ interface AuditFlags {
 }
 
 /** Compares the database, the log and the topics, and names the hop with a loss. */
-export function auditCommand(io: CliIo): Command {
-  return new Command('audit')
+export function verifyCommand(io: CliIo): Command {
+  return new Command('verify')
     .description('Compares the orders, the log and the topics, and names the hop at which something is missing.')
     .option('--state-only', 'leave the topic of updates out')
     .option('--repair', 'write the newest state of the orders that the state topic lacks')
@@ -49,10 +49,10 @@ export function auditCommand(io: CliIo): Command {
       'print { orders, records, quarantine: { rows, orders }, repaired, findings: [{ hop, key, detail }] } as JSON',
     )
     .addHelpText('after', examples)
-    .action((flags: AuditFlags) => runAuditCommand(io, flags));
+    .action((flags: VerifyFlags) => runVerifyCommand(io, flags));
 }
 
-async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
+async function runVerifyCommand(io: CliIo, flags: VerifyFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const log = commandLogger(io, config);
   const { clock, random } = io;
@@ -68,7 +68,7 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   try {
     // What a standby lacks would be written as the newest state.
     const server = flags.repair ? 'primary' : 'any';
-    await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad, server }, async (pool) => {
+    await withDatabase(io, config, { applicationName: 'tidemark-verify', ...lightLoad, server }, async (pool) => {
       const whole = await audit(
         io,
         { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) },
@@ -88,11 +88,11 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
 /** True: the state topic has every state, after a repair. */
 async function audit(
   io: CliIo,
-  deps: AuditDeps & { end(): void },
-  options: AuditOptions,
-  flags: AuditFlags,
+  deps: VerifyDeps & { end(): void },
+  options: VerifyOptions,
+  flags: VerifyFlags,
 ): Promise<boolean> {
-  const result = await runAudit(deps, options).finally(deps.end);
+  const result = await runVerify(deps, options).finally(deps.end);
   const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
   io.stdout.write(
     flags.json
@@ -126,7 +126,7 @@ function progressPrinter(io: CliIo) {
   };
 }
 
-async function repair(deps: AuditDeps, options: AuditOptions, { findings }: AuditResult): Promise<number> {
+async function repair(deps: VerifyDeps, options: VerifyOptions, { findings }: VerifyResult): Promise<number> {
   const keys = findings.flatMap(({ hop, key }) => (hop === 'state' && key !== undefined ? [key] : []));
   if (keys.length === 0) return 0;
   deps.onStep(`writing ${plural(keys.length, 'order')} to ${options.topics.state}`);
@@ -152,8 +152,8 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
 async function repairAs(
   lane: number,
   keys: readonly string[],
-  deps: Omit<AuditDeps, 'onProgress'> & Pick<RepairDeps, 'onProgress'>,
-  { kafka, topics }: AuditOptions,
+  deps: Omit<VerifyDeps, 'onProgress'> & Pick<RepairDeps, 'onProgress'>,
+  { kafka, topics }: VerifyOptions,
 ): Promise<number> {
   const publisher = new TransactionalPublisher(
     { clock: deps.clock, log: deps.log, metrics: createMetrics().relay },
@@ -182,7 +182,7 @@ const hops: Readonly<Record<Hop, string>> = {
   relay: 'Kafka has not acknowledged it to the relay yet: look at `tidemark status`, docs/runbooks/RelayStuck.md',
   updates:
     'it was acknowledged and is not on the topic of updates: the broker lost it, or it was deleted; `tidemark replay` writes it again',
-  state: 'the state topic lacks it: `tidemark audit --repair` writes it again',
+  state: 'the state topic lacks it: `tidemark verify --repair` writes it again',
   foreign:
     'Tidemark did not write it: find the program that writes there, and take away its right to write (docs/repair.md, "Foreign records")',
 };
@@ -190,7 +190,7 @@ const hops: Readonly<Record<Hop, string>> = {
 const shown = 20;
 
 function describe(
-  { orders, records, findings, quarantine, standby }: AuditResult,
+  { orders, records, findings, quarantine, standby }: VerifyResult,
   repaired: number,
   repairing: boolean,
 ): string {
@@ -218,7 +218,7 @@ function waiting({ rows, orders }: Quarantined): string {
   return `quarantine: ${plural(rows, 'row')} of the platform could not be read, so what is stored may be behind it; ${which}: \`tidemark quarantine ls\`, docs/runbooks/Quarantined.md`;
 }
 
-function findingLine({ key, detail }: AuditFinding): string {
+function findingLine({ key, detail }: VerifyFinding): string {
   return `  ${key === undefined ? '' : `${clip(printable(key), 200)}  `}${printable(detail)}`;
 }
 

@@ -10,7 +10,7 @@ import type { StrayRecord } from './topic-fold.ts';
  */
 export type Hop = 'database' | 'standby' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
 
-export interface AuditFinding {
+export interface VerifyFinding {
   readonly hop: Hop;
   /** `<stream>:<orderId>`, or the key of a foreign record. Left out: it concerns several orders. */
   readonly key?: string;
@@ -40,10 +40,10 @@ export interface Acknowledged {
 }
 
 /** Compares the database with the topics for one order. Pure. */
-export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[] {
+export function judgeOrder(order: AuditedOrder, topics: OnTopics): VerifyFinding[] {
   const key = `${order.stream}:${order.orderId}`;
   const { revision, newest, holes, stateless } = order;
-  const findings: AuditFinding[] = [];
+  const findings: VerifyFinding[] = [];
   const found = (hop: Hop, detail: string) => findings.push({ hop, key, detail });
   if (newest !== undefined && newest.revision !== revision)
     found('log', `the order is at revision ${revision}, and its newest row in the log at ${newest.revision}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { judgeOrder, type OnTopics } from '../../../src/cli/audit/judge-order.ts';
-import { TopicFold } from '../../../src/cli/audit/topic-fold.ts';
+import { judgeOrder, type OnTopics } from '../../../src/cli/verify/judge-order.ts';
+import { TopicFold } from '../../../src/cli/verify/topic-fold.ts';
 import type { AuditedOrder } from '../../../src/store/commands/audit-reads.ts';
 import { sampleUpdate } from '../../support/orders/sample-update.ts';
 

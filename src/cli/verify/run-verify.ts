@@ -11,11 +11,11 @@ import {
   type Standby,
 } from '../../store/commands/audit-reads.ts';
 import { relayBacklog } from '../../store/orders/update-log.ts';
-import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
+import { type Acknowledged, judgeOrder, type VerifyFinding } from './judge-order.ts';
 import type { StrayRecord, TopicFold } from './topic-fold.ts';
 import { type FoldDeps, foldTopic } from './topic-fold.ts';
 
-export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
+export interface VerifyDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;
   /** Called at the start of each step. */
   readonly onStep: (sentence: string) => void;
@@ -26,7 +26,7 @@ export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
 
-export interface AuditOptions {
+export interface VerifyOptions {
   readonly kafka: KafkaOptions;
   readonly topics: TopicNames;
   /** By the plan for the updates topic. */
@@ -37,11 +37,11 @@ export interface AuditOptions {
   readonly waitMs: number;
 }
 
-export interface AuditResult {
+export interface VerifyResult {
   readonly orders: number;
   /** Records read, updates and states. */
   readonly records: number;
-  readonly findings: readonly AuditFinding[];
+  readonly findings: readonly VerifyFinding[];
   /** The platform's word on these is in none of the three, so they are not compared. */
   readonly quarantine: Quarantined;
   /** The server takes no writes. `replayedAt`: its newest commit, by the primary's clock. */
@@ -56,7 +56,7 @@ export interface AuditResult {
  *
  * Memory: about half a kilobyte for each order.
  */
-export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<AuditResult> {
+export async function runVerify(deps: VerifyDeps, options: VerifyOptions): Promise<VerifyResult> {
   const { pool, onStep } = deps;
   const { topics, stateOnly } = options;
   onStep('reading the orders and the log');
@@ -116,9 +116,13 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   };
 }
 
-function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: StrayRecord) => boolean): AuditFinding[] {
+function foreign(
+  topic: string,
+  fold: TopicFold,
+  counts: (key: string, stray: StrayRecord) => boolean,
+): VerifyFinding[] {
   const found = [...fold.strays].filter(([key, stray]) => counts(key, stray));
-  const findings = found.map(([key, { kind, partition, offset }]): AuditFinding => {
+  const findings = found.map(([key, { kind, partition, offset }]): VerifyFinding => {
     const what = kind === 'tombstone' ? 'a tombstone' : 'a record that is not an update';
     return {
       hop: 'foreign',
@@ -132,7 +136,7 @@ function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: St
 }
 
 /** Retention for updates, less an hour: a record being deleted is not missing. */
-function keptForMs({ retentionDays }: AuditOptions): number {
+function keptForMs({ retentionDays }: VerifyOptions): number {
   return (retentionDays * 24 - 1) * 3_600_000;
 }
 
@@ -141,8 +145,8 @@ function keptForMs({ retentionDays }: AuditOptions): number {
  * at the start.
  */
 async function awaitRelay(
-  { pool, clock, signal }: AuditDeps,
-  { waitMs }: AuditOptions,
+  { pool, clock, signal }: VerifyDeps,
+  { waitMs }: VerifyOptions,
 ): Promise<(lane: number | undefined) => Acknowledged> {
   const giveUpMs = clock.monotonicMs() + waitMs;
   const targets = new Map((await relayBacklog(pool)).map(({ lane, cursor, newest }) => [`${lane} ${cursor}`, newest]));
@@ -164,9 +168,9 @@ const askedAtOnce = 5_000;
 /** A running service goes on: orders found only on the topics may be in the database by now. */
 async function stillMissing(
   pool: Pool,
-  findings: AuditFinding[],
+  findings: VerifyFinding[],
   folds: readonly (TopicFold | undefined)[],
-): Promise<AuditFinding[]> {
+): Promise<VerifyFinding[]> {
   const keys = findings.flatMap(({ hop, key }) => (hop === 'database' && key !== undefined ? [key] : []));
   const now = await revisionsOf(pool, keys);
   return findings.filter(({ hop, key = '' }) => hop !== 'database' || (now.get(key) ?? 0) < highest(key, folds));
@@ -177,7 +181,7 @@ async function ordersOnTopicsOnly(
   pool: Pool,
   known: ReadonlySet<string>,
   folds: readonly (TopicFold | undefined)[],
-): Promise<AuditFinding[]> {
+): Promise<VerifyFinding[]> {
   const keys = new Set<string>();
   for (const fold of folds) for (const key of fold?.newest.keys() ?? []) if (!known.has(key)) keys.add(key);
   const now = await revisionsOf(pool, [...keys]);
