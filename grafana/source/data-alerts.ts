@@ -1,3 +1,4 @@
+import { alertAfterS } from '../../src/contract/conditions.ts';
 import { type Alert, ofHolder } from './alert.ts';
 import { errorBudget } from './recording-rules.ts';
 
@@ -12,7 +13,7 @@ export const dataAlerts: readonly Alert[] = [
   {
     name: 'RelayStuck',
     severity: 'page',
-    expr: `max by (job, topic) (time() - (${oldestPending})) > 30`,
+    expr: `max by (job, topic) (time() - (${oldestPending})) > ${alertAfterS('rows_unsent')}`,
     summary: 'Committed updates do not reach Kafka',
     description:
       'The oldest row for {{ $labels.topic }} that Kafka has not acknowledged was committed {{ $value | humanizeDuration }} ago. Nothing is lost: the log keeps it.',
@@ -20,7 +21,7 @@ export const dataAlerts: readonly Alert[] = [
   {
     name: 'IngestStuck',
     severity: 'page',
-    expr: `max by (job) (time() - (${oldestUnsettled})) > 60`,
+    expr: `max by (job) (time() - (${oldestUnsettled})) > ${alertAfterS('rows_not_stored')}`,
     summary: 'What arrives is not stored',
     description:
       'The oldest observation that is not settled came {{ $value | humanizeDuration }} ago: batches do not commit, or far more arrives than the database takes. Nothing is dropped.',
@@ -74,8 +75,8 @@ or sum by (job) (max_over_time(tidemark_database_commits_lost_total[1m]) and on 
     // heartbeat follows its first complete read.
     name: 'CanaryStale',
     severity: 'page',
-    expr: `time() - max by (job) ((tidemark_canary_last_roundtrip_timestamp_seconds > 0) or on (job, instance) (process_start_time_seconds + 60)) > 60
-and on (job) (sum by (job) (tidemark_source_state{state="live"}) > 0 or ${pendingAge} > 30)`,
+    expr: `time() - max by (job) ((tidemark_canary_last_roundtrip_timestamp_seconds > 0) or on (job, instance) (process_start_time_seconds + 60)) > ${alertAfterS('canary_late')}
+and on (job) (sum by (job) (tidemark_source_state{state="live"}) > 0 or ${pendingAge} > ${alertAfterS('rows_unsent')})`,
     summary: 'No heartbeat comes back from Kafka',
     description:
       'Accounts are live, but no continuity heartbeat was read back for {{ $value | humanizeDuration }}: source, ingest, log, relay or Kafka is broken somewhere.',

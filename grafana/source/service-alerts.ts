@@ -1,3 +1,4 @@
+import { alertAfterS } from '../../src/contract/conditions.ts';
 import { type Alert, ofHolder, ourJobs } from './alert.ts';
 
 const oldestUnresolved = ofHolder('(tidemark_commands_oldest_unresolved_timestamp_seconds > 0)');
@@ -27,13 +28,11 @@ export const serviceAlerts: readonly Alert[] = [
     description: 'No instance of {{ $labels.job }} has a lane: nothing is followed, stored, sent or settled.',
   },
   {
-    // A shard that moves is without a process for a second or
-    // three, one of a process that died for 10 s.
     name: 'ShardsUnheld',
     severity: 'page',
     // One that stands by has not looked.
     expr: `min by (job) (${unheldShards}) > 0`,
-    for: '30s',
+    for: `${alertAfterS('shards_unheld')}s`,
     summary: '{{ $value }} shards have no process',
     description:
       'The accounts of these shards are followed by no instance of {{ $labels.job }}, and their commands are declined.',
@@ -73,7 +72,7 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
   {
     name: 'CommandUnknown',
     severity: 'page',
-    expr: `max by (job) (time() - (${oldestUnresolved})) > 60`,
+    expr: `max by (job) (time() - (${oldestUnresolved})) > ${alertAfterS('commands_unresolved')}`,
     summary: 'The outcome of a command is not known',
     description:
       'A command sent {{ $value | humanizeDuration }} ago is unknown, in conflict, or accepted and not seen since. It may be live at the venue.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { doubtNames } from './conditions.ts';
 import { troubles } from './fleet-answer.ts';
 import { instant, int64 } from './normalised-order.ts';
 import { stream } from './words.ts';
@@ -8,31 +9,9 @@ import { stream } from './words.ts';
 const at = instant.nullable();
 const count = z.int().nonnegative();
 
-/** Why the data, or a command's outcome, may not be as shown. */
-export const doubtNames = [
-  'no_holder',
-  'standby',
-  'shards_unheld',
-  'accounts_unfollowed',
-  'login_required',
-  'account_not_live',
-  'canary_late',
-  'rows_not_stored',
-  'rows_unsent',
-  'commands_unresolved',
-  'orders_out_of_reach',
-  'topics_replaced',
-  'topics_differ',
-  'clock_skewed',
-  'halted',
-  'silent_losses',
-  'quarantined',
-] as const;
-export type DoubtName = (typeof doubtNames)[number];
-
 const doubt = z
   .object({
-    name: z.enum([...doubtNames, 'instances_unanswered']),
+    name: z.enum(doubtNames),
     detail: z.string().describe('One sentence for people'),
     since: at.describe('Null: not known'),
     runbook: z.string().describe('docs/runbooks/<runbook>.md'),

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { conditions } from '../../contract/conditions.ts';
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -71,14 +72,12 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(commands) });
 }
 
-/** Longer than any batch takes, with its tries, on a database that answers. */
-const unsettledTooLongMs = 10_000;
-
 /** Batches may fail to commit although the database answers and the lane is renewed. */
 export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
   const { depth, oldestUncommittedMs = clock.nowMs() } = ingest;
   const waitsMs = clock.nowMs() - oldestUncommittedMs;
-  if (waitsMs < unsettledTooLongMs) return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
+  if (waitsMs <= (conditions.rows_not_stored.afterMs ?? 0))
+    return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
   return {
     ok: false,
     detail: `the oldest of ${plural(depth, 'observation')} has waited ${Math.round(waitsMs / 1000)} s to be stored${

@@ -1,4 +1,5 @@
-import type { DoubtName, Trust } from '../../contract/status-answer.ts';
+import { conditions, type DoubtName } from '../../contract/conditions.ts';
+import type { Trust } from '../../contract/status-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
@@ -74,56 +75,6 @@ interface Doubt {
 }
 
 /**
- * The same bounds as in the alerts CanaryStale and RelayStuck, and in readiness's check `ingest`.
- */
-const heartbeatLateMs = 60_000;
-const unsentTooLongMs = 30_000;
-const notStoredTooLongMs = 10_000;
-/** A shard that moves is without a process for a second or three. */
-const unheldTooLongMs = 5_000;
-
-const runbooks: Readonly<Record<DoubtName, string>> = {
-  no_holder: 'NoLaneHolder',
-  standby: 'NoLaneHolder',
-  shards_unheld: 'ShardsUnheld',
-  login_required: 'TokenExpiring',
-  account_not_live: 'SourceNeverLive',
-  accounts_unfollowed: 'AccountsUnfollowed',
-  canary_late: 'CanaryStale',
-  rows_not_stored: 'IngestStuck',
-  rows_unsent: 'RelayStuck',
-  commands_unresolved: 'CommandUnknown',
-  orders_out_of_reach: 'OrdersOutOfReach',
-  topics_replaced: 'TopicReplaced',
-  topics_differ: 'TopicsDiffer',
-  clock_skewed: 'ClockSkewed',
-  halted: 'PlacingHalted',
-  silent_losses: 'SilentLosses',
-  quarantined: 'Quarantined',
-};
-
-/** Routes a token with `ops:read` may read. */
-const links: Readonly<Record<DoubtName, string>> = {
-  no_holder: '/v1/status',
-  standby: '/v1/status',
-  shards_unheld: '/v1/fleet',
-  login_required: '/v1/status',
-  account_not_live: '/v1/accounts',
-  accounts_unfollowed: '/v1/accounts',
-  canary_late: '/v1/history',
-  rows_not_stored: '/v1/history',
-  rows_unsent: '/v1/history',
-  commands_unresolved: '/v1/commands?unresolved=true',
-  orders_out_of_reach: '/v1/status',
-  topics_replaced: '/v1/status',
-  topics_differ: '/v1/status',
-  clock_skewed: '/v1/status',
-  halted: '/v1/halts',
-  silent_losses: '/v1/status',
-  quarantined: '/v1/quarantine',
-};
-
-/**
  * Whether the data can be trusted, and otherwise why not, the gravest first. A fact unknown to this
  * process is a doubt: a process on standby never says that all is well.
  */
@@ -141,12 +92,12 @@ export function judgeTrust(facts: TrustFacts): Trust {
   ].filter((doubt) => doubt !== undefined);
   return {
     trusted: doubts.length === 0,
-    doubts: doubts.map(({ name, detail, sinceMs, runbook = runbooks[name] }) => ({
+    doubts: doubts.map(({ name, detail, sinceMs, runbook = conditions[name].runbook }) => ({
       name,
       detail,
       since: sinceMs === undefined ? null : formatInstant(sinceMs),
       runbook,
-      link: links[name],
+      link: conditions[name].link,
     })),
   };
 }
@@ -161,7 +112,7 @@ function doubtOfLane({ lane: { held, mayAct, holder, sinceMs } }: TrustFacts): D
 }
 
 function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefined {
-  if (unheld.oldestMs === undefined || nowMs - unheld.oldestMs <= unheldTooLongMs) return undefined;
+  if (unheld.oldestMs === undefined || !lasts('shards_unheld', nowMs - unheld.oldestMs)) return undefined;
   const detail = `${plural(unheld.rows, 'shard')} of accounts without a process: their accounts are not followed`;
   return { name: 'shards_unheld', detail, sinceMs: unheld.oldestMs };
 }
@@ -173,8 +124,8 @@ function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefi
 function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   return [
     doubtOfAccounts(facts),
-    doubtOfRows('rows_not_stored', 'observation', 'to be stored', facts, [facts.notStored], notStoredTooLongMs),
-    doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts, facts.unsent, unsentTooLongMs),
+    doubtOfRows('rows_not_stored', 'observation', 'to be stored', facts, [facts.notStored]),
+    doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts, facts.unsent),
     doubtOfReach(facts),
   ];
 }
@@ -258,7 +209,7 @@ function doubtOfLateHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undef
       name: 'canary_late',
       detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s',
     };
-  if (nowMs - heartbeatMs <= heartbeatLateMs) return undefined;
+  if (!lasts('canary_late', nowMs - heartbeatMs)) return undefined;
   const seconds = Math.round((nowMs - heartbeatMs) / 1000);
   return {
     name: 'canary_late',
@@ -273,10 +224,9 @@ function doubtOfRows(
   goal: string,
   { nowMs }: TrustFacts,
   all: readonly Waiting[],
-  tooLongMs: number,
 ): Doubt | undefined {
   const oldestMs = Math.min(...all.map((waiting) => waiting.oldestMs ?? Number.POSITIVE_INFINITY));
-  if (nowMs - oldestMs <= tooLongMs) return undefined;
+  if (!lasts(name, nowMs - oldestMs)) return undefined;
   const rows = all.reduce((sum, waiting) => sum + waiting.rows, 0);
   const seconds = Math.round((nowMs - oldestMs) / 1000);
   const why = all.find((waiting) => waiting.why !== undefined)?.why;
@@ -316,4 +266,8 @@ function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustF
     doubts.push({ name: 'quarantined', detail, sinceMs: quarantined.oldestMs });
   }
   return doubts;
+}
+
+function lasts(name: DoubtName, ms: number): boolean {
+  return ms > (conditions[name].afterMs ?? 0);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type DoubtName, doubtNames } from '../../../src/contract/status-answer.ts';
+import { conditions, type DoubtName, doubtNames } from '../../../src/contract/conditions.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { judgeTrust, type TrustFacts } from '../../../src/service/run/judge-trust.ts';
 
@@ -34,7 +34,7 @@ interface Case {
   readonly sinceMs: number | null;
 }
 
-const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
+const cases: Readonly<Record<Exclude<DoubtName, 'instances_unanswered'>, readonly Case[]>> = {
   no_holder: [
     { facts: { lane: { ...well.lane, held: false, holder: undefined } }, detail: /no process/, sinceMs: null },
     { facts: { lane: { ...well.lane, mayAct: false } }, detail: /too old to act on/, sinceMs: null },
@@ -205,7 +205,10 @@ it('leads from a halt for lost commits to the page of the loss, which says what 
   expect(doubts.map(({ name, runbook }) => [name, runbook])).toEqual([['halted', 'CommitsLost']]);
 });
 
-describe.each(doubtNames)('%s', (name) => {
+/** Of many instances together: see status-of-all. */
+const ofOne = doubtNames.filter((name) => name !== 'instances_unanswered');
+
+describe.each(ofOne)('%s', (name) => {
   it.each(cases[name].map(({ detail, ...rest }) => [detail.source, detail, rest] as const))(
     'is the one doubt: %s',
     (_source, detail, { facts, sinceMs }) => {
@@ -217,12 +220,11 @@ describe.each(doubtNames)('%s', (name) => {
       ]);
     },
   );
+});
 
-  it('names a runbook and a route that an operator may read', () => {
-    const [doubt] = judgeTrust({ ...well, ...cases[name][0]?.facts }).doubts;
-    expect(existsSync(`docs/runbooks/${doubt?.runbook}.md`)).toBe(true);
-    const path = doubt?.link.split('?')[0];
-    const route = routeTable.find(({ method, path: of }) => method === 'GET' && of === path);
-    expect(route?.scopes).toContain('ops:read');
-  });
+it.each(Object.values(conditions))('$runbook is a page, and $link a route that an operator may read', (condition) => {
+  expect(existsSync(`docs/runbooks/${condition.runbook}.md`)).toBe(true);
+  const path = condition.link.split('?')[0];
+  const route = routeTable.find(({ method, path: of }) => method === 'GET' && of === path);
+  expect(route?.scopes).toContain('ops:read');
 });

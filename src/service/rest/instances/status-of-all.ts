@@ -1,4 +1,5 @@
-import { type DoubtName, doubtNames, type StatusDocument, statusAnswer } from '../../../contract/status-answer.ts';
+import { conditions, type DoubtName, doubtNames } from '../../../contract/conditions.ts';
+import { type StatusDocument, statusAnswer } from '../../../contract/status-answer.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Call } from '../route.ts';
 import type { Forwarding } from './forwarding.ts';
@@ -82,20 +83,13 @@ function earliest(instants: readonly (string | null)[]): string | null {
 
 type Doubt = StatusDocument['trust']['doubts'][number];
 
-/** Read from the database, so each instance says the same. */
-const ofDatabase: ReadonlySet<string> = new Set<DoubtName>([
-  'halted',
-  'login_required',
-  'quarantined',
-  'shards_unheld',
-]);
 /** The sentence of a doubt names no more instances than this. */
 const mostNamed = 3;
 
 /** One doubt for each name, the gravest first. Several instances' words are put together. */
 function doubtsOfAll(all: readonly OfInstance[]): Doubt[] {
   const doubts = all.flatMap(({ instance, status }) => status.trust.doubts.map((doubt) => ({ instance, doubt })));
-  const rankOf = (name: Doubt['name']) => (doubtNames as readonly string[]).indexOf(name);
+  const rankOf = (name: DoubtName) => doubtNames.indexOf(name);
   return [...Map.groupBy(doubts, ({ doubt }) => doubt.name).values()]
     .map((alike) => ({ ...detailOf(alike), since: earliest(alike.map(({ doubt }) => doubt.since)) }))
     .sort((a, b) => rankOf(a.name) - rankOf(b.name));
@@ -103,7 +97,7 @@ function doubtsOfAll(all: readonly OfInstance[]): Doubt[] {
 
 function detailOf(alike: readonly { readonly instance: string; readonly doubt: Doubt }[]): Doubt {
   const [{ doubt } = never()] = alike;
-  if (ofDatabase.has(doubt.name)) return doubt;
+  if (conditions[doubt.name].ofDatabase) return doubt;
   const named = alike.slice(0, mostNamed).map(({ instance, doubt: { detail } }) => `${instance}: ${detail}`);
   const rest = alike.length - named.length;
   return { ...doubt, detail: [...named, ...(rest > 0 ? [`and ${rest} more instances`] : [])].join('; ') };
@@ -118,5 +112,7 @@ function doubtOfSilence(unanswered: readonly { readonly instance: string; readon
   const named = unanswered.slice(0, mostNamed).map(({ instance, code }) => `${instance} (${code})`);
   const rest = unanswered.length - named.length;
   const detail = `no answer from ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}: their accounts, commands and lag are not known here`;
-  return [{ name: 'instances_unanswered', detail, since: null, runbook: 'TargetDown', link: '/v1/fleet' }];
+  const name = 'instances_unanswered';
+  const { runbook, link } = conditions[name];
+  return [{ name, detail, since: null, runbook, link }];
 }
