@@ -4,8 +4,27 @@ import { databaseAddressProblem } from './database-address.ts';
 import { baseUrl, host, inGroup, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
 import { proxyOptions } from './proxy-options.ts';
 import { restOptions } from './rest-options.ts';
-import { topicOptions } from './topic-options.ts';
 import { traceOptions } from './trace-options.ts';
+
+/** For Kafka's topics (`service/log/topics.ts`). */
+const topicOptions = {
+  topicPrefix: text({
+    env: 'TIDEMARK_TOPIC_PREFIX',
+    pattern: /^[A-Za-z0-9._-]{0,100}$/,
+    shape: 'up to 100 of A-Z a-z 0-9 . _ -',
+    fallback: '',
+    describe: 'Put before every topic name, so that several installations share a cluster.',
+  }),
+  topicRetentionDays: integer({
+    env: 'TIDEMARK_TOPIC_RETENTION_DAYS',
+    unit: 'days',
+    min: 1,
+    max: 3650,
+    fallback: '7',
+    describe:
+      'How long the topics of updates, continuity and outcomes keep their records, by the plan of `tidemark topics`. It never shortens a topic by itself: `topics apply --delete-records` does.',
+  }),
+} as const;
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };
 const hour = 3_600_000;

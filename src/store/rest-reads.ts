@@ -11,10 +11,15 @@ import {
   type StoredCommand,
 } from './commands/decode-command.ts';
 import { readExposure } from './commands/read-exposure.ts';
-import { countOrdersByStatus } from './orders/count-orders.ts';
-import { findOrders } from './orders/find-orders.ts';
 import { listNewestOrders } from './orders/list-newest-orders.ts';
-import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './orders/list-orders.ts';
+import {
+  countOrdersByStatus,
+  findOrders,
+  listOrders,
+  loadOrders,
+  type OrderPageQuery,
+  type OrderQuery,
+} from './orders/list-orders.ts';
 import type {
   AccountRow,
   AccountScope,

@@ -39,7 +39,7 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
     'a head start: a send that needs the witness writes it again; a record of another program is no witness',
   ],
   'src/service/orders/ingest.ts': [1, 'the drain goes on; what did not commit is read again at the next start'],
-  'src/service/rest/auth/refused-tokens.ts': [1, 'the token is refused already, and its header is only told'],
+  'src/service/rest/auth/jwt-verifier.ts': [1, 'the token is refused already, and its header is only told'],
   'src/service/rest/routes/halts.ts': [1, 'the halt does not wait for it, and the answer leaves it out'],
   'src/service/rest/send-command.ts': [1, 'the answer goes without its evidence'],
   'src/service/rest/stream/stream-hub.ts': [1, 'the callers look again'],

@@ -1,6 +1,5 @@
 import type { Route } from './route.ts';
-import { backfillAccount, listRepairs, readAccount } from './routes/account-reads.ts';
-import { listAccounts, showExposure } from './routes/accounts.ts';
+import { backfillAccount, listAccounts, listRepairs, readAccount, showExposure } from './routes/accounts.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { listCommands, reconcile, settleCommand, showCommand } from './routes/commands.ts';
@@ -18,13 +17,16 @@ import {
   replacePredictionOrder,
 } from './routes/orders.ts';
 import { previewOrder, previewPredictionOrder } from './routes/previews.ts';
-import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
 import {
   cancelQuarantineJob,
+  discardQuarantined,
+  listQuarantine,
   listQuarantineJobs,
   openQuarantineJob,
+  retryQuarantined,
+  showQuarantined,
   showQuarantineJob,
-} from './routes/quarantine-jobs.ts';
+} from './routes/quarantine.ts';
 import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';

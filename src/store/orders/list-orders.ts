@@ -1,11 +1,20 @@
 import type { Pool } from 'pg';
 import { orderJsonOf } from '../../domain/encode-update.ts';
-import { orderKey, type Stream } from '../../domain/order.ts';
+import { type OrderStatus, orderKey, type Stream } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
+import { isCommandId } from '../commands/command-reads.ts';
 import { readableRows, readRow, type UnreadableRowError } from '../unreadable-row.ts';
 import { textArray } from './binary-array.ts';
 import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
-import type { AccountScope, OrderFilter, OrderSort, Page, StoredOrder, UnreadableItem } from './order-reads.ts';
+import type {
+  AccountScope,
+  OrderCounts,
+  OrderFilter,
+  OrderSort,
+  Page,
+  StoredOrder,
+  UnreadableItem,
+} from './order-reads.ts';
 
 export interface OrderQuery {
   readonly scope: AccountScope;
@@ -31,7 +40,7 @@ export const orderColumns =
 /** The orders of keys `k`. */
 export const joinOrders = 'join public.current_orders o on o.stream = k.stream and o.order_id = k.order_id';
 
-const statement = {
+const loadOrdersByKey = {
   name: 'load_orders',
   text: `select ${orderColumns} from unnest($1::text[], $2::text[]) as k(stream, order_id)
     ${joinOrders} where ${inScope('o.account_id', 3)}`,
@@ -67,7 +76,10 @@ async function loadIn(
 ): Promise<Map<string, StoredOrder | UnreadableRowError>> {
   const streams = textArray(queries.map(({ stream }) => stream));
   const orderIds = textArray(queries.map(({ orderId }) => orderId));
-  const { rows } = await pool.query<OrderRow>({ ...statement, values: [streams, orderIds, scopeParameter(scope)] });
+  const { rows } = await pool.query<OrderRow>({
+    ...loadOrdersByKey,
+    values: [streams, orderIds, scopeParameter(scope)],
+  });
   const found = new Map<string, StoredOrder | UnreadableRowError>();
   const readable = readableRows(rows, toStoredOrder, (error) => found.set(error.key, error));
   for (const order of readable) found.set(keyOf(order), order);
@@ -233,4 +245,87 @@ function toPage(rows: readonly PageRow[], limit: number): Page<StoredOrder> {
   if (last?.is_cut !== true) return pageOfRows(shown);
   const [stream = '', ...id] = last.last_key?.split(':') ?? [];
   return pageOfRows(shown, [last.last_account, ...(last.last_key === null ? [] : [stream, id.join(':')])]);
+}
+
+/** The most closed orders in a count: open ones are few, closed ones pile up. */
+const countedAtMost = 20_000;
+
+const countByStatus = {
+  name: 'count_orders_by_status',
+  text: `with open as (
+      select o.status from unnest($2::text[]) as a(account_id) cross join unnest($1::text[]) as s(stream)
+      join public.orders o on o.account_id = a.account_id and o.stream = s.stream and o.is_open
+      where $3::timestamptz is null or o.updated_at >= $3
+    ), closed as (
+      select k.status from unnest($2::text[]) as a(account_id) cross join unnest($1::text[]) as s(stream)
+      cross join lateral (
+        select o.status, o.closed_changed_at from public.orders o
+        where o.account_id = a.account_id and o.stream = s.stream and o.closed_changed_at >= $3 order by o.closed_changed_at desc limit $4
+      ) k order by k.closed_changed_at desc limit $4
+    )
+    select status, count(*) as orders, (select count(*) from closed) as closed from (select * from open union all select * from closed) as counted
+    group by status order by status`,
+} as const;
+
+/**
+ * Orders by status: the open ones. With `since`: all orders stored in their newest state since
+ * then.
+ */
+export async function countOrdersByStatus(
+  pool: Pool,
+  scope: AccountScope,
+  { stream, accountId, since }: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>,
+): Promise<OrderCounts> {
+  const accounts = await accountsOf(pool, scope, accountId);
+  const { rows } = await pool.query<{ status: OrderStatus; orders: string; closed: string }>({
+    ...countByStatus,
+    values: [stream === undefined ? ['account', 'prediction'] : [stream], accounts, since ?? null, countedAtMost],
+  });
+  return {
+    items: rows.map(({ status, orders }) => ({ status, orders: Number(orders) })),
+    complete: Number(rows[0]?.closed ?? 0) < countedAtMost,
+  };
+}
+
+/** Commands that one reference may name. */
+const mostNamed = 1_000;
+
+/**
+ * Through indexes only, so it is quick however old the order is. `$7` is the text, whole: an
+ * order's id, a command's id, an attempt's id (the platform's reference) or the caller's reference.
+ */
+const findByReference = {
+  name: 'find_orders',
+  text: `with named as materialized (
+      select $5::uuid as command_id where $5::uuid is not null
+      union select a.command_id from public.attempts a where a.attempt_id = $7
+      union select c.command_id from public.commands c where c.caller_ref = $7 and ${inScope('c.account_id', 1)}
+        and ($2::text is null or c.account_id = $2) limit ${mostNamed + 1}
+    ), keys as materialized (
+      select s.stream, $7 as order_id from unnest(array['account', 'prediction']) as s(stream)
+      union select b.stream, b.order_id from named n join public.order_bindings b on b.command_id = n.command_id
+    )
+    select ${orderColumns}, (select count(*) from named) > ${mostNamed} as more from keys k ${joinOrders}
+    where ${inScope('o.account_id', 1)} and ($2::text is null or o.account_id = $2) and ($3::text is null or o.stream = $3)
+      and ($4::boolean is null or o.is_open = $4) and ${orderConditions(8).all}
+    order by o.updated_at desc, o.stream, o.order_id limit $6`,
+} as const;
+
+/**
+ * All orders that `filter.q` names whole and that match the rest of the filter, newest first.
+ * Undefined: there are more than `limit`, or may be.
+ */
+export async function findOrders(
+  pool: Pool,
+  { scope, filter, limit }: OrderPageQuery,
+): Promise<Page<StoredOrder> | undefined> {
+  const { q, ...rest } = filter;
+  const { accountId = null, stream = null, open = null } = rest;
+  if (q === undefined) return pageOfRows([]);
+  const commandId = isCommandId(q) ? q : null;
+  const { rows } = await pool.query<OrderRow & { readonly more: boolean }>({
+    ...findByReference,
+    values: [scopeParameter(scope), accountId, stream, open, commandId, limit + 1, q, ...conditionValues(rest)],
+  });
+  return rows.length > limit || rows[0]?.more === true ? undefined : pageOfRows(rows);
 }

@@ -5,8 +5,8 @@ import {
   leanProduce,
   type ProduceArguments,
   type ProduceProtocol,
+  RequestMemory,
 } from '../../../src/service/log/kafkajs/lean-produce.ts';
-import { RequestMemory } from '../../../src/service/log/kafkajs/request-memory.ts';
 
 const load = createRequire(import.meta.url);
 type MakeRequest = (args: ProduceArguments) => { encode(): Promise<{ buffer: Buffer }> };

@@ -1,8 +1,6 @@
 import { createRequire } from 'node:module';
 import { encodeProduce, type PlainRecord, type ProduceBody } from './encode-produce.ts';
 import { patchOnce } from './patch-once.ts';
-import { type Encoded, headroom, InPlace, requestInPlace } from './request-in-place.ts';
-import { RequestMemory } from './request-memory.ts';
 
 /** A produce request's arguments, as kafkajs passes them to its encoder. */
 export interface ProduceArguments {
@@ -48,6 +46,39 @@ export interface ProduceProtocol {
     readonly request: { encode: () => Promise<Encoded> };
     readonly response: { decode(answer: Buffer): Promise<unknown> };
   };
+}
+
+/** From the few records of a quiet moment to the 900 kB of a full send. */
+const leastBytes = 64 * 1024;
+const mostBytes = 1024 * 1024;
+/** Two publishers, and several brokers for each. */
+const mostKept = 4;
+
+/**
+ * The memory of requests, used again once they were answered. New memory for each is given to the
+ * process page by page while it is written: 1.3 µs for a record of 1.1 kB, and 0.3 with this.
+ *
+ * Invariant: what `take` gave belongs to one request until `give`. A request without an answer may
+ * still wait in its socket, so its memory never comes back.
+ */
+export class RequestMemory {
+  private readonly kept: Buffer[] = [];
+
+  /** At least so many bytes, with whatever they held before. */
+  take(bytes: number): Buffer {
+    const fitting = this.kept.findIndex((buffer) => buffer.length >= bytes);
+    if (fitting >= 0) return this.kept.splice(fitting, 1)[0] as Buffer;
+    // In powers of two: the next request is seldom of the same size.
+    return Buffer.allocUnsafeSlow(Math.max(leastBytes, 2 ** Math.ceil(Math.log2(bytes))));
+  }
+
+  give(buffer: Buffer): void {
+    if (buffer.length > mostBytes) return;
+    this.kept.push(buffer);
+    // The smallest first: a small request leaves the large ones to others.
+    this.kept.sort((a, b) => a.length - b.length);
+    if (this.kept.length > mostKept) this.kept.shift();
+  }
 }
 
 const load = createRequire(import.meta.url);
@@ -154,4 +185,62 @@ function plainBody(args: ProduceArguments): ProduceBody | undefined {
     timestampMs: BigInt(timestamp),
     topics: topics as ProduceBody['topics'],
   };
+}
+
+/**
+ * Bytes kept free before a body, for a request's length, key, version, correlation id and client
+ * id. With a longer client id, kafkajs copies the body.
+ */
+const headroom = 256;
+
+/** A body, as kafkajs's encoder takes it. */
+interface Encoded {
+  readonly buf: Buffer;
+  readonly buffer: Buffer;
+  size(): number;
+}
+
+interface Encoder extends Encoded {
+  writeEncoder(value: Encoded): Encoded;
+}
+
+/** A buffer's end, with room before it for a head. */
+export class InPlace implements Encoded {
+  readonly buf: Buffer;
+  private readonly start: number;
+
+  constructor(buf: Buffer, start: number) {
+    this.buf = buf;
+    this.start = start;
+  }
+
+  get buffer(): Buffer {
+    return this.buf.subarray(this.start);
+  }
+
+  size(): number {
+    return this.buf.length - this.start;
+  }
+
+  /** Undefined: there is no room. */
+  behind(head: Buffer): InPlace | undefined {
+    const start = this.start - head.length;
+    if (start < 0) return undefined;
+    head.copy(this.buf, start);
+    return new InPlace(this.buf, start);
+  }
+}
+
+/**
+ * Has kafkajs 2.2.4 write a request's head before its body in place (`InPlace`). By itself it
+ * copies each body twice, into buffers filled with zeros first: 3 µs a record in a send with ten, 1
+ * to 2 µs with many. Other bodies are copied as before. Safe to call again.
+ */
+function requestInPlace(): void {
+  const { prototype } = load('kafkajs/src/protocol/encoder') as { prototype: Encoder };
+  patchOnce(prototype, 'writeEncoder', (original) => {
+    return function writeEncoder(this: Encoder, value: Encoded): Encoded {
+      return (value instanceof InPlace ? value.behind(this.buffer) : undefined) ?? original.call(this, value);
+    };
+  });
 }
