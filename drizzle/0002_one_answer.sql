@@ -43,6 +43,10 @@ DROP FUNCTION public.notice_loss(integer, json, text[], text[], integer[], bigin
 UPDATE public.shards s SET epoch = greatest(s.epoch, f.epoch) + 1 FROM public.command_fence f WHERE f.shard = s.shard;
 DROP TABLE public.command_fence;
 
+-- A topic that was made again is known by its ends. The first look keeps them.
+ALTER TABLE public.published_topics DROP COLUMN topic_id, DROP COLUMN since, ADD COLUMN ends bigint[] DEFAULT '{}' NOT NULL, ADD COLUMN lost text;
+ALTER TABLE public.published_topics ALTER COLUMN ends DROP DEFAULT;
+
 -- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. Written by test/store/baseline.test.ts -----
 
 CREATE OR REPLACE FUNCTION public.no_state(p_stream text, p_order_id text) RETURNS text

@@ -410,8 +410,8 @@ grant select (principal, number, scopes, accounts, created_at, expires_at) to ti
 table published_topics
   kind text not null
   name text not null
-  topic_id text not null
-  since timestamp with time zone not null default now()
+  ends bigint[] not null
+  lost text
   constraint published_topics_pkey PRIMARY KEY (kind)
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader

@@ -46,7 +46,7 @@ or sum by (job) (max_over_time(tidemark_database_commits_lost_total[1m]) and on 
     for: '1m',
     summary: 'A topic was deleted and made again',
     description:
-      'What was published to it is gone ({{ $value }} topics). `tidemark doctor` names each with its ids, and what writes it again.',
+      'What was published to it is gone ({{ $value }} topics). `tidemark doctor` names each with its ends, and what writes it again.',
   },
   {
     // A process asks each minute, so that a change by an operator is seen within two.

@@ -13,8 +13,8 @@ import { checkKafka } from './doctor/check-kafka.ts';
 import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
 import { checkProxies } from './doctor/check-proxies.ts';
+import { checkPublishedTopics } from './doctor/check-published-topics.ts';
 import { checkStreams } from './doctor/check-streams.ts';
-import { checkTopicIds } from './doctor/check-topic-ids.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
@@ -69,7 +69,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
   const parts = await Promise.all([
     bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
-    bounded(io, 'topic ids', checkTopicIds(config, { log, clock: io.clock })),
+    bounded(io, 'topic ids', checkPublishedTopics(config, { log, clock: io.clock })),
     bounded(io, 'platform', examinePlatform(config, io)),
     bounded(
       io,

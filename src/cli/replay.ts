@@ -6,17 +6,17 @@ import { createMetrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import type { FoundTopic } from '../service/log/judge-topic-ids.ts';
+import type { FoundTopic } from '../service/log/judge-topic-ends.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { isInLog, type LogSlice, logBounds } from '../store/orders/read-log-slice.ts';
+import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { instantFlag, shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
-import { acceptTopic, findTopics } from './topic-ids.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
 
 const rateFlag = shapedNumber(/^[1-9]\d{0,5}$/, 'It must be a whole number from 1 to 999999.');
@@ -78,9 +78,7 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
   // As it is before: one that is made again meanwhile lacks everything older.
   const live =
-    flags.to === topicNames(config.topicPrefix).updates
-      ? await findTopics({ log, clock: io.clock }, config)
-      : undefined;
+    flags.to === topicNames(config.topicPrefix).updates ? await topicsNow({ log, clock: io.clock }, config) : undefined;
   const publisher = new LogPublisher(
     { clock: io.clock, log, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },

@@ -1,14 +1,14 @@
 import { Argument, Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import type { TopicKind } from '../service/log/judge-topic-ids.ts';
+import type { TopicKind } from '../service/log/judge-topic-ends.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics, type TopicPlan, topicFindings, withoutRight } from '../service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
 import { withAdmin } from '../service/log/with-admin.ts';
+import { acceptTopic, topicsNow } from './accept-topic.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
-import { acceptTopic, findTopics } from './topic-ids.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -61,21 +61,13 @@ const kinds = Object.keys(topicNames('')) as TopicKind[];
 async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const names = topicNames(config.topicPrefix);
-  const brokers = config.kafkaBrokers.join(', ');
   const deps = { log: commandLogger(io, config), clock: io.clock };
   await requireTopics(
     deps,
     config,
     chosen.map((kind) => names[kind]),
   );
-  const found = await findTopics(deps, config);
-  const nameless = found.find(({ kind, id }) => chosen.includes(kind) && typeof id !== 'string');
-  if (nameless !== undefined)
-    throw new ProgramError(`Kafka (${brokers}) gives no id of ${nameless.name}, and one is expected`, {
-      code: 'NO_TOPIC_ID',
-      exitCode: exitCodes.unavailable,
-      fix: 'Nothing has to be accepted: without ids there is no doubt. Kafka 2.8 and newer give them.',
-    });
+  const found = await topicsNow(deps, config);
   await withDatabase(io, config, { applicationName: 'tidemark-topics', maxConnections: 1 }, async (pool) => {
     for (const kind of new Set(chosen)) {
       const accepted = await acceptTopic(pool, found, kind);

@@ -9,12 +9,12 @@ import { PublishError, type StatePublisher } from '../service/log/publisher.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../service/log/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../service/log/transactional-publisher.ts';
 import { newestPayloads, type Quarantined, writingLanes } from '../store/commands/audit-reads.ts';
+import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { clip, printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
-import { acceptTopic, findTopics } from './topic-ids.ts';
 import type { Hop, VerifyFinding } from './verify/judge-order.ts';
 import { runVerify, type VerifyDeps, type VerifyOptions, type VerifyResult } from './verify/run-verify.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
@@ -60,7 +60,7 @@ async function runVerifyCommand(io: CliIo, flags: VerifyFlags): Promise<void> {
   const stateOnly = flags.stateOnly === true;
   await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
   // As they are before: a topic made again meanwhile lacks everything older.
-  const found = flags.repair ? await findTopics({ log, clock }, config) : [];
+  const found = flags.repair ? await topicsNow({ log, clock }, config) : [];
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
   const { topicRetentionDays: retentionDays } = config;

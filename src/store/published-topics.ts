@@ -5,8 +5,10 @@ export interface PublishedTopic {
   /** A key of `TopicNames`. */
   readonly kind: string;
   readonly name: string;
-  /** As Kafka's own tools print it. */
-  readonly topicId: string;
+  /** The offset behind the last record, by partition, when a process last looked. */
+  readonly ends: readonly string[];
+  /** One sentence: the records up to `ends` were gone. Only a person ends that. */
+  readonly lost: string | null;
 }
 
 /**
@@ -23,14 +25,17 @@ export class PublishedTopics {
   /** Empty before the service has seen its topics for the first time. */
   async read(): Promise<PublishedTopic[]> {
     const { rows } = await this.pool.query<PublishedTopic>(
-      'select kind, name, topic_id as "topicId" from public.published_topics order by kind',
+      'select kind, name, ends::text[] as ends, lost from public.published_topics order by kind',
     );
     return rows;
   }
 
-  /** Keeps topics for kinds without one. Another process may have been first: its topics stay. */
-  async keepFirst(topics: readonly PublishedTopic[]): Promise<void> {
-    await this.write(topics, 'do nothing');
+  /**
+   * Keeps what a look saw, where the topic of this kind has the same name, and nothing of it is
+   * known to be lost: only `accept` changes those.
+   */
+  async keep(topics: readonly PublishedTopic[]): Promise<void> {
+    await this.write(topics, 'where published_topics.lost is null and published_topics.name = excluded.name');
   }
 
   /**
@@ -38,14 +43,16 @@ export class PublishedTopics {
    * again, or given up.
    */
   async accept(topics: readonly PublishedTopic[]): Promise<void> {
-    await this.write(topics, '(kind) do update set name = excluded.name, topic_id = excluded.topic_id, since = now()');
+    await this.write(topics, '');
   }
 
-  private async write(topics: readonly PublishedTopic[], onConflict: string): Promise<void> {
+  private async write(topics: readonly PublishedTopic[], only: string): Promise<void> {
     if (topics.length === 0) return;
     await this.pool.query(
-      `insert into public.published_topics (kind, name, topic_id)
-       select t ->> 'kind', t ->> 'name', t ->> 'topicId' from json_array_elements($1::json) as t on conflict ${onConflict}`,
+      `insert into public.published_topics (kind, name, ends, lost)
+       select t ->> 'kind', t ->> 'name', array(select json_array_elements_text(t -> 'ends'))::bigint[], t ->> 'lost'
+       from json_array_elements($1::json) as t
+       on conflict (kind) do update set name = excluded.name, ends = excluded.ends, lost = excluded.lost ${only}`,
       [JSON.stringify(topics)],
     );
   }

@@ -7,7 +7,7 @@ import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { type RunningService, World } from '../support/runs/service-under-test.ts';
-import { deleteTopics, makeTopics, readAll } from '../support/servers/kafka-fixture.ts';
+import { deleteTopics, makeTopics, readAll, writeForeign } from '../support/servers/kafka-fixture.ts';
 import { prefixOf } from '../support/servers/topics.ts';
 
 const kinds = ['updates', 'state', 'continuity', 'outcomes', 'witness'] as const satisfies (keyof TopicNames)[];
@@ -40,10 +40,10 @@ function command(world: World, line: string): Promise<{ code: number; out: strin
   ).then(() => ({ code: io.code(), out: io.out(), err: io.err() }));
 }
 
-/** What doctor says of the ids of topics. */
+/** The findings of doctor about published topics. */
 async function doctor(world: World): Promise<{ verdict: string; detail: string; fix?: string }[]> {
   const { out } = await command(world, 'tidemark doctor --json');
-  return JSON.parse(out).filter(({ part }: { part: string }) => part === 'topic ids');
+  return JSON.parse(out).filter(({ part }: { part: string }) => part === 'published topics');
 }
 
 /** The lines of the runbook's one block of commands. */
@@ -61,18 +61,26 @@ it('every process doubts a topic that was deleted and made again, until the line
   const world = await World.create({ platform: platformSettings(description) });
   const [one, two] = [await world.serve(), await world.serve()];
   await one.waitLive();
-  await eventually(async () =>
-    expect(await world.query('select kind from published_topics')).toHaveLength(kinds.length),
-  );
+  // No look may find as many in the new topics: heartbeats begin anew within seconds.
+  const many = Array.from({ length: 200 }, (_, i) => ({ key: `foreign:${i}`, value: '{}' }));
+  for (const kind of ['continuity', 'outcomes', 'witness'] as const)
+    await writeForeign(world.brokers, world.topics[kind], many);
   await control(description, '/rate', { rate: 0 });
   const state = await eventually(async () => {
     const found = await newestOf(world, world.topics.state);
     expect(found.size).toBeGreaterThan(20);
     return found;
   });
+  await eventually(
+    async () =>
+      expect(
+        await world.query('select kind from published_topics where (select sum(e) from unnest(ends) e) > 20'),
+      ).toHaveLength(kinds.length),
+    { deadlineMs: 90_000, everyMs: 500 },
+  );
   await untilDoubted(one, undefined);
   expect(await doctor(world)).toEqual([
-    { part: 'topic ids', verdict: 'ok', detail: 'the topics are those that were published to' },
+    { part: 'published topics', verdict: 'ok', detail: 'the topics are those that were published to' },
   ]);
 
   await deleteTopics(
@@ -84,7 +92,7 @@ it('every process doubts a topic that was deleted and made again, until the line
     for (const kind of kinds)
       await untilDoubted(
         service,
-        new RegExp(`${world.topics[kind]} was deleted and made again.*its id is [\\w-]{22}, .* [\\w-]{22}`),
+        new RegExp(`${world.topics[kind]} was deleted and made again.* ended at \\d+ after it had ended at \\d+`),
       );
   expect(await one.waitMetric('tidemark_topics_replaced', {}, 5)).toBe(5);
   const named = await doctor(world);
@@ -114,13 +122,11 @@ it('every process doubts a topic that was deleted and made again, until the line
   const three = await world.serve();
   await untilDoubted(three, /order-updates\.v1 is gone.*command-outcomes\.v1 is gone/);
   await makeTopics(world.brokers, topicSpecs(world.topics));
-  await untilDoubted(
-    three,
-    /order-updates\.v1 was deleted and made again.*command-outcomes\.v1 was deleted and made again/,
-  );
+  // Since the acceptance nothing was on the topic of outcomes: nothing of it is lost.
+  await untilDoubted(three, /^(?!.*command-outcomes).*order-updates\.v1 was deleted and made again/);
   const seconds = await command(world, 'tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20 --force');
   expect(seconds).toMatchObject({ code: 0 });
-  expect(await doctor(world)).toHaveLength(2);
+  expect(await doctor(world)).toHaveLength(1);
   expect(await command(world, 'tidemark topics accept updates outcomes')).toMatchObject({ code: 0 });
   await untilDoubted(three, undefined);
   expect((await command(world, 'tidemark topics accept updates')).out).toMatch(/nothing to do/);

@@ -1,8 +1,7 @@
 import { CanaryReader } from '../log/canary-reader.ts';
 import { ConsumerGroups } from '../log/consumer-groups.ts';
-import { foundTopics } from '../log/judge-topic-ids.ts';
+import { findTopics } from '../log/judge-topic-ends.ts';
 import type { KafkaOptions } from '../log/kafka-options.ts';
-import { readTopicIds } from '../log/kafkajs/read-topic-ids.ts';
 import { LogPublisher, logPublisherDefaults } from '../log/log-publisher.ts';
 import { checkTopics } from '../log/plan-topics.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../log/topics.ts';
@@ -74,9 +73,8 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
       topics: [topics.updates, topics.state, topics.continuity, topics.outcomes],
     }),
     checkTopics: () => checkTopics(deps, kafka, topics, options.topicRetentionDays),
-    /** The five topics with Kafka's ids for them. */
-    findTopics: async () =>
-      foundTopics(topics, await withAdmin(deps, kafka, (_, client) => readTopicIds(client, Object.values(topics)))),
+    /** The five topics with their ends. */
+    findTopics: () => withAdmin(deps, kafka, (admin) => findTopics(admin, topics)),
     close: async () => {
       await Promise.all(Object.values(ofThisLane).map((publisher) => publisher.close()));
     },

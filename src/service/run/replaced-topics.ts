@@ -3,13 +3,13 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { PublishedTopics } from '../../store/published-topics.ts';
-import { type FoundTopic, judgeTopicIds } from '../log/judge-topic-ids.ts';
+import { type FoundTopic, judgeTopicEnds } from '../log/judge-topic-ends.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
 interface ReplacedTopicsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['process'], 'topicsReplaced'>;
   readonly findTopics: () => Promise<readonly FoundTopic[]>;
-  readonly published: Pick<PublishedTopics, 'read' | 'keepFirst'>;
+  readonly published: Pick<PublishedTopics, 'read' | 'keep'>;
 }
 
 /** A person who has written a topic again sees the doubt end within this time. */
@@ -17,12 +17,13 @@ const lookEveryMs = 30_000;
 const askWithinMs = 20_000;
 
 /**
- * Compares our topics' ids with the ids in the database, from the topics records were published to.
- * A topic deleted and made again looks as planned, but its records are gone. It also looks while
- * everything runs, since Kafka does not say so.
+ * Compares the ends of our topics with the highest that were seen, which the database keeps. A
+ * topic deleted and made again looks as planned, but its records are gone, and its ends are lower.
+ * It also looks while everything runs, since Kafka does not say so.
  *
- * Invariant: only a person's act replaces a kept id (`replay`, `audit --repair`, `topics accept`).
- * A question without an answer leaves the doubts as they are, and so does a Kafka without ids.
+ * Invariant: only a person's act ends a loss that was seen (`replay`, `verify --repair`, `topics
+ * accept`), however far the new topic has grown. A question without an answer leaves the doubts as
+ * they are.
  */
 export class ReplacedTopics {
   readonly rounds: Rounds;
@@ -43,15 +44,17 @@ export class ReplacedTopics {
 
   private async tryLook(): Promise<void> {
     const { clock, log } = this.deps;
-    await withDeadline(clock, askWithinMs, 'comparing the ids of topics', this.look()).catch((err: unknown) =>
-      log.debug({ err }, 'the ids of the topics could not be compared with those that were published to'),
+    await withDeadline(clock, askWithinMs, 'comparing the ends of topics', this.look()).catch((err: unknown) =>
+      log.debug({ err }, 'the ends of the topics could not be compared with those that were seen before'),
     );
   }
 
   private async look(): Promise<void> {
-    const [found, published] = await Promise.all([this.deps.findTopics(), this.deps.published.read()]);
-    const { replaced, first } = judgeTopicIds(found, published);
-    await this.deps.published.keepFirst(first);
+    const { findTopics, published } = this.deps;
+    // In this order: another process may keep higher ends meanwhile.
+    const before = await published.read();
+    const { replaced, seen } = judgeTopicEnds(await findTopics(), before);
+    await published.keep(seen);
     this.learn(replaced.map(({ detail }) => detail));
   }
 
@@ -63,11 +66,7 @@ export class ReplacedTopics {
     metrics.topicsReplaced.set(details.length);
     const now = details.join('; ');
     if (now === before) return;
-    if (now === '') log.info({}, 'the topics are those that were published to again');
-    else
-      log.error(
-        { topics: now },
-        'a topic is another than the one that was published to: see docs/runbooks/TopicReplaced.md',
-      );
+    if (now === '') log.info({}, 'the topics have what was published to them again');
+    else log.error({ topics: now }, 'a topic lacks what was published to it: see docs/runbooks/TopicReplaced.md');
   }
 }

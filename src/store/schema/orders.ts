@@ -161,12 +161,12 @@ export const relayPositions = pg.pgTable(
   (t) => [pg.primaryKey({ columns: [t.lane, t.cursor] })],
 );
 
-/** The topic each kind of record (`updates`, …) was published to, by Kafka's own id. */
+/** The topic each kind of record (`updates`, …) was published to, and how far. */
 export const publishedTopics = pg.pgTable('published_topics', {
   kind: pg.text().primaryKey(),
   name: pg.text().notNull(),
-  topicId: pg.text('topic_id').notNull(),
-  since: pg.timestamp({ withTimezone: true }).notNull().defaultNow(),
+  ends: pg.bigint({ mode: 'bigint' }).array().notNull(),
+  lost: pg.text(),
 });
 
 /** Data that could not be understood or stored, kept complete until a person has dealt with it. */

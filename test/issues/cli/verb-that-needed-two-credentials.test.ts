@@ -117,7 +117,7 @@ it('no other verb opens the database than those for a time without a service, or
         'migrate',
         'replay',
         'token',
-        'topic-ids',
+        'accept-topic',
         'topics',
         'verify',
       ],

@@ -53,7 +53,7 @@ const readUntouched = (database: TestDatabase) =>
       const { rows: there } = await client.query('select from pg_class where oid = to_regclass($1)', [table]);
       if (there.length === 0) continue;
       const { rows } = await client.query<{ row: string }>(
-        `select ((to_jsonb(t) - array['number', 'change', 'changes', 'deed', 'action', 'discarded']) || jsonb_build_object('action', coalesce(to_jsonb(t) -> 'action', to_jsonb(t) -> 'deed')))::text as row
+        `select ((to_jsonb(t) - array['number', 'change', 'changes', 'deed', 'action', 'discarded', 'topic_id', 'ends', 'lost'${table === 'published_topics' ? ", 'since'" : ''}]) || jsonb_build_object('action', coalesce(to_jsonb(t) -> 'action', to_jsonb(t) -> 'deed')))::text as row
          from ${table} t order by 1`,
       );
       found[table] = rows.map(({ row }) => row);
