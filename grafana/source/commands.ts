@@ -217,7 +217,7 @@ const rest: readonly Panel[] = [
     kind: 'lines',
     title: 'Connections',
     description:
-      'Sockets of REST and of the admin port. Strangers are those on which nobody has signed in; they have half of the places.',
+      'Sockets of REST and of the admin port. Strangers are those on which nobody has signed in; the oldest of them make room.',
     unit: 'none',
     queries: [
       {
@@ -229,8 +229,7 @@ const rest: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Connections ended',
-    description:
-      'Sockets that made room because a share was full: of one address, of strangers, of a principal, or all. The log names the address.',
+    description: 'Sockets that made room because every place was taken, or that had too many requests at once.',
     unit: 'none',
     queries: [{ expr: increaseBy('reason', 'tidemark_http_connections_ended_total'), legend: '{{reason}}' }],
   },

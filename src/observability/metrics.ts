@@ -4,8 +4,8 @@ import { asSeen, type MetricMaker, metricMaker } from './metric-maker.ts';
 import { ingestMetrics, relayMetrics } from './pipeline-metrics.ts';
 import { sourceMetrics } from './source-metrics.ts';
 
-/** Equal to `endReasons` in service/rest/. This room may not import it; a test compares the two. */
-export const endReasons = ['peer', 'strangers', 'principal', 'full', 'requests'] as const;
+/** Why a socket was ended: every place is taken, or its caller asked for too much on it at once. */
+export const endReasons = ['full', 'requests'] as const;
 
 /**
  * Equal to `AuthFailure` and `ResetReason` in service/rest/. This room may not import them; a test
@@ -90,7 +90,7 @@ function processMetrics({ counter, gauge, histogram }: MetricMaker) {
     ),
     connectionsEnded: counter(
       'tidemark_http_connections_ended_total',
-      'Sockets that were ended because a share of the places was full: of one address (peer), of all strangers, of one principal, or all (full); or because a stranger sent too many requests on one at once (requests)',
+      'Sockets that were ended because every place was taken (full), or because too many requests came on one at once (requests)',
       { port: ports, reason: endReasons },
     ),
     buildInfo: gauge('tidemark_build_info', '1, with the version in its label', { version: asSeen }),

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { limitNames } from '../../src/domain/limits.ts';
 import { limitNames as metricLimits } from '../../src/observability/command-metrics.ts';
-import { createMetrics, endReasons, initialiseMetrics } from '../../src/observability/metrics.ts';
+import { createMetrics, initialiseMetrics } from '../../src/observability/metrics.ts';
 import { laneTakeoverCauses } from '../../src/observability/pipeline-metrics.ts';
 import { absenceCauses, reconnectReasons } from '../../src/observability/source-metrics.ts';
-import { endReasons as reasonsOfEnds } from '../../src/service/rest/connection-places.ts';
 import { absenceCauses as causesOfAbsence } from '../../src/service/sources/absent-orders.ts';
 import type { EndReason } from '../../src/service/sources/socket.ts';
 import { takeoverCauses } from '../../src/store/fleet/lane-store.ts';
@@ -136,10 +135,6 @@ it('knows every limit', () => {
 
 it('knows every way in which the lane changes hands', () => {
   expect(laneTakeoverCauses).toEqual(takeoverCauses);
-});
-
-it('knows every reason for which a connection is ended', () => {
-  expect(endReasons).toEqual(reasonsOfEnds);
 });
 
 it('knows every way in which an order is absent', () => {

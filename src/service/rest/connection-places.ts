@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Ambient } from '../../observability/ambient.ts';
-import type { Metrics } from '../../observability/metrics.ts';
+import type { endReasons, Metrics } from '../../observability/metrics.ts';
 import type { Timer } from '../../runtime/clock.ts';
 
 interface ConnectionPlacesDeps extends Pick<Ambient, 'clock' | 'log'> {
@@ -12,40 +12,22 @@ interface ConnectionPlacesOptions {
   readonly port: 'rest' | 'admin';
   /** Sockets at once. */
   readonly max: number;
-  /** Whether callers sign in. If they do not, all sockets are alike, and may have all places. */
+  /** Whether callers sign in. If they do not, all sockets are alike. */
   readonly signIn: boolean;
-}
-
-/** A request's caller, as far as places depend on it. */
-interface SignedIn {
-  readonly name: string;
-  readonly scopes: ReadonlySet<string>;
 }
 
 interface Place {
   readonly socket: Socket;
-  readonly peer: string;
-  readonly sinceMs: number;
   /** Requests read and not yet answered whole. */
   busy: number;
-  /** One request on it was answered. */
-  hasAsked: boolean;
-  /** Its last request's principal; undefined: no caller has signed in on it. */
+  /** Undefined: no caller has signed in on it. */
   principal: string | undefined;
 }
 
-/**
- * Why a socket was ended: its peer, all strangers, or its principal have more than their share,
- * every place is taken, or its caller asked for too much on it at once.
- */
-export const endReasons = ['peer', 'strangers', 'principal', 'full', 'requests'] as const;
 type EndReason = (typeof endReasons)[number];
 
-/**
- * A new socket has this long to send its first request before it counts as idle for its peer's
- * bound: a client may open hundreds at once.
- */
-const firstRequestMs = 1_000;
+/** Signed-in sockets have at most this part of the places, except for tokens with `ops:write`. */
+const usualPart = 0.9;
 /**
  * Requests of a stranger on one socket that wait for their answers. What comes in one piece is
  * parsed in one turn of the event loop. 64 KiB are 1,300 requests, and a hundred such sockets held
@@ -58,48 +40,31 @@ const mostUnanswered = 8;
  */
 const mostUnansweredSignedIn = 64;
 const logEveryMs = 60_000;
-const named =
-  'peer is the address with the most that did not sign in, principal the last signed-in caller that lost one';
 
 /**
- * One port's sockets, and who may have how many. A socket is a stranger's until a request on it has
- * signed in. Strangers have half the places, and one address half of those; a principal has half of
- * all. The last tenth is for tokens with `ops:write`.
+ * One port's sockets. A socket is a stranger's until a request on it has signed in. A new socket is
+ * always taken: when all places are, the oldest socket of a stranger ends, busy or not; if there is
+ * none, the signed-in one that was idle longest. So strangers never keep an operator out: a new
+ * socket has at least a tenth of the places to outlast, and its first request signs it in.
  *
- * A new socket is always taken. If a share is full, one of its sockets goes instead: the one idle
- * longest, at the address with the most. So strangers never keep an operator out, however many
- * places they hold. Behind a proxy all callers have one address, so a socket with signed-in
- * requests does not count for that address.
- *
- * Invariant: the counts cover the sockets in `held`; a signed-in caller's busy socket is never
- * ended to make room. It is ended only for too many requests on it. Commands that have begun go on
- * all the same, and a caller repeats each under its key.
+ * Invariant: a signed-in caller's busy socket is never ended to make room. It is ended only for too
+ * many requests on it. Commands that have begun go on all the same, and a caller repeats each under
+ * its key.
  */
 export class ConnectionPlaces {
-  /** The last active socket comes last. */
+  /** Strangers in the order in which they came. The last active of the others comes last. */
   private readonly held = new Map<Socket, Place>();
-  private readonly strangersOf = new Map<string, number>();
-  private readonly socketsOf = new Map<string, number>();
-  private strangers = 0;
+  private signedIn = 0;
   private ended = 0;
-  /** The last signed-in caller that lost a socket, for the log. */
-  private endedOf: string | undefined;
+  /** Whose socket was ended last, for the log. */
+  private last: { readonly peer?: string | undefined; readonly principal?: string | undefined } = {};
   private quiet: Timer | undefined;
   private readonly deps: ConnectionPlacesDeps;
   private readonly options: ConnectionPlacesOptions;
-  private readonly most: {
-    readonly strangers: number;
-    readonly ofPeer: number;
-    readonly ofPrincipal: number;
-    readonly usual: number;
-  };
 
   constructor(deps: ConnectionPlacesDeps, options: ConnectionPlacesOptions) {
     this.deps = deps;
     this.options = options;
-    const { max, signIn } = options;
-    const part = (of: number) => (signIn ? Math.max(1, Math.floor(max * of)) : max);
-    this.most = { strangers: part(0.5), ofPeer: part(0.25), ofPrincipal: part(0.5), usual: part(0.9) };
   }
 
   /** Called once the server has its listeners. */
@@ -118,32 +83,15 @@ export class ConnectionPlaces {
     server.on('drop', () => this.note('full'));
   }
 
-  /**
-   * A request on the socket has signed in. False: this principal has no place for one more socket,
-   * and no idle one could go.
-   */
-  signIn(socket: Socket, { name, scopes }: SignedIn): boolean {
+  /** A request on the socket has signed in. False: all usual places have signed in and are busy. */
+  signIn(socket: Socket, { name, scopes }: { readonly name: string; readonly scopes: ReadonlySet<string> }): boolean {
     const place = this.held.get(socket);
-    if (!this.options.signIn || place === undefined || place.principal === name) return true;
-    const isOperator = scopes.has('ops:write');
-    const isFull = place.principal === undefined && !isOperator && this.held.size - this.strangers >= this.most.usual;
-    if (isFull && !this.end(this.idleOf(nameWithMost(this.socketsOf)), 'full')) return false;
-    if ((this.socketsOf.get(name) ?? 0) >= this.most.ofPrincipal && !this.end(this.idleOf(name), 'principal'))
-      return false;
-    this.uncount(place);
+    if (!this.options.signIn || place === undefined || place.principal !== undefined) return true;
+    const isFull = this.signedIn >= Math.floor(this.options.max * usualPart) && !scopes.has('ops:write');
+    if (isFull && !this.end(this.first(isIdle), 'full')) return false;
     place.principal = name;
-    this.count(place);
+    this.count(1);
     return true;
-  }
-
-  /** A token was refused on the socket: it is a stranger's again. */
-  signOut(socket: Socket): void {
-    const place = this.held.get(socket);
-    if (place?.principal === undefined) return;
-    this.uncount(place);
-    place.principal = undefined;
-    this.count(place);
-    this.makeRoom(place);
   }
 
   close(): void {
@@ -153,15 +101,26 @@ export class ConnectionPlaces {
   private take(socket: Socket): Place {
     const known = this.held.get(socket);
     if (known !== undefined) return known;
-    const peer = peerOf(socket.remoteAddress ?? '');
-    const sinceMs = this.deps.clock.monotonicMs();
-    const place: Place = { socket, peer, sinceMs, busy: 0, hasAsked: false, principal: undefined };
+    const place: Place = { socket, busy: 0, principal: undefined };
     if (socket.destroyed) return place;
     this.held.set(socket, place);
-    this.count(place);
+    this.count(0);
     socket.once('close', () => this.leave(place));
-    this.makeRoom(place);
+    if (this.held.size > this.options.max) this.end(this.goes(place), 'full');
     return place;
+  }
+
+  /** Where no caller signs in a busy socket may be a stream: idle ones go first. */
+  private goes(newcomer: Place): Place {
+    const stranger = (mostBusy: number) =>
+      this.first((place) => place.principal === undefined && place !== newcomer && place.busy <= mostBusy);
+    const idle = this.options.signIn ? undefined : stranger(0);
+    return idle ?? stranger(Infinity) ?? this.first(isIdle) ?? newcomer;
+  }
+
+  private first(isWanted: (place: Place) => boolean): Place | undefined {
+    for (const place of this.held.values()) if (isWanted(place)) return place;
+    return undefined;
   }
 
   /** False: the socket was ended, or is now, since it asks for too much at once. */
@@ -175,81 +134,31 @@ export class ConnectionPlaces {
   }
 
   private leave(place: Place): void {
-    if (this.held.delete(place.socket)) this.uncount(place);
+    if (this.held.delete(place.socket)) this.count(place.principal === undefined ? 0 : -1);
   }
 
   private answered(place: Place): void {
     place.busy -= 1;
-    place.hasAsked = true;
-    if (!this.held.delete(place.socket)) return;
+    const isStranger = this.options.signIn && place.principal === undefined;
+    if (isStranger || !this.held.delete(place.socket)) return;
     this.held.set(place.socket, place);
-  }
-
-  /** After `place` became a stranger's. */
-  private makeRoom(place: Place): void {
-    const { most, options } = this;
-    if ((this.strangersOf.get(place.peer) ?? 0) > most.ofPeer)
-      this.end(this.strangerOf(place.peer, place, true), 'peer');
-    const isCrowded = this.strangers > most.strangers;
-    if (!isCrowded && this.held.size <= options.max) return;
-    const ended =
-      this.end(this.strangerOf(nameWithMost(this.strangersOf), place, false), isCrowded ? 'strangers' : 'full') ||
-      this.end(this.idleOf(nameWithMost(this.socketsOf)), 'full');
-    if (!ended) this.end(place, 'full');
-  }
-
-  /**
-   * The peer's stranger socket that goes: the one idle longest, else the one busy longest, since a
-   * stranger can stay busy for as long as it likes by not taking its answer. `settled`: only one
-   * with enough time to ask.
-   */
-  private strangerOf(peer: string | undefined, newcomer: Place, settled: boolean): Place | undefined {
-    const asLongAs = this.deps.clock.monotonicMs() - firstRequestMs;
-    let busy: Place | undefined;
-    for (const place of this.held.values()) {
-      if (place.principal !== undefined || place.peer !== peer || place === newcomer) continue;
-      if (settled && !place.hasAsked && place.sinceMs > asLongAs) continue;
-      if (place.busy === 0) return place;
-      busy ??= place;
-    }
-    return busy;
-  }
-
-  private idleOf(principal: string | undefined): Place | undefined {
-    for (const place of this.held.values())
-      if (place.principal !== undefined && place.principal === principal && place.busy === 0) return place;
-    return undefined;
   }
 
   /** False: there was none to end. */
   private end(place: Place | undefined, reason: EndReason): boolean {
     if (place === undefined) return false;
-    // While it is counted: the line in the log names its peer, also where it was the only one.
-    this.endedOf = place.principal ?? this.endedOf;
-    this.note(reason);
     this.leave(place);
+    this.last = { peer: place.socket.remoteAddress, principal: place.principal };
+    this.note(reason);
     place.socket.destroy();
     return true;
   }
 
-  private count(place: Place): void {
-    this.change(place, 1);
-  }
-
-  private uncount(place: Place): void {
-    this.change(place, -1);
-  }
-
-  private change({ principal, peer }: Place, by: 1 | -1): void {
-    const counts = principal === undefined ? this.strangersOf : this.socketsOf;
-    const name = principal ?? peer;
-    const now = (counts.get(name) ?? 0) + by;
-    if (now === 0) counts.delete(name);
-    else counts.set(name, now);
-    if (principal === undefined) this.strangers += by;
+  private count(signedIn: 1 | 0 | -1): void {
+    this.signedIn += signedIn;
     const { port } = this.options;
-    this.deps.metrics.connections.set({ port, kind: 'stranger' }, this.strangers);
-    this.deps.metrics.connections.set({ port, kind: 'signed_in' }, this.held.size - this.strangers);
+    this.deps.metrics.connections.set({ port, kind: 'stranger' }, this.held.size - this.signedIn);
+    this.deps.metrics.connections.set({ port, kind: 'signed_in' }, this.signedIn);
   }
 
   private note(reason: EndReason): void {
@@ -263,18 +172,15 @@ export class ConnectionPlaces {
    * well.
    */
   private report(reason: EndReason): void {
-    const { strangers, ended, endedOf: principal } = this;
+    const { ended, signedIn, last } = this;
     const { port, max } = this.options;
-    const peer = nameWithMost(this.strangersOf);
-    const ofPeer = this.strangersOf.get(peer ?? '') ?? 0;
     this.deps.log.warn(
-      { port, reason, ended, strangers, signedIn: this.held.size - strangers, max, peer, ofPeer, principal },
+      { port, reason, ended, strangers: this.held.size - signedIn, signedIn, max, ...last },
       reason === 'requests'
-        ? `connections were ended, because more than ${mostUnanswered} requests on each waited for their answers before it signed in, or ${mostUnansweredSignedIn} after it; ${named}`
-        : `connections were ended, because their share of the places is full; ${named}`,
+        ? `connections were ended, because more than ${mostUnanswered} requests on each waited for their answers before it signed in, or ${mostUnansweredSignedIn} after it`
+        : 'connections were ended, because all places are taken',
     );
     this.ended = 0;
-    this.endedOf = undefined;
     this.quiet = this.deps.clock.after(logEveryMs, () => {
       this.quiet = undefined;
       if (this.ended > 0) this.report(reason);
@@ -282,23 +188,6 @@ export class ConnectionPlaces {
   }
 }
 
-/**
- * One peer: an IPv4 address, also one that is written as IPv6, or a network of IPv6. A machine has
- * a whole /64 to take its address from (RFC 4291, 2.5.4), and would otherwise be as many peers as
- * it likes.
- */
-export function peerOf(address: string): string {
-  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
-  if (address === '::1') return address;
-  const [first = [], last = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
-  // `::` stands for the zeros that are missing.
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
-  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
-}
-
-function nameWithMost(counts: ReadonlyMap<string, number>): string | undefined {
-  let most: string | undefined;
-  for (const [name, count] of counts) if (most === undefined || count > (counts.get(most) ?? 0)) most = name;
-  return most;
+function isIdle(place: Place): boolean {
+  return place.principal !== undefined && place.busy === 0;
 }

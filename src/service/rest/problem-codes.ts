@@ -132,7 +132,7 @@ const known = {
     429,
     '50 requests of this principal wait for a second one already: each has to be approved, or ends an hour after it was made',
   ],
-  TOO_MANY_CONNECTIONS: [503, 'there are as many connections as this principal, or all, may have: use fewer'],
+  TOO_MANY_CONNECTIONS: [503, 'there are as many connections as may be, and all are busy: use fewer'],
   TOO_MANY_HEADERS: [431, 'the request has more than 64 header fields'],
   TOO_MANY_JOBS: [429, '10 jobs have not ended: wait for one, or cancel one'],
   TOO_MANY_READS: [

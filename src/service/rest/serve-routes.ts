@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 interface ServeDeps {
   readonly gate: ReadGate;
-  readonly places: Pick<ConnectionPlaces, 'signIn' | 'signOut'>;
+  readonly places: Pick<ConnectionPlaces, 'signIn'>;
   readonly parts: RouteParts;
 }
 
@@ -113,7 +113,6 @@ function admit(
     sendProblem(reply, 'AUTH_UNAVAILABLE');
   } else if (result.kind === 'refused') {
     parts.metrics.rest.authFailures.inc({ reason: result.reason });
-    places.signOut(request.raw.socket);
     refuseToken(reply, result.reason === 'missing');
   } else if (!places.signIn(request.raw.socket, result.principal)) {
     reply.header('connection', 'close').header('retry-after', '1');
