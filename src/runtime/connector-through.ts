@@ -1,36 +1,20 @@
 import { type ClientRequestArgs, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
-import { type DialDeps, dial, NotConnectedError } from './dial.ts';
+import { Agent, type buildConnector, fetch as undiciFetch } from 'undici';
+import { type DialDeps, dial } from './dial.ts';
 
 /**
- * How undici opens its sockets: by itself if no proxy leads to the origin. Fails with a
- * `NotConnectedError`. HTTP/1.1 alone: undici sends a request again that HTTP/2 refuses.
+ * How undici opens its sockets. Fails with a `NotConnectedError`. HTTP/1.1 alone: undici sends a
+ * request again that HTTP/2 refuses.
  */
 export function connectorThrough(deps: DialDeps, connectMs: number): buildConnector.connector {
-  const direct = buildConnector({ timeout: connectMs, allowH2: false });
-  return (options, callback) => {
-    const url = new URL(`${options.protocol}//${options.host ?? options.hostname}`);
-    if (deps.proxies.proxyFor(url) === undefined) {
-      direct(options, (error, socket) => {
-        if (error === null) callback(null, socket);
-        else callback(new NotConnectedError(`${codeOf(error)}: ${error.message}`, { cause: error }), null);
-      });
-      return;
-    }
-    dial(deps, url, { connectMs }).then(
+  return ({ protocol, host, hostname }, callback) => {
+    dial(deps, new URL(`${protocol}//${host ?? hostname}`), { connectMs }).then(
       (socket) => callback(null, socket),
       (error: Error) => callback(error, null),
     );
   };
-}
-
-function codeOf(error: Error): string {
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  // Happy eyeballs: one error for each address tried.
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
-  return 'UNKNOWN';
 }
 
 const fetchConnectMs = 5_000;

@@ -1,10 +1,9 @@
-import { request } from 'node:http';
-import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
+import { buildConnector, Client as HttpClient } from 'undici';
 import type { Clock } from './clock.ts';
 import { isSecureUrl, type Proxies, type ProxyServer, portOf } from './proxies.ts';
 import { bareHost } from './url-host.ts';
-import { abortAfter } from './waiting.ts';
+import { abortAfter, unlessAborted } from './waiting.ts';
 
 export interface DialDeps {
   readonly clock: Clock;
@@ -40,80 +39,87 @@ export async function dial(
   { connectMs, signal }: DialOptions,
 ): Promise<Socket> {
   const proxy = proxies.proxyFor(url);
-  const opened: Socket[] = [];
   using cut = abortAfter(clock, connectMs, 'the connection', ...(signal === undefined ? [] : [signal]));
+  let tunnel: Socket | undefined;
   try {
-    if (proxy === undefined) return await connected(url, cut.signal, opened);
-    const toProxy = await connected(proxy.url, cut.signal, opened);
-    await askForTunnel(toProxy, proxy, `${url.hostname}:${portOf(url)}`, cut.signal);
-    return isSecureUrl(url) ? await connected(url, cut.signal, opened, toProxy) : toProxy;
+    if (proxy !== undefined)
+      tunnel = await askForTunnel(proxy, `${url.hostname}:${portOf(url)}`, connectMs, cut.signal);
+    return tunnel !== undefined && !isSecureUrl(url) ? tunnel : await connected(url, connectMs, cut.signal, tunnel);
   } catch (error) {
-    for (const socket of opened) socket.destroy();
+    tunnel?.destroy();
     const why = signal?.aborted
       ? 'given up by the caller'
       : cut.signal.aborted
         ? `no connection within ${connectMs} ms`
-        : (error as Error).message;
+        : wordsOf(error as Error);
     throw new NotConnectedError(proxy === undefined ? why : `through the proxy ${proxy.name}: ${why}`, {
       cause: error,
     });
   }
 }
 
-/** `over`: TLS begins on this socket, and it already leads to the host. */
-function connected(url: URL, signal: AbortSignal, opened: Socket[], over?: Socket): Promise<Socket> {
+function connected(url: URL, connectMs: number, signal: AbortSignal, over?: Socket): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  if (signal.aborted) return Promise.reject(signal.reason);
-  const host = bareHost(url.hostname);
-  const isSecure = isSecureUrl(url);
-  const to = over === undefined ? { host, port: portOf(url) } : { socket: over };
-  const name = isIP(host) === 0 ? { servername: host } : { host };
-  const socket = isSecure
-    ? connectTls({ ...name, ...to, ALPNProtocols: ['http/1.1'] })
-    : connect({ host, port: portOf(url), noDelay: true });
-  opened.push(socket);
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  // Stays on: an idle line that breaks must not take the process with it.
-  socket.on('error', reject);
-  socket.once('close', () => reject(new Error('the connection was closed')));
-  socket.once(isSecure ? 'secureConnect' : 'connect', () => resolve(socket.setNoDelay(true)));
-  return promise.finally(() => signal.removeEventListener('abort', onAbort));
+  connectTo(url, connectMs, over, (error, socket) => {
+    if (error !== null) reject(error);
+    else if (signal.aborted) socket.destroy();
+    else resolve(socket);
+  });
+  return unlessAborted(promise, signal);
+}
+
+/**
+ * `over`: TLS begins on this socket, and it already leads to the host. undici's own deadline only
+ * ends a socket that is not waited for any more.
+ */
+function connectTo(url: URL, connectMs: number, over: Socket | undefined, onSocket: buildConnector.Callback): void {
+  const to = { host: url.host, hostname: bareHost(url.hostname), port: String(portOf(url)) };
+  const protocol = isSecureUrl(url) ? 'https:' : 'http:';
+  buildConnector({ timeout: 2 * connectMs, allowH2: false })(
+    { ...to, protocol, ...(over && { httpSocket: over }) },
+    onSocket,
+  );
 }
 
 /**
  * Resolves when the proxy has answered 2xx; from then on the socket leads to `authority`
  * (`host:port`).
  */
-function askForTunnel(socket: Socket, proxy: ProxyServer, authority: string, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const asked = request({
-    createConnection: () => socket,
-    method: 'CONNECT',
-    path: authority,
-    headers: {
-      host: authority,
-      connection: 'keep-alive',
-      ...(proxy.authorization && { 'proxy-authorization': proxy.authorization.reveal() }),
-    },
-    setHost: false,
+async function askForTunnel(
+  proxy: ProxyServer,
+  authority: string,
+  connectMs: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { authorization, url } = proxy;
+  const client = new HttpClient(url.origin, {
+    // By itself it would verify the name in the header `host`.
+    connect: (_, onSocket) => connectTo(url, connectMs, undefined, onSocket),
     maxHeaderSize: 16_384,
   });
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  asked.on('error', (error) =>
-    reject(new Error(`its answer to CONNECT can't be used: ${error.message}`, { cause: error })),
-  );
-  asked.once('close', () => reject(new Error('the connection was closed')));
-  asked.once('connect', ({ statusCode = 0 }, _, head: Buffer) => {
-    if (statusCode < 200 || statusCode > 299)
-      reject(new Error(`it answers CONNECT with ${statusCode}${hint(statusCode, proxy)}`));
-    // Neither TLS nor HTTP begins at the server: these bytes are the proxy's own.
-    else if (head.length > 0) reject(new Error('it sent bytes of its own into the tunnel'));
-    else resolve();
-  });
-  asked.end();
-  return promise.finally(() => signal.removeEventListener('abort', onAbort));
+  try {
+    const headers = { host: authority, ...(authorization && { 'proxy-authorization': authorization.reveal() }) };
+    const { statusCode, socket } = await client.connect({ path: authority, headers, signal });
+    // Stays on: an idle line that breaks must not take the process with it.
+    socket.on('error', () => undefined);
+    // Neither TLS nor HTTP begins at the server: bytes by now are the proxy's own.
+    const isOpen = statusCode >= 200 && statusCode <= 299;
+    if (isOpen && socket.readableLength === 0) return socket as Socket;
+    socket.destroy();
+    throw new Error(
+      isOpen
+        ? 'it sent bytes of its own into the tunnel'
+        : `it answers CONNECT with ${statusCode}${hint(statusCode, proxy)}`,
+    );
+  } finally {
+    // Not the socket that it gave away.
+    void client.destroy();
+  }
+}
+
+/** Happy eyeballs: one error for each address tried, and none of its own. */
+function wordsOf(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map(({ message }: Error) => message).join(', ') : error.message;
 }
 
 function hint(status: number, { authorization }: ProxyServer): string {

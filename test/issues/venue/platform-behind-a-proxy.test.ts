@@ -81,7 +81,7 @@ const refusals: readonly (readonly [string, ProxyManner, RegExp])[] = [
   ['does not allow it', { status: 403 }, /403/],
   ['does not reach it', { status: 502 }, /502/],
   ['redirects', { status: 302 }, /302/],
-  ['answers something else than a status', 'garbage', /can't be used/],
+  ['answers something else than a status', 'garbage', /does not match the HTTP/],
   ['is silent', 'silent', /no connection within/],
   ['ends at once', 'dies_at_once', /closed|reset|hang up|ECONNRESET|EPIPE/i],
   ['ends in the middle of its answer', 'dies_answering', /closed|hang up/],
