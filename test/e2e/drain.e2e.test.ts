@@ -14,7 +14,6 @@ const wayOfTheData = [
   'credentials',
   'ingest',
   'relay',
-  'state-writer',
   'shards',
   'lane-keeper',
   'kafka',

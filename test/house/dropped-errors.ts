@@ -31,7 +31,6 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/log/log-publisher.ts': [2, 'a producer is thrown away; a witness that can not go along is sent alone'],
   'src/service/log/witness-reader.ts': [1, 'the read before has told its own caller'],
   'src/service/log/pending-watch.ts': [1, 'the gauges keep their last value'],
-  'src/service/log/state-writer.ts': [1, 'the gauges keep their last value'],
   'src/service/log/transactional-publisher.ts': [1, 'a producer is thrown away'],
   'src/service/log/with-admin.ts': [1, 'a connection is closed'],
   'src/service/log/witness-writer.ts': [

@@ -4,7 +4,6 @@ import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { type CommandOptions, commandDefaults } from '../../src/service/commands/command-options.ts';
 import { type ShardKeeper, shardKeeperDefaults } from '../../src/service/fleet/shard-keeper.ts';
 import { type RelayOptions, relayDefaults } from '../../src/service/log/relay-options.ts';
-import { type StateWriterOptions, stateWriterDefaults } from '../../src/service/log/state-writer.ts';
 import type { IngestOptions } from '../../src/service/orders/ingest-deps.ts';
 import type { StreamTimings } from '../../src/service/sources/stream-timings.ts';
 
@@ -15,7 +14,6 @@ import type { StreamTimings } from '../../src/service/sources/stream-timings.ts'
 export interface ServiceSettings {
   readonly ingest: IngestOptions;
   readonly relay: RelayOptions;
-  readonly stateWriter: StateWriterOptions;
   readonly timings: Partial<StreamTimings>;
   readonly accountsEveryMs: number;
   readonly commands: CommandOptions;
@@ -39,11 +37,11 @@ export function drawSettings(random: Random): ServiceSettings {
       maxHeldBatches: oneOf(random, [1, 5, 1000]),
       saveEveryMs: oneOf(random, [100, 250, 1000]),
       sweepEveryMs: oneOf(random, [1000, 5000]),
-    },
-    stateWriter: {
-      ...stateWriterDefaults,
-      flushEveryMs: oneOf(random, [200, 1000]),
-      maxLookedAt: oneOf(random, [3, 20, 5000]),
+      states: {
+        ...relayDefaults.states,
+        flushEveryMs: oneOf(random, [200, 1000]),
+        maxLookedAt: oneOf(random, [3, 20, 5000]),
+      },
     },
     timings: {
       auditMs: 3_000 + below(random, 9_000),

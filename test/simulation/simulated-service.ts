@@ -15,11 +15,9 @@ import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
 import { LossCheck } from '../../src/service/fleet/loss-check.ts';
 import { OwnFitness } from '../../src/service/fleet/own-fitness.ts';
 import { ShardKeeper } from '../../src/service/fleet/shard-keeper.ts';
-import { awaitPublished } from '../../src/service/log/await-published.ts';
 import { OutcomeRelay } from '../../src/service/log/outcome-relay.ts';
 import type { Publisher, StatePublisher } from '../../src/service/log/publisher.ts';
 import { Relay } from '../../src/service/log/relay.ts';
-import { StateWriter } from '../../src/service/log/state-writer.ts';
 import { WitnessWriter } from '../../src/service/log/witness-writer.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
 import { FollowCheck, followCheckDefaults } from '../../src/service/run/follow-check.ts';
@@ -132,12 +130,13 @@ export class SimulatedService {
     });
     const mayWrite = () => lossCheck.mayPublish;
     const witness = new WitnessWriter({ lease: this.lease, publisher: deps.witnessPublisher, mayWrite });
-    const relayShared = { ...shared, witness, logger: log, log: database.updates, lease: this.lease };
-    const relayMetrics = { ...metrics.relay, latency: metrics.ingest.latency };
-    this.relay = new Relay({ ...relayShared, publisher: deps.publisher, metrics: relayMetrics }, settings.relay);
-    const stateWriter = new StateWriter(
-      { ...relayShared, publisher: deps.statePublisher(() => this.lease.lane), metrics: metrics.relay },
-      settings.stateWriter,
+    this.relay = new Relay(
+      {
+        ...{ ...shared, witness, logger: log, log: database.updates, lease: this.lease },
+        ...{ publisher: deps.publisher, statePublisher: deps.statePublisher(() => this.lease.lane) },
+        metrics: { ...metrics.relay, latency: metrics.ingest.latency },
+      },
+      settings.relay,
     );
     this.ingest = new Ingest(
       {
@@ -147,12 +146,10 @@ export class SimulatedService {
         lease: this.lease,
         onCommitted: (batch) => {
           this.relay.publishCommitted(batch);
-          stateWriter.writeCommitted(batch);
           this.commands.followCommitted(batch);
         },
         onCommitUnseen: () => {
           this.relay.missedCommitted();
-          stateWriter.missedCommitted();
           this.commands.missedCommitted();
         },
         backoff: new Backoff(random, { firstMs: 20, maxMs: 1000 }),
@@ -184,8 +181,8 @@ export class SimulatedService {
       metrics: metrics.relay,
     });
     this.commands = this.commandService(deps, settings, outcomes);
-    const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
-    this.shards = this.shardKeeper(deps, settings, { lossCheck, stateWriter });
+    const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay };
+    this.shards = this.shardKeeper(deps, settings, lossCheck);
     const parts = { ...way, shards: this.shards, outcomes };
     const work = new LaneParts({ ...parts, lossCheck, witness, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
@@ -199,7 +196,7 @@ export class SimulatedService {
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
     const fleetStep = closing('fleet', (signal) => this.shards.retire(signal));
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
-    const data = [this.relay, stateWriter, outcomes];
+    const data = [this.relay, outcomes];
     this.supervisor = new Supervisor(shared, {
       phases: [
         { name: 'lane', starts: [], ends: [shardsStep, this.keeper] },
@@ -270,11 +267,7 @@ export class SimulatedService {
     return books.get(commandId) !== undefined;
   }
 
-  private shardKeeper(
-    deps: SimulatedServiceDeps,
-    settings: ServiceSettings,
-    { lossCheck, stateWriter }: { lossCheck: LossCheck; stateWriter: StateWriter },
-  ): ShardKeeper {
+  private shardKeeper(deps: SimulatedServiceDeps, settings: ServiceSettings, lossCheck: LossCheck): ShardKeeper {
     const { host, random, database, publishersOf, weight, log } = deps;
     const { clock } = host;
     const { actMs: actForMs, renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
@@ -307,8 +300,7 @@ export class SimulatedService {
           commands: this.commands,
         },
         store: shards,
-        published: (signal) =>
-          awaitPublished({ updates, clock, parts: [this.relay, stateWriter] }, this.lease.lane, signal),
+        published: (signal) => this.relay.awaitPublished(signal),
         finish: (lane, ...signals) => finisher.finish(lane, ...signals),
         metrics: this.metrics.ingest,
         lossCheck,

@@ -5,11 +5,9 @@ import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { LaneStore } from '../../store/fleet/lane-store.ts';
 import type { ShardStore } from '../../store/fleet/shard-store.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
-import { awaitPublished } from '../log/await-published.ts';
 import type { Publisher, StatePublisher } from '../log/publisher.ts';
 import { Relay } from '../log/relay.ts';
 import { relayDefaults } from '../log/relay-options.ts';
-import { StateWriter, stateWriterDefaults } from '../log/state-writer.ts';
 import { WitnessWriter } from '../log/witness-writer.ts';
 import { LaneKeeper, type LaneWork } from './lane-keeper.ts';
 import type { LossCheck } from './loss-check.ts';
@@ -72,7 +70,7 @@ export class LaneFinisher {
     lease.enter(lane);
     // Its figures are not those of this process's own lane.
     const metrics = createMetrics();
-    const { relay, stateWriter, close } = this.writersOf(lease, metrics);
+    const { relay, close } = this.writersOf(lease, metrics);
     const over = new AbortController();
     const taken = Promise.withResolvers<true>();
     const begun = Promise.withResolvers<void>();
@@ -85,20 +83,18 @@ export class LaneFinisher {
           throw error;
         });
         relay.begin(batch);
-        stateWriter.begin(batch);
         begun.resolve();
       },
       end: async () => {
         over.abort();
         relay.end();
-        stateWriter.end();
       },
     };
     const keeper = new LaneKeeper(
       { store: lanes, lease, work, clock, metrics: metrics.ingest, log },
       { ...this.options, acquireEveryMs: 1_000 },
     );
-    const parts = [relay, stateWriter, keeper];
+    const parts = [relay, keeper];
     await Promise.all(parts.map((part) => part.start()));
     const waited = new AbortController();
     using within = abortAfter(
@@ -114,7 +110,7 @@ export class LaneFinisher {
       if (isTaken !== true) return;
       // The lane counts as held before Kafka has answered: only the answer says its shards may go.
       await unlessAborted(begun.promise, within.signal);
-      await this.publishAndFree(lease, [relay, stateWriter], within.signal);
+      await this.publishAndFree(lease, relay, within.signal);
     } finally {
       for (const part of parts) await part.drain(within.signal);
       await close();
@@ -128,23 +124,22 @@ export class LaneFinisher {
     // They begin once Kafka has answered: nothing is published before.
     const mayWrite = () => true;
     const witness = witnesses && new WitnessWriter({ lease, mayWrite, publisher: witnesses });
-    const shared = { lease, clock, random, logger, log, ...(witness && { witness }) };
     const relay = new Relay(
-      { ...shared, publisher: updates, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
-      relayDefaults,
-    );
-    const stateWriter = new StateWriter(
-      { ...shared, publisher: states, metrics: metrics.relay },
-      { ...stateWriterDefaults, flushEveryMs: 200 },
+      {
+        ...{ lease, clock, random, logger, log, ...(witness && { witness }) },
+        ...{ publisher: updates, statePublisher: states },
+        metrics: { ...metrics.relay, latency: metrics.ingest.latency },
+      },
+      { ...relayDefaults, states: { ...relayDefaults.states, flushEveryMs: 200 } },
     );
     const close = () => Promise.all([updates.close(), states.close(), witnesses?.close()]);
-    return { relay, stateWriter, close };
+    return { relay, close };
   }
 
-  private async publishAndFree(lease: Lease, parts: readonly { hurry(): void }[], signal: AbortSignal): Promise<void> {
-    const { shards, updates, clock, log } = this.deps;
+  private async publishAndFree(lease: Lease, relay: Relay, signal: AbortSignal): Promise<void> {
+    const { shards, log } = this.deps;
     const { lane } = lease;
-    await awaitPublished({ updates, clock, parts }, lane, signal);
+    await relay.awaitPublished(signal);
     const freed = await shards.freeAll(lane, lease.epoch);
     if (freed === undefined) throw new Error(`lane ${lane} was taken by another process`);
     log.info(

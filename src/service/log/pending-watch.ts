@@ -45,7 +45,8 @@ export class PendingWatch {
   clear(): void {
     this.flying = undefined;
     this.askedMs = Number.NEGATIVE_INFINITY;
-    this.show(0, undefined);
+    this.show('updates', 0, undefined);
+    this.show('state', 0, undefined);
   }
 
   /**
@@ -73,15 +74,22 @@ export class PendingWatch {
     const { clock } = this.deps;
     const oldestMs = this.flying?.batches[0]?.committedMs ?? term.handoff.oldestHeldMs;
     const rows = term.handoff.heldRows + (this.flying?.rows ?? 0);
-    this.show(rows, oldestMs === undefined ? undefined : clock.nowMs() - (clock.monotonicMs() - oldestMs));
+    this.show('updates', rows, oldestMs === undefined ? undefined : clock.nowMs() - (clock.monotonicMs() - oldestMs));
+    if (term.states.isWhole) this.show('state', 0, undefined);
   }
 
   private async sweep(term: RelayTerm): Promise<boolean> {
     const before = term.position.reached;
     const wasIdle = this.idle(term);
-    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.deps.lease.lane, before);
+    const { log, lease } = this.deps;
+    const { rows, oldestMs } = await log.pendingAfter(lease.lane, before);
     if (term.over.signal.aborted) return false;
-    if (term.handoff.reading) this.show(rows, oldestMs);
+    if (term.handoff.reading) this.show('updates', rows, oldestMs);
+    if (term.handoff.reading || !term.states.isWhole) {
+      const behind = await log.pendingAfter(lease.lane, term.states.position.reached);
+      if (term.over.signal.aborted) return false;
+      this.show('state', behind.rows, behind.oldestMs);
+    }
     // The relay was idle before and after, with nothing acknowledged between: the counted rows are
     // not on their way through memory. A batch handed over at this moment can make this wrong: the
     // cost is one read of the log.
@@ -94,12 +102,9 @@ export class PendingWatch {
     return !term.handoff.reading && term.handoff.heldRows === 0 && this.flying === undefined;
   }
 
-  private show(rows: number, oldestMs: number | undefined): void {
-    this.deps.metrics.pending.set({ topic: 'updates' }, rows);
-    this.deps.metrics.oldestPending.set(
-      { topic: 'updates' },
-      oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000,
-    );
+  private show(topic: 'updates' | 'state', rows: number, oldestMs: number | undefined): void {
+    this.deps.metrics.pending.set({ topic }, rows);
+    this.deps.metrics.oldestPending.set({ topic }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
   }
 }
 

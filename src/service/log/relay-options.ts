@@ -1,6 +1,7 @@
 import type { BackoffOptions } from '../../runtime/backoff.ts';
 import type { Handoff, HandoffLimits } from './handoff.ts';
 import type { Position } from './position.ts';
+import { type StateWriter, type StateWriterOptions, stateWriterDefaults } from './state-writer.ts';
 
 export interface RelayOptions extends HandoffLimits {
   /** Rows in one read of the log, and in one publish. */
@@ -21,6 +22,7 @@ export interface RelayOptions extends HandoffLimits {
   /** How often a lease that is too old to act on is checked again. */
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
+  readonly states: StateWriterOptions;
 }
 
 /**
@@ -37,6 +39,7 @@ export const relayDefaults: RelayOptions = {
   sweepEveryMs: 5000,
   leasePollMs: 50,
   backoff: { firstMs: 50, maxMs: 1000 },
+  states: stateWriterDefaults,
 };
 
 /**
@@ -46,6 +49,7 @@ export const relayDefaults: RelayOptions = {
 export interface RelayTerm {
   readonly handoff: Handoff;
   readonly position: Position;
+  readonly states: StateWriter;
   /** Aborted when the lane is lost or the relay gives up: every wait of the term ends. */
   readonly over: AbortController;
 }

@@ -1,10 +1,7 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
-import type { Ambient } from '../../observability/ambient.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Timer } from '../../runtime/clock.ts';
-import type { Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
 import { Handoff, type HandoffRows } from './handoff.ts';
@@ -12,26 +9,27 @@ import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
 import type { Publisher } from './publisher.ts';
 import type { RelayOptions, RelayTerm } from './relay-options.ts';
+import { StateWriter, type StateWriterDeps } from './state-writer.ts';
 import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
-interface RelayDeps extends Pick<Ambient, 'clock' | 'random'> {
-  readonly log: UpdateLog;
-  /** The creator closes it once the relay is drained. */
+/** The creator closes the two publishers once the relay is drained. */
+interface RelayDeps extends StateWriterDeps {
   readonly publisher: Publisher;
-  readonly lease: Lease;
-  readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
   /** Covers everything that is sent. Left out: no witness is kept. */
-  readonly witness?: Pick<WitnessWriter, 'along' | 'doubt'>;
+  readonly witness?: Pick<WitnessWriter, 'along' | 'doubt' | 'cover'>;
 }
+
+const askPublishedEveryMs = 50;
 
 /**
  * Sends committed updates to Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row
- * in the lane's log, in order, at least once.
+ * in the lane's log, in order, at least once. A row that Kafka has goes on to `StateWriter`, which
+ * never holds it up.
  *
  * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to
  * `reading` after any failure, gap or overflow (see `Handoff`). In both it may be waiting: for a
@@ -40,12 +38,14 @@ interface RelayDeps extends Pick<Ambient, 'clock' | 'random'> {
  *
  * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless
  * the lease allowed it just before. A crash at any moment costs repeats, never a row. Memory: as
- * much as `Handoff` may hold, one read and one publish.
+ * much as `Handoff` and `StateWriter` may hold, one read and one publish.
  */
 export class Relay implements Service {
   readonly name = 'relay';
   private readonly loop: TermLoop<RelayTerm> = new TermLoop({ serve: (term) => this.serve(term) });
   private ticker: Timer | undefined;
+  /** The state writers of all terms so far, one after the other. */
+  private states: Promise<void> = Promise.resolve();
   private readonly readSize: ReadSize;
   private readonly backoff: Backoff;
   private readonly latency: LatencyRecorder;
@@ -79,10 +79,12 @@ export class Relay implements Service {
   begin(lastBatch: bigint): void {
     this.end();
     const { metrics } = this.deps;
+    const over = new AbortController();
     this.loop.begin({
       handoff: new Handoff(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
       position: new Position(this.deps, 'log'),
-      over: new AbortController(),
+      states: new StateWriter(this.deps, this.options.states, over.signal),
+      over,
     });
   }
 
@@ -127,21 +129,47 @@ export class Relay implements Service {
     };
   }
 
-  /** Saves the position now, and not at the next interval. */
-  hurry(): void {
-    void this.loop.term?.position.save();
+  /**
+   * Resolves once Kafka has every row now in the lane's log, on the topics of updates and of
+   * states, and both positions are saved. Until then neither rests: a shard on its way to another
+   * process has none meanwhile. Rejects when `signal` aborts before, or the database can't be
+   * reached.
+   */
+  async awaitPublished(signal: AbortSignal): Promise<void> {
+    const { log, lease, clock } = this.deps;
+    const { lane } = lease;
+    const first = await log.backlog(lane);
+    const targets = new Map(first.map(({ cursor, newest }) => [cursor, newest ?? 0n]));
+    for (let backlog = first; ; backlog = await log.backlog(lane)) {
+      if (backlog.every(({ cursor, passed }) => passed >= (targets.get(cursor) ?? 0n))) return;
+      void this.loop.term?.position.save();
+      this.loop.term?.states.hurry();
+      await clock.sleep(askPublishedEveryMs, signal);
+      signal.throwIfAborted();
+    }
   }
 
-  /** Publishes the committed rows until the first failure, saves the position, and stops. */
+  /**
+   * Publishes the committed rows until the first failure, and their states; saves the positions,
+   * and stops.
+   */
   async drain(signal: AbortSignal): Promise<void> {
     const { term, gaveUp } = await this.loop.drain(signal);
     this.ticker?.cancel();
+    await Promise.race([this.states, gaveUp]);
     // A save under way may lag behind the last publish: wait for it, then save the rest.
     if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
     this.end();
   }
 
   private async serve(term: RelayTerm): Promise<void> {
+    // The updates don't wait for a flush of the term before.
+    this.states = this.states.then(() => term.states.serve());
+    await this.send(term);
+    term.states.finish();
+  }
+
+  private async send(term: RelayTerm): Promise<void> {
     const { over, position, handoff } = term;
     while (!over.signal.aborted && !(await this.loadPosition(position))) await this.waitAfterFailure(term);
     while (!over.signal.aborted) {
@@ -188,6 +216,7 @@ export class Relay implements Service {
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run, run.at(-1)?.batch ?? 0n))) return;
       position.advance(run.at(-1)?.seq ?? 0n);
+      term.states.addPublished(run, position.reached);
     }
     handoff.endRead(position.reached, rows.length < maxRows);
   }
@@ -209,6 +238,7 @@ export class Relay implements Service {
     const ackedMs = this.deps.clock.monotonicMs();
     for (const batch of handed.batches) {
       if (batch.lastSeq !== undefined) term.position.advance(batch.lastSeq);
+      term.states.addPublished(batch.rows, term.position.reached);
       this.latency.record(batch, ackedMs);
     }
   }

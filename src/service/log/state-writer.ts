@@ -1,30 +1,30 @@
-import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
+import type { LogRow } from '../../domain/committed-batch.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Service } from '../../runtime/supervisor.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
-import { NewestByOrder, type NewestLimits } from './newest-by-order.ts';
 import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
-import { TermLoop, TroubleReport } from './term-loop.ts';
+import { TroubleReport } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
-interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
+export interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: UpdateLog;
-  /** The creator closes it once the writer is drained. */
-  readonly publisher: StatePublisher;
+  readonly statePublisher: StatePublisher;
   readonly lease: Lease;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
-  /** Covers everything before it is written. Left out: no witness is kept. */
+  readonly metrics: Pick<Metrics['relay'], 'records' | 'publishSeconds'>;
+  /** Covers what is read from the log. What the relay published is covered. */
   readonly witness?: Pick<WitnessWriter, 'cover'>;
 }
 
-export interface StateWriterOptions extends NewestLimits {
+export interface StateWriterOptions {
   readonly flushEveryMs: number;
+  /** Orders, and payload characters, kept between two flushes. */
+  readonly maxOrders: number;
+  readonly maxBytes: number;
   /** Log rows for one read to look at, and payload bytes in its result: one flush. */
   readonly maxLookedAt: number;
   readonly maxReadBytes: number;
@@ -46,138 +46,128 @@ export const stateWriterDefaults: StateWriterOptions = {
 
 const leastShare = 1 / 64;
 
-interface Term {
-  readonly newest: NewestByOrder;
-  readonly position: Position;
-  readonly over: AbortController;
-  /** Older writers are fenced, and no later writer has fenced us. */
-  owner: boolean;
-  /** No flush in this term has written a row above this seq to the topic. */
-  attempted: bigint;
+interface Newest {
+  row: LogRow;
+  /** Published with the row: all up to this seq. A row handed over has no seq itself. */
+  upTo: bigint;
 }
 
 /**
- * Sends each order's newest state to the compacted topic, about once a second, under a cursor of
- * its own (`state`).
+ * Sends each order's newest state to the compacted topic, about once a second, for one term, under
+ * a position named `state`. The relay hands it each row once the updates topic has it.
  *
- * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see
- * `NewestByOrder`) → not owner after any failure → …
+ * Its memory is `behind` (while it does not own the topic, and after too many rows: only the log
+ * knows) → `joining` (the log is read, and rows are kept meanwhile) → `whole` (every row published
+ * since the last flush is here). The relay never waits for it: a full memory is dropped.
  *
- * Invariant: an older state never follows a newer one on the topic. Log and memory give each
- * order's newest committed row. Each flush is one transaction by the only writer, and begins only
- * after the lease was seen young enough *after* `takeOver`. If a process froze in between, it finds
- * the lease too old; if it froze later, the lane's new holder has fenced it. A fenced or failed
- * writer checks in the lane's row that the lane is still its own before it calls `takeOver` again:
- * otherwise a stale process's late `takeOver` would silence the real holder until its term ends.
+ * Invariant: an older state never follows a newer one on the topic. A read gives each order's
+ * newest committed row, and rows in memory are not older than the last read. Each flush is one
+ * transaction by the only writer, and begins only after the lease was seen young enough *after*
+ * `takeOver`. If a process froze in between, it finds the lease too old; if it froze later, the
+ * lane's new holder has fenced it. A read follows each `takeOver`, since another writer, `audit
+ * --repair` too, may have written newer states before it. And each asks the lane's row first
+ * whether the lane is still its own: otherwise a stale process's late `takeOver` would silence the
+ * real holder until its term ends.
  */
-export class StateWriter implements Service {
-  readonly name = 'state-writer';
-  private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
-  private readonly backoff: Backoff;
-  private readonly trouble: TroubleReport;
+export class StateWriter {
+  readonly position: Position;
+  private memory: 'behind' | 'joining' | 'whole' = 'behind';
+  private newest = new Map<string, Newest>();
+  private bytes = 0;
+  /** The relay has published everything up to here. */
+  private published = 0n;
+  /** Everything up to here came from the log. */
+  private shownUpTo = 0n;
+  /** Older writers are fenced, and no later writer has fenced us. */
+  private owner = false;
+  /** No flush in this term has written a row above this seq to the topic. */
+  private attempted = 0n;
   /** Scales one read of the log, and so its flush: less after each flush too slow. */
   private share = 1;
+  private resting = new AbortController();
+  private readonly ending = new AbortController();
+  private readonly backoff: Backoff;
+  private readonly trouble: TroubleReport;
   private readonly deps: StateWriterDeps;
   private readonly options: StateWriterOptions;
+  private readonly over: AbortSignal;
 
-  constructor(deps: StateWriterDeps, options: StateWriterOptions) {
+  /** `over`: the term is. No flush begins then, and the next holder fences one under way. */
+  constructor(deps: StateWriterDeps, options: StateWriterOptions, over: AbortSignal) {
     this.deps = deps;
     this.options = options;
+    this.over = over;
+    this.position = new Position(deps, 'state');
     this.backoff = new Backoff(deps.random, options.backoff);
     this.trouble = new TroubleReport(deps, 'writing the state topic');
   }
 
-  async start(): Promise<void> {
-    this.loop.start();
+  /** False: only the log knows all rows in wait. */
+  get isWhole(): boolean {
+    return this.memory === 'whole';
   }
 
-  /** The lane is ours. `lastBatch`: its last committed batch. */
-  begin(lastBatch: bigint): void {
-    this.end();
-    this.loop.begin({
-      newest: new NewestByOrder(this.options, lastBatch),
-      position: new Position(this.deps, 'state'),
-      over: new AbortController(),
-      owner: false,
-      attempted: 0n,
-    });
-  }
-
-  /**
-   * The lane is lost: no flush begins from here on, and the next holder fences one that is under
-   * way.
-   */
-  end(): void {
-    this.loop.end();
-    // The next holder shows the pending rows.
-    this.show(0, undefined);
-  }
-
-  writeCommitted(batch: CommittedBatch): void {
-    this.loop.term?.newest.addCommitted(batch);
-  }
-
-  /** Batches were committed but can't be handed over: the log has them. */
-  missedCommitted(): void {
-    this.loop.term?.newest.fail();
+  /** The updates topic has these rows too now, and so everything up to `upTo`. */
+  addPublished(rows: readonly LogRow[], upTo: bigint): void {
+    this.published = upTo;
+    if (this.memory === 'behind' || upTo <= this.shownUpTo) return;
+    for (const row of rows) {
+      if (row.topic !== 'updates') continue;
+      const known = this.newest.get(row.key);
+      this.bytes += row.payload.length - (known?.row.payload.length ?? 0);
+      if (known === undefined) this.newest.set(row.key, { row, upTo });
+      else {
+        known.row = row;
+        known.upTo = upTo;
+      }
+    }
+    if (this.newest.size > this.options.maxOrders || this.bytes > this.options.maxBytes) this.forget('behind');
   }
 
   /** Flushes now, and not at the end of its rest. A wait after a failure goes on. */
   hurry(): void {
-    this.loop.wake();
+    this.resting.abort();
   }
 
-  /** Makes one last flush from memory; the rest of the log is left to the next start. */
-  async drain(signal: AbortSignal): Promise<void> {
-    await this.loop.drain(signal);
-    this.end();
+  /** Nothing more will be added: one last flush, and the log keeps the rest for the next start. */
+  finish(): void {
+    this.ending.abort();
   }
 
-  private async serve(term: Term): Promise<void> {
+  /** Flushes until the term is over, or the last flush is done. Never rejects. */
+  async serve(): Promise<void> {
     const { clock } = this.deps;
-    const { signal } = term.over;
     let loaded = false;
-    while (!signal.aborted) {
-      const last = this.loop.draining;
-      const startedMs = clock.monotonicMs();
-      let again = false;
+    while (!this.over.aborted) {
+      const last = this.ending.signal.aborted;
+      const beganMs = clock.monotonicMs();
       try {
-        if (!loaded) await term.position.load();
+        if (!loaded) await this.position.load();
         loaded = true;
-        again = await this.step(term);
+        const again = await this.step();
         this.backoff.reset();
         this.trouble.passed();
+        if (last) return;
+        if (!again) await this.rest(this.options.flushEveryMs - (clock.monotonicMs() - beganMs));
       } catch (err) {
-        this.failed(term, err);
-        // Without the database the gauges keep their last value.
-        if (loaded) await this.showPending(term).catch(() => undefined);
-        await this.backOff(term);
-        // While draining the first failure is the last, even one from before the drain: the log
-        // keeps the rest for the next start.
-        if (this.loop.draining) return;
+        this.failed(err);
+        await clock.sleep(this.backoff.nextMs(), this.over, this.ending.signal);
+        // The first failure is the last then, even one from before.
+        if (this.ending.signal.aborted) return;
       }
-      if (last) return;
-      if (!again && !this.loop.draining)
-        await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
     }
   }
 
   /** True: the log has more to read at once. */
-  private async step(term: Term): Promise<boolean> {
-    if (!this.deps.lease.mayAct()) {
-      term.owner = false;
-      return false;
-    }
-    if (!term.owner && !(await this.takeOver(term))) return false;
-    if (term.newest.whole) {
-      const harvest = term.newest.harvest();
-      if (harvest !== undefined) await this.flush(term, harvest.rows, harvest.upTo, harvest.upTo);
-      // The last flush's save may have failed, and a lane that moves to another process waits for
-      // it.
-      else await term.position.save();
-      return false;
-    }
-    return this.catchUp(term);
+  private async step(): Promise<boolean> {
+    if (!this.deps.lease.mayAct()) return this.disown();
+    if (!this.owner && !(await this.takeOver())) return false;
+    if (!this.isWhole) return this.catchUp();
+    const rows = Array.from(this.newest.values(), ({ row }) => row);
+    const upTo = this.published;
+    this.forget('whole');
+    await this.flush(rows, upTo, upTo);
+    return false;
   }
 
   /**
@@ -185,34 +175,46 @@ export class StateWriter implements Service {
    * behind this read. So no flush is older than an earlier one, in this term or another, however
    * little is read and written at once.
    */
-  private async catchUp(term: Term): Promise<boolean> {
-    const { newest, position } = term;
-    newest.beginRead();
-    const { rows, lastSeq, endSeq } = await this.deps.log.readNewestAfter(
-      this.deps.lease.lane,
-      position.reached,
+  private async catchUp(): Promise<boolean> {
+    const { log, lease, witness } = this.deps;
+    this.forget('joining');
+    const { rows, lastSeq, endSeq } = await log.readNewestAfter(
+      lease.lane,
+      this.position.reached,
       Math.ceil(this.options.maxLookedAt * this.share),
       Math.ceil(this.options.maxReadBytes * this.share),
     );
-    for (const { batch } of rows) this.deps.lease.witness.sawBatch(batch);
+    for (const { batch } of rows) lease.witness.sawBatch(batch);
     // The database came back without them: its log's newest states may be older than those on the
     // topic. The term ends as soon as its lease is renewed.
-    if (endSeq < term.attempted)
+    if (endSeq < this.attempted)
       throw new Error(
         'the database lacks updates that were written to the state topic: nothing is written from its log',
       );
+    if (rows.length > 0) await witness?.cover();
     // The rows may be above what was looked at.
-    const flushed = await this.flush(term, rows, lastSeq, endSeq);
-    if (flushed && lastSeq >= endSeq) newest.endRead(lastSeq);
-    await this.showPending(term);
-    return flushed && !newest.whole;
+    const flushed = await this.flush(rows, lastSeq, endSeq);
+    if (flushed && lastSeq >= endSeq) this.join(lastSeq);
+    return flushed && !this.isWhole;
   }
 
-  private async takeOver(term: Term): Promise<boolean> {
-    if (!(await term.position.confirm())) return false;
-    if (term.over.signal.aborted || !this.deps.lease.mayAct()) return false;
-    await this.deps.publisher.takeOver();
-    term.owner = true;
+  /** All rows up to this seq are flushed, and the log had no more when it was read. */
+  private join(upTo: bigint): void {
+    if (this.memory !== 'joining') return;
+    this.memory = 'whole';
+    this.shownUpTo = upTo;
+    for (const [key, kept] of this.newest) {
+      if (kept.upTo > upTo) continue;
+      this.newest.delete(key);
+      this.bytes -= kept.row.payload.length;
+    }
+  }
+
+  private async takeOver(): Promise<boolean> {
+    if (!(await this.position.confirm())) return false;
+    if (this.over.aborted || !this.deps.lease.mayAct()) return false;
+    await this.deps.statePublisher.takeOver();
+    this.owner = true;
     return true;
   }
 
@@ -220,65 +222,52 @@ export class StateWriter implements Service {
    * False: the lease grew too old, or the term is over; nothing was sent, and the rows are in the
    * log. The position goes on to `upTo`; no row is above `endSeq`.
    */
-  private async flush(term: Term, rows: readonly LogRow[], upTo: bigint, endSeq: bigint): Promise<boolean> {
-    if (rows.length > 0) await this.deps.witness?.cover();
-    if (!this.deps.lease.mayAct() || term.over.signal.aborted) {
-      term.newest.fail();
-      return false;
-    }
+  private async flush(rows: readonly LogRow[], upTo: bigint, endSeq: bigint): Promise<boolean> {
+    const { clock, lease, metrics, statePublisher } = this.deps;
+    if (!lease.mayAct() || this.over.aborted) return this.disown();
     if (rows.length > 0) {
-      const { clock, metrics, publisher } = this.deps;
       const startedMs = clock.monotonicMs();
-      if (endSeq > term.attempted) term.attempted = endSeq;
+      if (endSeq > this.attempted) this.attempted = endSeq;
       try {
-        await publisher.flush(rows);
-        this.share = Math.min(1, this.share * 2);
+        await statePublisher.flush(rows);
       } catch (err) {
         metrics.records.inc({ topic: 'state', outcome: 'failed' }, rows.length);
         throw err;
       }
+      this.share = Math.min(1, this.share * 2);
       metrics.publishSeconds.observe({ topic: 'state' }, (clock.monotonicMs() - startedMs) / 1000);
       metrics.records.inc({ topic: 'state', outcome: 'acknowledged' }, rows.length);
     }
-    term.position.advance(upTo);
-    await term.position.save();
-    if (term.newest.whole) this.show(0, undefined);
+    this.position.advance(upTo);
+    // Also with nothing new: the last save may have failed, and a lane on its way to another
+    // process waits for it.
+    await this.position.save();
     return true;
   }
 
-  private failed(term: Term, err: unknown): void {
+  private failed(err: unknown): void {
     this.trouble.happened(err);
-    term.newest.fail();
-    // The publisher is retired or fenced in each case; after a database failure this costs one
+    // The publisher is retired or fenced; after a failure of the database this costs one
     // unnecessary `takeOver`.
-    if (err instanceof PublishError) {
-      term.owner = false;
-      if (err.code === 'timeout') this.share = Math.max(leastShare, this.share / 2);
-    }
+    this.disown();
+    if (err instanceof PublishError && err.code === 'timeout') this.share = Math.max(leastShare, this.share / 2);
   }
 
-  private async showPending(term: Term): Promise<void> {
-    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.deps.lease.lane, term.position.reached);
-    if (!term.over.signal.aborted) this.show(rows, oldestMs);
+  /** Another writer may write from here on: memory may be older than what it has written. */
+  private disown(): false {
+    this.owner = false;
+    this.forget('behind');
+    return false;
   }
 
-  private show(rows: number, oldestMs: number | undefined): void {
-    this.deps.metrics.pending.set({ topic: 'state' }, rows);
-    this.deps.metrics.oldestPending.set({ topic: 'state' }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
+  private forget(memory: StateWriter['memory']): void {
+    this.memory = memory;
+    this.newest = new Map();
+    this.bytes = 0;
   }
 
-  /** Waits out the backoff. Only a drain ends it early; other wake-ups do not. */
-  private async backOff(term: Term): Promise<void> {
-    const { clock } = this.deps;
-    const untilMs = clock.monotonicMs() + this.backoff.nextMs();
-    while (!this.loop.draining && !term.over.signal.aborted && clock.monotonicMs() < untilMs) {
-      await this.rest(term, untilMs - clock.monotonicMs());
-    }
-  }
-
-  private async rest(term: Term, forMs: number): Promise<void> {
-    const timer = this.deps.clock.after(Math.max(0, forMs), () => this.loop.wake());
-    if (!term.over.signal.aborted) await this.loop.wait();
-    timer.cancel();
+  private async rest(forMs: number): Promise<void> {
+    this.resting = new AbortController();
+    await this.deps.clock.sleep(Math.max(0, forMs), this.over, this.ending.signal, this.resting.signal);
   }
 }

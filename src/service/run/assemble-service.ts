@@ -99,7 +99,7 @@ function servicePhases(
 ): readonly Phase[] {
   const { housekeeping, schema } = watches;
   const [topics, replaced, clocks] = [watches.topics.rounds, watches.replaced.rounds, watches.clocks.rounds];
-  const { relay, stateWriter, sources } = way;
+  const { relay, sources } = way;
   const { service, outcomes, repairs } = commands;
   const { keeper } = fleet;
   const followCheck = fleet.followCheck.rounds;
@@ -118,8 +118,8 @@ function servicePhases(
     { name: 'lane', starts: [], ends: [shards, keeper] },
     {
       name: 'data path',
-      starts: [relay, stateWriter, outcomes, ingest, sources, followCheck],
-      ends: [followCheck, sources, ingest, relay, stateWriter, outcomes],
+      starts: [relay, outcomes, ingest, sources, followCheck],
+      ends: [followCheck, sources, ingest, relay, outcomes],
     },
     {
       name: 'work',

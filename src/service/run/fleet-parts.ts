@@ -7,7 +7,6 @@ import { LaneFinisher, laneFinisherDefaults } from '../fleet/lane-finisher.ts';
 import { LaneKeeper } from '../fleet/lane-keeper.ts';
 import { OwnFitness } from '../fleet/own-fitness.ts';
 import { ShardKeeper, shardKeeperDefaults } from '../fleet/shard-keeper.ts';
-import { awaitPublished } from '../log/await-published.ts';
 import type { Commanding } from './command-parts.ts';
 import { ConfigRecord } from './config-record.ts';
 import { followOptions } from './credential-parts.ts';
@@ -28,7 +27,7 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
   const metrics = made.metrics.ingest;
   const { leaseRenewMs: renewEveryMs, leaseTtlMs: expireAfterMs } = config;
   const { lanes, updates } = store;
-  const { ingest, held, relay, stateWriter, lossCheck } = way;
+  const { ingest, held, relay, lossCheck } = way;
   const finisher = new LaneFinisher(
     { clock, random, log, lossCheck, lanes, shards: store.shards, updates, publishers: kafka.publishersOf },
     {
@@ -45,7 +44,7 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
       ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, commands: commands.service },
       ...{ sources: follow.reviewed, fitness: follow.fitness, report: follow.report },
       noticeLost: () => store.noticeLost(),
-      published: (signal) => awaitPublished({ updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
+      published: (signal) => relay.awaitPublished(signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),
       changeLane: () => keeper.change(),
       introduction: () => ({

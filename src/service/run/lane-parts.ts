@@ -1,7 +1,6 @@
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import type { LaneWork } from '../fleet/lane-keeper.ts';
 import type { Relay } from '../log/relay.ts';
-import type { StateWriter } from '../log/state-writer.ts';
 import type { Ingest } from '../orders/ingest.ts';
 
 /** Follows the streams while the lane is held. */
@@ -41,7 +40,6 @@ interface LanePartsDeps {
   readonly sources: Sources;
   readonly ingest: Ingest;
   readonly relay: Relay;
-  readonly stateWriter: StateWriter;
   readonly shards: LaneShards;
   readonly outcomes?: LaneOutcomes;
 }
@@ -59,13 +57,11 @@ export class LaneParts implements LaneWork {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, witness, configRecord, sources, ingest, relay, stateWriter, shards, outcomes } =
-      this.deps;
+    const { checkSchema, lossCheck, witness, configRecord, sources, ingest, relay, shards, outcomes } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
     witness?.doubt();
     relay.begin(hold.batch);
-    stateWriter.begin(hold.batch);
     outcomes?.begin();
     ingest.begin(hold);
     await shards.resume(hold);
@@ -76,11 +72,10 @@ export class LaneParts implements LaneWork {
   }
 
   async end(): Promise<void> {
-    const { lossCheck, configRecord, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    const { lossCheck, configRecord, sources, ingest, relay, shards, outcomes } = this.deps;
     configRecord?.end();
     lossCheck?.end();
     relay.end();
-    stateWriter.end();
     outcomes?.end();
     // In parallel: a source may wait for a barrier answered only by the end of ingest, and a
     // command's probe may wait for its source.

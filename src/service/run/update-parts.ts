@@ -3,7 +3,6 @@ import { HeldShards } from '../fleet/held-shards.ts';
 import { LossCheck } from '../fleet/loss-check.ts';
 import { Relay } from '../log/relay.ts';
 import { relayDefaults } from '../log/relay-options.ts';
-import { StateWriter, stateWriterDefaults } from '../log/state-writer.ts';
 import { UpdateTraces } from '../log/update-traces.ts';
 import { WitnessWriter } from '../log/witness-writer.ts';
 import { Ingest } from '../orders/ingest.ts';
@@ -22,20 +21,18 @@ export function updateParts(made: Connected, config: PlatformConfig) {
   const { clock, random, log, metrics, lease, store, later } = made;
   const { keeper, commands, rest } = later;
   const writers = logParts(made, config);
-  const { relay, stateWriter } = writers;
+  const { relay } = writers;
   const ingest = new Ingest(
     {
       ...{ clock, log, lease, store: store.orders, metrics: metrics.ingest },
       lane: { reclaim: () => keeper().reclaim(), reportLost: (why) => keeper().reportLost(why) },
       onCommitted: (batch) => {
         relay.publishCommitted(batch);
-        stateWriter.writeCommitted(batch);
         commands().followCommitted(batch);
         rest().wake();
       },
       onCommitUnseen: () => {
         relay.missedCommitted();
-        stateWriter.missedCommitted();
         commands().missedCommitted();
         rest().wake();
       },
@@ -60,18 +57,14 @@ function logParts(made: Connected, config: PlatformConfig) {
   });
   const mayWrite = () => lossCheck.mayPublish;
   const witness = new WitnessWriter({ lease, publisher: kafka.witnessPublisher, mayWrite });
-  const writing = { clock, random, logger: log, lease, witness, log: store.updates };
   const relay = new Relay(
     {
-      ...{ ...writing, publisher: kafka.publisher },
+      ...{ clock, random, logger: log, lease, witness, log: store.updates },
+      ...{ publisher: kafka.publisher, statePublisher: kafka.statePublisher },
       metrics: { ...metrics.relay, latency: metrics.ingest.latency },
       traces: tracing && new UpdateTraces({ tracing, random }, { every: config.traceUpdatesEvery }),
     },
-    relayDefaults,
+    { ...relayDefaults, states: { ...relayDefaults.states, flushEveryMs: config.stateFlushMs } },
   );
-  const stateWriter = new StateWriter(
-    { ...writing, publisher: kafka.statePublisher, metrics: metrics.relay },
-    { ...stateWriterDefaults, flushEveryMs: config.stateFlushMs },
-  );
-  return { lossCheck, witness, relay, stateWriter };
+  return { lossCheck, witness, relay };
 }

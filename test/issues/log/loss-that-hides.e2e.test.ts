@@ -48,7 +48,10 @@ async function fleet() {
     const witness = new WitnessWriter({ lease, publisher: parts.witnessPublisher, mayWrite: () => true });
     const shared = { lease, clock, random, logger: log, witness, log: new PostgresUpdateLog(rig.deps) };
     const relay = new Relay(
-      { ...shared, publisher: parts.publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
+      {
+        ...{ ...shared, publisher: parts.publisher, statePublisher: parts.statePublisher },
+        metrics: { ...metrics.relay, latency: metrics.ingest.latency },
+      },
       relayDefaults,
     );
     await relay.start();
@@ -67,7 +70,7 @@ async function fleet() {
       },
       die: async () => {
         await relay.drain(AbortSignal.abort());
-        await Promise.all([parts.publisher.close(), parts.witnessPublisher.close()]);
+        await parts.close();
       },
     };
   };

@@ -1,13 +1,10 @@
 // What a user saw: The state topic showed an older revision of an order behind a newer one.
 
 import { expect, it } from 'vitest';
-import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { PublishError, type PublishRow } from '../../../src/service/log/publisher.ts';
-import { StateWriter, stateWriterDefaults } from '../../../src/service/log/state-writer.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';
-import { silentLog } from '../../support/runs/silent-log.ts';
+import { openRelay } from '../../support/orders/open-relay.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 // Found by the simulator (losing seed 60). The answer to a flush was lost, and the database came
@@ -19,7 +16,7 @@ it('puts no older state on the topic when the database came back without what a 
   const lease = new Lease(clock, 3_600_000);
   lease.confirm(1n, 0);
   const flushed: (readonly PublishRow[])[] = [];
-  const publisher = {
+  const statePublisher = {
     takeOver: async () => undefined,
     flush: async (rows: readonly PublishRow[]) => {
       flushed.push(rows);
@@ -27,21 +24,17 @@ it('puts no older state on the topic when the database came back without what a 
     },
     close: async () => undefined,
   };
-  const { relay: metrics } = createMetrics();
-  const writer = new StateWriter(
-    { log, publisher, lease, clock, random: seededRandom(3), logger: silentLog, metrics },
-    stateWriterDefaults,
-  );
-  await writer.start();
-  writer.begin(0n);
+  const relay = openRelay({ log, statePublisher, lease, clock });
+  await relay.start();
+  relay.begin(0n);
   const first = log.commit([{ topic: 'updates', key: 'prediction:a' }]);
   const copy = log.copy();
-  writer.writeCommitted(first);
-  writer.writeCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
+  relay.publishCommitted(first);
+  relay.publishCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
   await clock.advance(10);
   expect(flushed).toHaveLength(1);
   log.restore(copy);
   await clock.advance(20_000);
   expect(flushed).toHaveLength(1);
-  await writer.drain(new AbortController().signal);
+  await relay.drain(new AbortController().signal);
 });

@@ -1,13 +1,10 @@
 // What a user saw: Behind a slow link no shard moved any more: the same large flush failed again and again.
 
 import { expect, it, onTestFinished } from 'vitest';
-import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { PublishError, type PublishRow } from '../../../src/service/log/publisher.ts';
-import { StateWriter, stateWriterDefaults } from '../../../src/service/log/state-writer.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';
-import { silentLog } from '../../support/runs/silent-log.ts';
+import { openRelay } from '../../support/orders/open-relay.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 it.each([
@@ -25,13 +22,10 @@ it.each([
     if (tooSlow(rows)) throw new PublishError('timeout', 'flushing took more than 20000 ms');
     for (const { key } of rows) written.add(key);
   };
-  const publisher = { takeOver: async () => undefined, flush, close: async () => undefined };
-  const writer = new StateWriter(
-    { log, lease, clock, random: seededRandom(3), logger: silentLog, publisher, metrics: createMetrics().relay },
-    { ...stateWriterDefaults, maxReadBytes: 5000 },
-  );
-  await writer.start();
-  onTestFinished(() => writer.drain(AbortSignal.abort()));
-  writer.begin(log.batch);
+  const statePublisher = { takeOver: async () => undefined, flush, close: async () => undefined };
+  const relay = openRelay({ log, lease, clock, statePublisher }, { states: { maxReadBytes: 5000 } });
+  await relay.start();
+  onTestFinished(() => relay.drain(AbortSignal.abort()));
+  relay.begin(log.batch);
   expect(await clock.advanceUntil(() => written.size === 1_000, 600_000)).toBe(true);
 });

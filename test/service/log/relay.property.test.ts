@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
-import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
-import { Relay } from '../../../src/service/log/relay.ts';
+import type { Relay } from '../../../src/service/log/relay.ts';
 import type { RequestFate } from '../../simulation/world/memory-broker.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
-import { silentLog } from '../../support/runs/silent-log.ts';
+import { openRelay } from '../../support/orders/open-relay.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 import { arbitraryCommit, arbitraryDatabase } from './log-steps.ts';
 
@@ -60,28 +59,18 @@ class RelayWorld {
   }
 
   private startRelay(): Relay {
-    const { relay, ingest } = createMetrics();
-    const started = new Relay(
-      {
-        log: this.log,
-        publisher: this.publisher,
-        lease: this.lease,
-        clock: this.clock,
-        random: seededRandom(this.seed + 1),
-        logger: silentLog,
-        metrics: { ...relay, latency: ingest.latency },
-      },
-      // Bounds so small that they are met all the time.
+    const { log, publisher, lease, clock } = this;
+    // Bounds so small that they are met all the time.
+    const started = openRelay(
+      { log, publisher, lease, clock, random: seededRandom(this.seed + 1) },
       {
         maxRows: 5,
         maxReadBytes: 6,
         maxBytes: 40,
         maxHeldBatches: 4,
         maxHeldBytes: 60,
-        saveEveryMs: 250,
-        sweepEveryMs: 5000,
-        leasePollMs: 50,
         backoff: { firstMs: 20, maxMs: 400 },
+        states: { maxOrders: 3, maxLookedAt: 4 },
       },
     );
     void started.start();
@@ -191,7 +180,7 @@ describe('the relay', () => {
     );
   });
 
-  it('reads the log once at the start and then not again, as long as every batch is handed over and acknowledged', async () => {
+  it('reads the log once for each topic at the start and then not again, as long as every batch is handed over and acknowledged', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(arbitraryCommit({ orders: 4, maxRows: 4, maxLateMs: 0 }), fc.integer({ min: 5, max: 50 })), {
@@ -205,7 +194,7 @@ describe('the relay', () => {
             await world.clock.advance(ms);
           }
           await world.clock.advance(50);
-          expect(world.log.reads).toBe(1);
+          expect(world.log.reads).toBe(2);
           expect(world.publisher.arrived.map(({ payload }) => payload)).toEqual(
             world.log.rows.map(({ payload }) => payload),
           );

@@ -2,14 +2,19 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { Relay } from '../../../src/service/log/relay.ts';
-import { relayDefaults } from '../../../src/service/log/relay-options.ts';
+import { PublishError, type StatePublisher } from '../../../src/service/log/publisher.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
-import { silentLog } from '../../support/runs/silent-log.ts';
+import { openRelay } from '../../support/orders/open-relay.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-function relayOnVirtualTime() {
+const takesAll: StatePublisher = {
+  takeOver: async () => undefined,
+  flush: async () => undefined,
+  close: async () => undefined,
+};
+
+function relayOnVirtualTime(statePublisher = takesAll) {
   const clock = new VirtualClock();
   const log = new LaneLog(clock);
   const lease = new Lease(clock, 3000);
@@ -17,18 +22,7 @@ function relayOnVirtualTime() {
   onTestFinished(() => expect(publisher.violations).toEqual([]));
   const metrics = createMetrics();
   lease.confirm(1n, 0);
-  const relay = new Relay(
-    {
-      log,
-      publisher,
-      lease,
-      clock,
-      random: seededRandom(2),
-      logger: silentLog,
-      metrics: { ...metrics.relay, latency: metrics.ingest.latency },
-    },
-    relayDefaults,
-  );
+  const relay = openRelay({ log, publisher, statePublisher, lease, clock, metrics }, { states: { maxOrders: 100 } });
   const commit = (count: number) => {
     const batch = log.commit(Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i}` })));
     relay.publishCommitted(batch);
@@ -61,7 +55,8 @@ describe('the relay', () => {
     expect(publisher.sends).toBe(0);
     lease.confirm(1n, clock.monotonicMs());
     await clock.advance(100);
-    expect([publisher.arrived.length, log.reads]).toEqual([5, 1]);
+    // One read for each topic, at the start.
+    expect([publisher.arrived.length, log.reads]).toEqual([5, 2]);
   });
 
   it('saves its position about every 250 ms, not with each send, and the last one when it drains', async () => {
@@ -69,7 +64,7 @@ describe('the relay', () => {
     let saves = 0;
     const save = log.savePosition.bind(log);
     log.savePosition = (...args) => {
-      saves += 1;
+      if (args[2] === 'log') saves += 1;
       return save(...args);
     };
     await relay.start();
@@ -84,7 +79,7 @@ describe('the relay', () => {
     const drained = relay.drain(new AbortController().signal);
     await clock.advance(100);
     await drained;
-    expect(log.position('log')).toBe(last.lastSeq);
+    for (const cursor of ['log', 'state'] as const) expect(log.position(cursor)).toBe(last.lastSeq);
   });
 
   it('gives up draining with the first failure: the log keeps the rest', async () => {
@@ -132,6 +127,29 @@ describe('the relay', () => {
     publisher.fate = () => 'ok';
     await clock.advance(2900);
     expect(publisher.arrived.map(({ payload }) => payload)).toEqual(log.rows.map(({ payload }) => payload));
+  });
+
+  it.each([
+    ['takes nothing', () => Promise.reject(new PublishError('unavailable', 'refused'))],
+    ['never answers', () => new Promise<void>(() => undefined)],
+  ])('waits for no flush where the state topic %s, also not in the next term', async (_, flush) => {
+    const { clock, lease, publisher, relay, log, commit } = relayOnVirtualTime({ ...takesAll, flush });
+    await relay.start();
+    relay.begin(0n);
+    await clock.advance(10);
+    // More orders than may be kept for the next flush.
+    for (let i = 0; i < 12; i += 1) {
+      commit(150);
+      await clock.advance(500);
+      lease.confirm(1n, clock.monotonicMs());
+      expect(publisher.arrived.length).toBe(log.rows.length);
+    }
+    relay.end();
+    relay.begin(log.batch);
+    commit(1);
+    await clock.advance(100);
+    expect(publisher.arrived.length).toBe(log.rows.length);
+    expect(log.position('state')).toBe(0n);
   });
 
   it('measures each row that came through memory, by stream and stage', async () => {

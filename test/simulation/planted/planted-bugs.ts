@@ -2,8 +2,8 @@ import type { Observation } from '../../../src/domain/observation.ts';
 import { type Clock, momentOf } from '../../../src/runtime/clock.ts';
 import { CommitWitness, Lease } from '../../../src/runtime/lease.ts';
 import { Handoff } from '../../../src/service/log/handoff.ts';
-import { NewestByOrder } from '../../../src/service/log/newest-by-order.ts';
 import { Position } from '../../../src/service/log/position.ts';
+import { StateWriter } from '../../../src/service/log/state-writer.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
 import { Connection } from '../../../src/service/sources/connection.ts';
@@ -25,10 +25,12 @@ import { replaced } from './replaced.ts';
 const { reportsNewLoss: isNews } = StoreLost.prototype;
 const { received } = Connection.prototype as unknown as Receiver;
 const { lost } = Continuity.prototype as unknown as Losing;
+const { forget } = StateWriter.prototype as unknown as Remembering;
 const dealtWith = new WeakSet<StoreLost>();
 
-/** The private parts that planted bugs of "complete up to" change. */
+/** The private parts that planted bugs change. */
 type Receiver = { received(text: string): void; readonly pings: Pings; readonly clock: Clock };
+type Remembering = { memory: 'behind' | 'joining' | 'whole'; forget(memory: string): void; join(upTo: bigint): void };
 type Losing = { lost(fromMs: number, reason: string): boolean; readonly deps: { readonly clock: Clock } };
 
 /** Mistakes that one could make in this design, each of which some seed must show. */
@@ -141,6 +143,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the state topic takes what a fenced writer sends',
+    seed: 74,
     shows: /on the state topic behind/,
     deps: ({ host }, { broker }) => ({
       statePublisher: (lane) => broker.statePublisher(host, { fencing: false, lane }),
@@ -200,9 +203,27 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     plant: replaced(Handoff, 'reread', () => undefined),
   },
   {
-    name: 'the state writer trusts its memory over a gap',
+    name: 'the state writer trusts its memory after a failed flush',
     shows: /state topic/,
-    plant: replaced(NewestByOrder, 'fail', () => undefined),
+    plant: replaced(
+      StateWriter as unknown as { readonly prototype: Remembering },
+      'forget',
+      function (this: Remembering, memory: string) {
+        forget.call(this, this.memory === 'whole' ? 'whole' : memory);
+      },
+    ),
+  },
+  {
+    name: 'the state writer keeps rows that the log has shown with newer ones',
+    seed: 64,
+    shows: /on the state topic behind/,
+    plant: replaced(
+      StateWriter as unknown as { readonly prototype: Remembering },
+      'join',
+      function (this: Remembering) {
+        this.memory = 'whole';
+      },
+    ),
   },
   {
     name: 'the state writer writes the newest of the rows that it looked at, and not of the order',

@@ -2,12 +2,10 @@ import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
 import { createMetrics, type Metrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
-import { systemRandom } from '../../../src/runtime/random.ts';
 import type { Publisher } from '../../../src/service/log/publisher.ts';
-import { Relay } from '../../../src/service/log/relay.ts';
-import { relayDefaults } from '../../../src/service/log/relay-options.ts';
-import { silentLog } from '../runs/silent-log.ts';
+import type { Relay } from '../../../src/service/log/relay.ts';
 import { LaneLog } from './lane-log.ts';
+import { openRelay } from './open-relay.ts';
 
 /**
  * A relay at work on the machine's clock, on a log in memory, with a
@@ -23,18 +21,9 @@ export class RunningRelay {
   constructor(publisher: Publisher) {
     const lease = new Lease(systemClock, 3_600_000);
     lease.confirm(1n, systemClock.monotonicMs());
-    this.relay = new Relay(
-      {
-        log: this.log,
-        publisher,
-        lease,
-        clock: systemClock,
-        random: systemRandom,
-        logger: silentLog,
-        metrics: { ...this.metrics.relay, latency: this.metrics.ingest.latency },
-      },
-      { ...relayDefaults, backoff: { firstMs: 20, maxMs: 200 } },
-    );
+    const { log, metrics } = this;
+    const backoff = { firstMs: 20, maxMs: 200 };
+    this.relay = openRelay({ log, publisher, lease, clock: systemClock, metrics }, { backoff });
   }
 
   async start(): Promise<void> {
