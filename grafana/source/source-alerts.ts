@@ -44,7 +44,7 @@ unless on (job) sum by (job) (${signInNeeded}) > 0)`,
       '{{ if $labels.source }}Accounts connecting, down, unanswered, resyncing or frozen, or the whole stream refused, for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
   },
   {
-    // The process has looked for 30 s by then (service/run/follow-check.ts).
+    // The process has looked for 30 s by then (service/sources/accounts-follower.ts).
     name: 'AccountsUnfollowed',
     severity: 'page',
     expr: `sum by (job, source) (${unfollowed}) > 0`,

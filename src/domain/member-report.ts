@@ -14,7 +14,7 @@ export interface MemberReport {
   readonly follows: boolean;
   /**
    * Account streams in its shards that ought to be followed, and that it does not follow
-   * (service/run/follow-check.ts).
+   * (service/sources/accounts-follower.ts).
    */
   readonly unfollowed: number;
   /** Logins it can't use: a person has to sign in, or it has no key for them. */

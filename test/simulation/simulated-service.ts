@@ -20,7 +20,6 @@ import type { Publisher, StatePublisher } from '../../src/service/log/publisher.
 import { Relay } from '../../src/service/log/relay.ts';
 import { WitnessWriter } from '../../src/service/log/witness-writer.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
-import { FollowCheck, followCheckDefaults } from '../../src/service/run/follow-check.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
 import { PlatformOrderEntry } from '../../src/service/run/order-entry.ts';
@@ -101,7 +100,6 @@ export class SimulatedService {
   readonly commands: CommandService;
   readonly held = new HeldShards();
   readonly shards: ShardKeeper;
-  readonly followCheck: FollowCheck;
   /** Terms of the lane that this process had. */
   terms = 0;
   /** Set when the process has ended by itself. */
@@ -158,18 +156,6 @@ export class SimulatedService {
       settings.ingest,
     );
     this.connectors = this.sources(deps, settings);
-    this.followCheck = new FollowCheck(
-      {
-        ...{ clock, log, metrics: metrics.source, registry: database.accounts(this.lease) },
-        sources: {
-          account: (stream, accountId) => this.connectors.account(stream, accountId),
-          standing: (accountId) => this.connectors.standing(accountId),
-          listed: () => this.connectors.listed ?? [],
-        },
-        isOurs: (accountId) => this.held.follows(accountId),
-      },
-      { ...followCheckDefaults, streams: ['account', 'prediction'], everyMs: 500, graceMs: unfollowedGraceMs },
-    );
     const outcomes = new OutcomeRelay({
       ...shared,
       logger: log,
@@ -194,6 +180,7 @@ export class SimulatedService {
       { holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
     );
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
+    const sourcesStep = closing('sources', () => this.connectors.end());
     const fleetStep = closing('fleet', (signal) => this.shards.retire(signal));
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
     const data = [this.relay, outcomes];
@@ -202,8 +189,8 @@ export class SimulatedService {
         { name: 'lane', starts: [], ends: [shardsStep, this.keeper] },
         {
           name: 'data path',
-          starts: [...data, ingestStep, this.connectors, this.followCheck.rounds],
-          ends: [this.followCheck.rounds, this.connectors, ingestStep, ...data],
+          starts: [...data, ingestStep, sourcesStep],
+          ends: [sourcesStep, ingestStep, ...data],
         },
         { name: 'work', starts: [this.commands, shardsStep, this.keeper, fleetStep], ends: [fleetStep, this.commands] },
       ],
@@ -236,7 +223,7 @@ export class SimulatedService {
       nowMs,
       lane: { held: this.keeper.state === 'held', mayAct: this.lease.mayAct(), holder: this.host.name, sinceMs: nowMs },
       fleet: directory.standing(nowMs),
-      unfollowed: this.followCheck.unfollowed,
+      unfollowed: this.connectors.unfollowed,
       accounts: this.connectors
         .status()
         .flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),
@@ -290,12 +277,7 @@ export class SimulatedService {
           log,
           lease: this.lease,
           held: this.held,
-          sources: {
-            review: () => {
-              this.connectors.review();
-              this.followCheck.review();
-            },
-          },
+          sources: this.connectors,
           ingest: this.ingest,
           commands: this.commands,
         },
@@ -309,7 +291,7 @@ export class SimulatedService {
         fitness,
         report: () => ({
           follows: this.connectors.connections().some(({ accounts }) => accounts > 0),
-          unfollowed: this.followCheck.unfollowed.length,
+          unfollowed: this.connectors.unfollowed.length,
           unusableLogins: 0,
           works: fitness.works,
         }),
@@ -378,13 +360,11 @@ export class SimulatedService {
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );
     const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
-    return new Connectors(
+    const connectors = new Connectors(
       {
         clock,
         random,
         log,
-        reads,
-        tokens,
         registry: database.accounts(this.lease),
         openSocket: platform.stream.socketFactory(host),
         sink: deps.intoGuard?.(guarded) ?? guarded,
@@ -397,9 +377,13 @@ export class SimulatedService {
         predictionStreamUrl: 'ws://prediction',
         timings: settings.timings,
         everyMs: settings.accountsEveryMs,
+        compareEveryMs: 500,
+        graceMs: unfollowedGraceMs,
         isOurs: (accountId) => this.held.follows(accountId),
         part: () => this.held.part,
       },
     );
+    connectors.add('client', { reads, tokens, log });
+    return connectors;
   }
 }

@@ -2,7 +2,7 @@ import type { ConfigWith } from '../../config/config.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { MemoryTokenStore, type TokenStore } from '../../runtime/token-store.ts';
-import { clientName } from '../../service/run/credential-sources.ts';
+import { clientName } from '../../service/run/credentials.ts';
 import { holderName } from '../../service/run/platform-parts.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';

@@ -1,5 +1,6 @@
 import type { FollowedAccount } from '../rest/account-states.ts';
-import type { CredentialSources } from './credential-sources.ts';
+import type { Connectors } from '../sources/connectors.ts';
+import type { Credentials } from './credentials.ts';
 
 /**
  * Each account that this process follows, for `GET /v1/accounts`; undefined while it does not hold
@@ -7,10 +8,11 @@ import type { CredentialSources } from './credential-sources.ts';
  */
 export function followedAccounts(
   holdsLane: boolean,
-  sources: Pick<CredentialSources, 'status' | 'credentials'>,
+  sources: Pick<Connectors, 'status'>,
+  credentials: Pick<Credentials, 'status'>,
 ): readonly FollowedAccount[] | undefined {
   if (!holdsLane) return undefined;
-  const expiries = new Map(sources.credentials().map(({ credential, expiresAtMs }) => [credential, expiresAtMs]));
+  const expiries = new Map(credentials.status().map(({ credential, expiresAtMs }) => [credential, expiresAtMs]));
   return sources.status().flatMap(({ credential, stream, accounts }) => {
     const tokenExpiresMs = expiries.get(credential);
     const beside = accounts.map(({ accountId }) => accountId);

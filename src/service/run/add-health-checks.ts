@@ -8,7 +8,8 @@ import { askNoWrites, type NoWrites, noWritesWords } from '../../store/session/p
 import type { CommandService } from '../commands/command-service.ts';
 import type { LaneKeeper } from '../fleet/lane-keeper.ts';
 import type { Ingest } from '../orders/ingest.ts';
-import type { CredentialSources } from './credential-sources.ts';
+import type { Connectors } from '../sources/connectors.ts';
+import type { Credentials } from './credentials.ts';
 import type { SchemaGate } from './schema-gate.ts';
 import type { TopicsCheck } from './topics-check.ts';
 
@@ -19,11 +20,10 @@ export interface HealthParts {
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
   readonly ingest: Pick<Ingest, 'depth' | 'oldestUncommittedMs' | 'trouble'>;
-  readonly sources: CredentialSources;
+  readonly sources: Pick<Connectors, 'status' | 'unfollowed'>;
+  readonly credentials: Pick<Credentials, 'status'>;
   /** See `FleetDirectory`. */
   readonly fleet: () => { readonly others: number; readonly anyFollows: boolean | undefined };
-  /** See `FollowCheck`. */
-  readonly unfollowed: () => readonly unknown[];
   readonly commands: CommandService;
   readonly topics: Pick<TopicsCheck, 'addTo'>;
   readonly draining: () => boolean;
@@ -34,7 +34,7 @@ export interface HealthParts {
  * work.
  */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
-  const { pool, schema, keeper, lease, sources, commands, draining } = parts;
+  const { pool, schema, keeper, lease, credentials, commands, draining } = parts;
   health.add({
     name: 'draining',
     effect: 'unready',
@@ -68,7 +68,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
   });
   health.add({ name: 'ingest', effect: 'degraded', check: async () => ingestCheck(parts) });
   health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(parts) });
-  health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
+  health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(credentials) });
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(commands) });
 }
 
@@ -105,22 +105,22 @@ function commandsCheck(commands: CommandService): CheckResult {
   return { ok: true, detail: `${enabled ? 'on' : 'off'}, ${unresolved} unresolved` };
 }
 
-function credentialsCheck(sources: CredentialSources): CheckResult {
-  const all = sources.credentials();
+function credentialsCheck(credentials: HealthParts['credentials']): CheckResult {
+  const all = credentials.status();
   const over = all.filter(({ state }) => state === 'login_required');
   if (all.length === 0) return { ok: false, detail: 'no user is signed in: `tidemark link` does it' };
   if (over.length === 0) return { ok: true, detail: `${all.length} in use` };
   return { ok: false, detail: `LOGIN_REQUIRED for ${over.map(({ credential }) => credential).join(', ')}` };
 }
 
-function sourcesCheck({ keeper, sources, fleet, unfollowed }: HealthParts): CheckResult {
+function sourcesCheck({ keeper, sources, fleet }: HealthParts): CheckResult {
   const { others, anyFollows } = fleet();
   if (keeper.state !== 'held') return { ok: true, detail: 'this process has no lane yet' };
   const accounts = sources
     .status()
     .flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
-  const lacking = unfollowed().length;
+  const lacking = sources.unfollowed.length;
   if (lacking > 0)
     return { ok: false, detail: `${plural(lacking, 'account stream')} not followed, though this process ought to` };
   if (accounts.length === 0 && others > 0 && anyFollows !== false)

@@ -99,10 +99,9 @@ function servicePhases(
 ): readonly Phase[] {
   const { housekeeping, schema } = watches;
   const [topics, replaced, clocks] = [watches.topics.rounds, watches.replaced.rounds, watches.clocks.rounds];
-  const { relay, sources } = way;
+  const { relay, credentials } = way;
   const { service, outcomes, repairs } = commands;
   const { keeper } = fleet;
-  const followCheck = fleet.followCheck.rounds;
   const ingest = closing('ingest', (signal) => way.ingest.drain(signal));
   const shards = closing('shards', (signal) => fleet.shards.release(signal));
   const retirement = closing('fleet', (signal) => fleet.shards.retire(signal));
@@ -118,8 +117,8 @@ function servicePhases(
     { name: 'lane', starts: [], ends: [shards, keeper] },
     {
       name: 'data path',
-      starts: [relay, outcomes, ingest, sources, followCheck],
-      ends: [followCheck, sources, ingest, relay, outcomes],
+      starts: [relay, outcomes, ingest, credentials],
+      ends: [credentials, ingest, relay, outcomes],
     },
     {
       name: 'work',

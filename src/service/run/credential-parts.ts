@@ -1,7 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { HeldShards } from '../fleet/held-shards.ts';
-import { AccountClaims } from '../sources/account-claims.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 import { OddMessages } from '../sources/odd-messages.ts';
@@ -9,8 +8,7 @@ import { SourceGauges } from '../sources/source-status.ts';
 import type { StreamTimings } from '../sources/stream-timings.ts';
 import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
-import { CredentialSources } from './credential-sources.ts';
-import type { FollowCheckOptions } from './follow-check.ts';
+import { Credentials } from './credentials.ts';
 import type { Connected, PlatformConfig } from './platform-parts.ts';
 
 const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
@@ -18,52 +16,48 @@ const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed w
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/** A source for every credential in the settings. Parts shared by several sources are made once. */
-export function credentialSources(
-  { clock, random, log, metrics: all, store, platform, watches }: Connected,
+/** Every credential in the settings, and their sources. */
+export function credentialParts(
+  { clock, random, log, metrics, store, platform, watches }: Connected,
   held: HeldShards,
   ingest: ObservationSink,
   config: PlatformConfig,
-): CredentialSources {
-  const shared = { clock, random, log, observedBy: watches.sharedClock };
-  const metrics = all.source;
-  const common = {
-    gauges: new SourceGauges(metrics),
-    odd: new OddMessages(),
-    registry: store.accounts,
-    openSocket: wsSocketFactory(clock, wsSocketDefaults, platform.proxies),
-    auditGate: new Window(1),
-    budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
-  };
-  const options = {
-    streamUrl: config.platformStreamUrl,
-    ...predictionStream(config),
-    timings: streamTimings(config),
-    claims: new AccountClaims(),
-    isSole: () => sources.isSole,
-    isOurs: (accountId: string) => held.follows(accountId),
-    part: () => held.part,
-    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
-  };
-  const withClient = config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined;
-  const list = config.platformCredentials === 'client' ? undefined : store.credentials;
-  const sources: CredentialSources = new CredentialSources(
+) {
+  const sources = new Connectors(
     {
-      ...shared,
-      metrics: all.platform,
-      ...(list !== undefined && { list }),
-      partsFor: (credential, grant) => {
-        const { tokens, reads } = platform.signedIn(credential, grant);
-        const own = log.child({ credential });
-        return {
-          tokens,
-          connectors: new Connectors({ ...shared, ...common, log: own, metrics, reads, tokens, sink: ingest }, options),
-        };
-      },
+      ...{ clock, random, log, observedBy: watches.sharedClock, sink: ingest, metrics: metrics.source },
+      gauges: new SourceGauges(metrics.source),
+      odd: new OddMessages(),
+      registry: store.accounts,
+      openSocket: wsSocketFactory(clock, wsSocketDefaults, platform.proxies),
+      auditGate: new Window(1),
+      budget: new ByteBudget({
+        maxBytes: config.notesMaxBytes,
+        onUse: (bytes) => metrics.source.noteBytes.set(bytes),
+      }),
     },
-    { withClient, lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
+    {
+      streamUrl: config.platformStreamUrl,
+      ...predictionStream(config),
+      timings: streamTimings(config),
+      isOurs: (accountId: string) => held.follows(accountId),
+      part: () => held.part,
+      knowsAll: () => credentials.knowsAll,
+      ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+    },
   );
-  return sources;
+  const list = config.platformCredentials === 'client' ? undefined : store.credentials;
+  const credentials: Credentials = new Credentials(
+    {
+      ...{ clock, log, metrics: metrics.platform, signedIn: platform.signedIn, connectors: sources },
+      ...(list !== undefined && { list }),
+    },
+    {
+      withClient: config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined,
+      ...{ lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
+    },
+  );
+  return { sources, credentials };
 }
 
 const dayMs = 86_400_000;
@@ -77,15 +71,6 @@ function streamTimings(config: Config): Partial<StreamTimings> {
     auditMs: config.auditIntervalMs,
     heartbeatMs: config.continuityIntervalMs,
     snapshotMs: config.snapshotDays * dayMs,
-  };
-}
-
-/** The streams and accounts this process is set to follow. */
-export function followOptions(config: PlatformConfig): Pick<FollowCheckOptions, 'streams' | 'only'> {
-  const withPredictions = 'predictionStreamUrl' in predictionStream(config);
-  return {
-    streams: withPredictions ? ['account', 'prediction'] : ['account'],
-    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
   };
 }
 

@@ -17,15 +17,14 @@ import { type StatusParts, statusDocument } from './status-document.ts';
  */
 export function faceParts(made: Joined, fetch: RestParts['fetch'], config: Config) {
   const { clock, log, metrics, lease, holder, version, store, kafka, watches, way, commands, fleet, later } = made;
-  const { sources, ingest, relay } = way;
+  const { sources, credentials, ingest, relay } = way;
   const { service } = commands;
-  const { keeper, directory, followCheck } = fleet;
+  const { keeper, directory } = fleet;
   const read = () => readPipeline({ clock, metrics, ingest });
   const ring = new PipelineRing({ clock, log, read }, pipelineRingDefaults);
   const parts = {
-    ...{ clock, keeper, lease, ingest, sources, commands: service },
+    ...{ clock, keeper, lease, ingest, sources, credentials, commands: service },
     fleet: () => directory.standing(clock.nowMs()),
-    unfollowed: () => followCheck.unfollowed,
   };
   const status: StatusParts = {
     ...{ ...parts, ...watches, relay, version, instance: holder, fencedByKafka: kafka.fences },
@@ -39,7 +38,7 @@ export function faceParts(made: Joined, fetch: RestParts['fetch'], config: Confi
     {
       fetch,
       service: serviceView({ clock, commands: config.commands, status, ring, consumers: kafka.consumers, look }),
-      accountStates: () => followedAccounts(keeper.state === 'held', sources),
+      accountStates: () => followedAccounts(keeper.state === 'held', sources, credentials),
     },
     config,
   );

@@ -9,8 +9,6 @@ import { OwnFitness } from '../fleet/own-fitness.ts';
 import { ShardKeeper, shardKeeperDefaults } from '../fleet/shard-keeper.ts';
 import type { Commanding } from './command-parts.ts';
 import { ConfigRecord } from './config-record.ts';
-import { followOptions } from './credential-parts.ts';
-import { FollowCheck, followCheckDefaults } from './follow-check.ts';
 import { LaneParts } from './lane-parts.ts';
 import type { PlatformConfig } from './platform-parts.ts';
 
@@ -38,11 +36,11 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
       ...laneFinisherDefaults,
     },
   );
-  const follow = followParts(made, config);
+  const follow = followParts(made);
   const shards = new ShardKeeper(
     {
       ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, commands: commands.service },
-      ...{ sources: follow.reviewed, fitness: follow.fitness, report: follow.report },
+      ...{ sources: way.sources, fitness: follow.fitness, report: follow.report },
       noticeLost: () => store.noticeLost(),
       published: (signal) => relay.awaitPublished(signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),
@@ -69,7 +67,6 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
   );
   const shardOf = (accountId: string) => held.shardOf(accountId);
   return {
-    followCheck: follow.followCheck,
     shards,
     keeper,
     directory: new FleetDirectory({ fleet: () => shards.newest, shardOf, holder }),
@@ -77,17 +74,10 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
 }
 
 /** How well this process follows its accounts, and its report to the others. */
-function followParts({ store, kafka, way, watches, ...made }: Commanding, config: PlatformConfig) {
+function followParts({ kafka, way, watches, ...made }: Commanding) {
   const { clock, random, log, metrics } = made;
   const shared = { clock, random, log, metrics };
-  const { sources, held, lossCheck } = way;
-  const followCheck = new FollowCheck(
-    {
-      ...{ ...shared, sources, registry: store.accounts, metrics: metrics.source },
-      isOurs: (accountId) => held.follows(accountId),
-    },
-    { ...followCheckDefaults, ...followOptions(config) },
-  );
+  const { sources, credentials, lossCheck } = way;
   const asksKafka = async () => {
     const state = await kafka.checkTopics();
     // A topic that may refuse records is no proof that Kafka takes them.
@@ -95,19 +85,11 @@ function followParts({ store, kafka, way, watches, ...made }: Commanding, config
   };
   const fitness = new OwnFitness({ ...shared, sources, loop: watches.eventLoop, lossCheck, asksKafka }, fitnessRules);
   return {
-    followCheck,
     fitness,
-    /** The sources and the check, for the shards: both look again when these have changed. */
-    reviewed: {
-      review: () => {
-        sources.review();
-        followCheck.review();
-      },
-    },
     report: (): MemberReport => ({
       follows: sources.connections().some(({ accounts }) => accounts > 0),
-      unfollowed: followCheck.unfollowed.length,
-      unusableLogins: sources.credentials().filter(({ state }) => state === 'login_required').length,
+      unfollowed: sources.unfollowed.length,
+      unusableLogins: credentials.status().filter(({ state }) => state === 'login_required').length,
       works: fitness.works,
     }),
   };

@@ -4,7 +4,7 @@ import type { Relay } from '../log/relay.ts';
 import type { Ingest } from '../orders/ingest.ts';
 
 /** Follows the streams while the lane is held. */
-export interface Sources {
+interface Sources {
   begin(): Promise<void>;
   end(): Promise<void>;
 }

@@ -3,10 +3,11 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import { maySee } from '../rest/auth/principal.ts';
-import type { CredentialSource, CredentialSources } from './credential-sources.ts';
+import type { Connectors, LoginSource } from '../sources/connectors.ts';
+import type { Credentials } from './credentials.ts';
 
 /** A source, with the accounts the caller may see. */
-interface SeenSource extends CredentialSource {
+interface SeenSource extends LoginSource {
   /** The caller sees all its accounts. */
   readonly whole: boolean;
 }
@@ -15,7 +16,7 @@ interface SeenSource extends CredentialSource {
  * The sources with an account in the scope, showing those accounts alone. Words about a whole
  * connection may name any of its accounts, so they are left out unless the caller sees all of them.
  */
-export function seenSources(sources: Pick<CredentialSources, 'status'>, scope: AccountScope): readonly SeenSource[] {
+export function seenSources(sources: Pick<Connectors, 'status'>, scope: AccountScope): readonly SeenSource[] {
   return sources.status().flatMap((source) => {
     const accounts = source.accounts.filter(({ accountId }) => maySee(scope, accountId));
     if (accounts.length === 0 && scope.kind === 'accounts') return [];
@@ -24,13 +25,13 @@ export function seenSources(sources: Pick<CredentialSources, 'status'>, scope: A
 }
 
 export function credentialRows(
-  sources: Pick<CredentialSources, 'credentials'>,
+  credentials: Pick<Credentials, 'status'>,
   seen: readonly SeenSource[],
   scope: AccountScope,
 ): StatusDocument['credentials'] {
   const whole = (name: string) => seen.every(({ credential, whole: all }) => credential !== name || all);
-  return sources
-    .credentials()
+  return credentials
+    .status()
     .filter(({ credential }) => scope.kind === 'all' || seen.some((source) => source.credential === credential))
     .map(({ expiresAtMs, lastError, ...rest }) => ({
       ...rest,

@@ -11,9 +11,9 @@ import type { PipelineRates, PipelineReading, Waiting } from '../fleet/pipeline-
 import type { Relay } from '../log/relay.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import { maySee } from '../rest/auth/principal.ts';
+import type { Connectors } from '../sources/connectors.ts';
 import type { ClockWatch } from './clock-watch.ts';
-import type { CredentialSources } from './credential-sources.ts';
-import type { Unfollowed } from './follow-check.ts';
+import type { Credentials } from './credentials.ts';
 import { judgeTrust } from './judge-trust.ts';
 import type { ReplacedTopics } from './replaced-topics.ts';
 import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
@@ -34,9 +34,8 @@ export interface StatusParts {
   readonly ingest: Pick<Ingest, 'depth' | 'full'>;
   readonly relay: Pick<Relay, 'status'>;
   readonly fleet: () => ReturnType<FleetDirectory['standing']>;
-  /** See `FollowCheck`. */
-  readonly unfollowed: () => readonly Unfollowed[];
-  readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
+  readonly sources: Pick<Connectors, 'status' | 'unfollowed'>;
+  readonly credentials: Pick<Credentials, 'status'>;
   readonly commands: Pick<CommandService, 'status'> & { readonly operator: Pick<CommandService['operator'], 'halts'> };
   /** Undefined: not counted yet. */
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
@@ -71,7 +70,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       nowMs,
       lane: { held: keeper.state === 'held', mayAct: lease.mayAct(), ...keeper.view },
       fleet: seenFleet(parts.fleet(), scope),
-      unfollowed: parts.unfollowed().filter(({ accountId }) => maySee(scope, accountId)),
+      unfollowed: sources.unfollowed.filter(({ accountId }) => maySee(scope, accountId)),
       accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
       heartbeatMs: reading.heartbeatMs,
       notStored: reading.ingest,
@@ -101,7 +100,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       by,
       reason,
     })),
-    credentials: credentialRows(sources, seen, scope),
+    credentials: credentialRows(parts.credentials, seen, scope),
     sources: seen.map(sourceRow),
     accounts: seen.flatMap(accountRows),
     absentOrders: seen.flatMap(absentRows),

@@ -6,7 +6,7 @@ import { relayDefaults } from '../log/relay-options.ts';
 import { UpdateTraces } from '../log/update-traces.ts';
 import { WitnessWriter } from '../log/witness-writer.ts';
 import { Ingest } from '../orders/ingest.ts';
-import { credentialSources } from './credential-parts.ts';
+import { credentialParts } from './credential-parts.ts';
 import type { Connected, PlatformConfig } from './platform-parts.ts';
 
 export interface Flowing extends Connected {
@@ -41,8 +41,7 @@ export function updateParts(made: Connected, config: PlatformConfig) {
     config,
   );
   const held = new HeldShards();
-  const sources = credentialSources(made, held, held.guard(ingest), config);
-  return { ...writers, ingest, held, sources };
+  return { ...writers, ingest, held, ...credentialParts(made, held, held.guard(ingest), config) };
 }
 
 /** The end of the way: the parts that write to Kafka, and the check before their first record. */

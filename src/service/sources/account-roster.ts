@@ -26,6 +26,10 @@ export class AccountRoster {
     return this.sessions.get(accountId);
   }
 
+  get all(): ReadonlyMap<string, AccountSession> {
+    return this.sessions;
+  }
+
   get isEmpty(): boolean {
     return this.sessions.size === 0;
   }

@@ -1,367 +1,289 @@
-import type { Stream } from '../../domain/order.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
-import { Backoff } from '../../runtime/backoff.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { plural } from '../../runtime/plural.ts';
+import { inParallel } from '../../runtime/waiting.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
-import type { AccountsResult, OrderReads, PlatformAccount } from '../../venue/platform/order-reads.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
-import { type AccountStanding, givenUp, restAskedMs } from './account-access.ts';
-import { AccountClaims } from './account-claims.ts';
+import type { AccountList } from './account-list.ts';
+import type { Source } from './source.ts';
+import { type FollowInputs, type WantedAccount, wantedAccounts } from './wanted-accounts.ts';
 
-/** Follows accounts: one for each stream. */
-interface AccountFollower {
-  readonly stream: Stream;
-  follow(record: AccountRecord): void;
-  unfollow(accountId: string): void;
-  /** What the list calls the account: it counts from now on, and is stored. */
-  noteSimulated(accountId: string, isSim: boolean): void;
+/** A login at work, with one source for each stream. */
+export interface FollowingLogin {
+  readonly list: Pick<AccountList, 'lists' | 'news'>;
+  readonly sources: readonly Pick<Source, 'stream' | 'followed' | 'follow' | 'unfollow' | 'noteSimulated'>[];
 }
-
-interface AccountsFollowerDeps extends Ambient {
-  readonly reads: OrderReads;
-  readonly registry: AccountRegistry;
-}
-
-export interface AccountsFollowerOptions {
-  /** Only these, where given. */
-  readonly only?: ReadonlySet<string>;
-  /**
-   * Whether this process follows the account now, rather than another one; `review` follows each
-   * change. Left out: it follows all.
-   */
-  readonly isOurs?: (accountId: string) => boolean;
-  /** The list is asked for after 2/3 to 4/3 of this. Default 45 s. */
-  readonly everyMs?: number;
-  /** Shared with the followers of other credentials. Left out: there are none. */
-  readonly claims?: AccountClaims;
-  /**
-   * Whether there is no other credential now, so every account of the registry was ours. Left out:
-   * there is none.
-   */
-  readonly isSole?: () => boolean;
-}
-
-type CompleteList = Extract<AccountsResult, { complete: true }>;
 
 /**
- * Keeps the sources on all accounts the platform lists, with any status. New ones are followed
- * without a restart, and those leaving the list are followed on, marked so. A status decides what
- * may be placed, never what is followed: a restricted or closed account may have open orders.
+ * An account stream this process ought to follow and does not, or follows on though no login lists
+ * it any more.
+ */
+export interface Unfollowed {
+  readonly stream: Stream;
+  readonly accountId: string;
+  /** Wall time in milliseconds. */
+  readonly sinceMs: number;
+  /** The same, monotonic: a wall clock set back would hide it for an hour. */
+  readonly fromMs: number;
+  /** Continues "… is not followed: ". */
+  readonly why: string;
+}
+
+interface AccountsFollowerDeps extends Pick<Ambient, 'clock' | 'log'> {
+  readonly registry: Pick<AccountRegistry, 'load' | 'save'>;
+  /** At work now. `wake` follows each change. */
+  readonly logins: ReadonlyMap<string, FollowingLogin>;
+  readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
+}
+
+export interface AccountsFollowerOptions extends Pick<FollowInputs, 'streams' | 'only'> {
+  /**
+   * Whether this process follows the account now, rather than another one; `review` follows each
+   * change.
+   */
+  readonly isOurs: (accountId: string) => boolean;
+  /** Whether there are no other logins. */
+  readonly knowsAll: () => boolean;
+  /** Between two turns, if nothing changes. */
+  readonly compareEveryMs: number;
+  /** An account just taken, linked or opened is followed within seconds. */
+  readonly graceMs: number;
+  /** The database's accounts are read again after each review, and this often. */
+  readonly loadEveryMs: number;
+}
+
+/** One process follows all accounts, and there are no other logins. */
+export const accountsFollowerDefaults = {
+  ...{ isOurs: () => true, knowsAll: () => true },
+  ...{ compareEveryMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 },
+} as const;
+
+const named = 5;
+/** New accounts: the first start has thousands. */
+const savesAtOnce = 8;
+const notListed =
+  'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
+
+/**
+ * Brings the followed accounts to what they ought to be (`wantedAccounts`), in turns: after each
+ * change in lists, logins or shards, and every few seconds. A difference longer than the grace is a
+ * doubt: without it, "every account is live" would only speak about followed accounts, and not
+ * about a login without its key, or an empty list.
  *
- * States: starting (until the list was read once, or the registry instead) → following. Invariant:
- * once the list has shown an account to this credential, it is left only for another process or
- * credential. A list that failed, or has unreadable items, says nothing about accounts it does not
- * show. An account is in the registry before a source follows it. Each source counts by itself: if
- * one follows an account, the other need not.
+ * Invariant: one turn at a time. The sources say who is followed, and nothing waits between stops
+ * and starts, so an account never has two logins here. An account is in the database before a
+ * source follows it, and its record is read again once another process or login may have changed
+ * it. If this process ought to follow an account stream for `graceMs` + 2 × `compareEveryMs`, the
+ * stream is followed or in `unfollowed`. A shard's move begins this time again.
  */
 export class AccountsFollower {
-  private readonly records = new Map<string, AccountRecord>();
-  /** Account → the streams that follow it. */
-  private readonly followed = new Map<string, Set<Stream>>();
-  private lastError: string | undefined;
-  private loaded = false;
-  private listed = false;
-  /** The last complete list. */
-  private newest: CompleteList | undefined;
-  private readonly standings = new Map<string, AccountStanding>();
-  private reviewed = false;
+  /** The database's accounts: their records by stream. */
+  readonly known = new Map<string, Map<Stream, AccountRecord>>();
+  /** The records may have been changed since they were read. */
+  private stale = true;
+  private loadAtMs = 0;
+  /** New accounts' records, to be stored before they are followed. */
+  private lacking: readonly AccountRecord[] = [];
+  private failing = false;
+  private woken = false;
   private resting = new AbortController();
+  private missing = new Map<string, Unfollowed>();
+  private shown: readonly Unfollowed[] = [];
   private readonly deps: AccountsFollowerDeps;
-  private readonly sources: readonly AccountFollower[];
   private readonly options: AccountsFollowerOptions;
-  private readonly claims: AccountClaims;
 
-  constructor(deps: AccountsFollowerDeps, sources: readonly AccountFollower[], options: AccountsFollowerOptions = {}) {
+  constructor(deps: AccountsFollowerDeps, options: AccountsFollowerOptions) {
     this.deps = deps;
-    this.sources = sources;
     this.options = options;
-    this.claims = options.claims ?? new AccountClaims();
   }
 
-  /**
-   * A complete list was read since the beginning: this credential does not
-   * have the accounts that are not followed.
-   */
+  /** Streams missing for longer than the grace, the longest first. */
+  get unfollowed(): readonly Unfollowed[] {
+    return this.shown;
+  }
+
+  get isSole(): boolean {
+    return this.deps.logins.size === 1 && this.options.knowsAll();
+  }
+
+  /** All lists were read and applied: no login has an account beside the followed ones. */
   get hasListed(): boolean {
-    return this.listed;
+    const isApplied = !this.woken && !this.stale && this.lacking.length === 0;
+    const lists = [...this.deps.logins.values()].map((login) => login.list.lists);
+    return isApplied && this.options.knowsAll() && lists.every(({ said }) => said === 'whole');
   }
 
-  /** The accounts of the last complete list, open or not; undefined: there was none. */
-  get newestList(): readonly PlatformAccount[] | undefined {
-    return this.newest?.accounts;
-  }
-
-  /** Undefined where the account is not followed, or no list has shown it yet. */
-  standing(accountId: string): AccountStanding | undefined {
-    return this.followed.has(accountId) ? this.standings.get(accountId) : undefined;
-  }
-
-  get error(): string | undefined {
-    return this.lastError;
+  mayFollow(accountId: string): boolean {
+    const { only, isOurs } = this.options;
+    return (only?.has(accountId) ?? true) && isOurs(accountId);
   }
 
   /** Follows until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.deps;
-    const everyMs = this.options.everyMs ?? 45_000;
-    const backoff = new Backoff(random, { firstMs: 1_000, maxMs: everyMs });
+    const { clock, log, metrics } = this.deps;
     while (!signal.aborted) {
+      this.woken = false;
       try {
-        await this.load();
-        const failed = await this.look(signal);
-        if (failed === undefined) backoff.reset();
-        const restMs =
-          failed === undefined
-            ? everyMs * (2 / 3 + (random.next() * 2) / 3)
-            : Math.max(backoff.nextMs(), restAskedMs(failed));
-        await this.rest(restMs, signal);
-      } catch (error) {
-        this.complain(error instanceof Error ? error.message : String(error));
-        await clock.sleep(backoff.nextMs(), signal);
+        await this.turn(signal);
+        this.failing = false;
+      } catch (err) {
+        if (!this.failing) log.warn({ err }, 'accounts can not be followed: the database refuses their records');
+        this.failing = true;
       }
+      this.resting = new AbortController();
+      // Each turn sleeps: otherwise a database that fails at once would keep all else from running.
+      await clock.sleep(this.woken ? 0 : this.options.compareEveryMs, signal, this.resting.signal);
     }
+    for (const source of streams) metrics.unfollowed.set({ source }, 0);
   }
 
-  /**
-   * `isOurs` has changed its mind about some accounts: those no longer ours are left before this
-   * returns, new ones are followed soon.
-   */
-  review(): void {
-    for (const accountId of [...this.followed.keys()]) {
-      if (this.wanted(accountId)) continue;
-      this.leave(accountId, 'another process follows the account from now on');
-      this.claims.release(accountId, this);
-    }
-    // The records of new ones may have been written by another process.
-    this.loaded = false;
-    this.reviewed = true;
+  /** A list was read, or a login came or went. */
+  wake(): void {
+    this.woken = true;
     this.resting.abort();
   }
 
   /**
-   * A review needs no new list, so it works while the platform is away. Each turn sleeps. Before, a
-   * review waiting for the first list was a loop, and nothing else ran.
+   * `isOurs` has changed its mind about some accounts: those no longer ours are left before this
+   * returns, new ones are followed soon. Another process may have written their records.
    */
-  private async rest(forMs: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.deps;
-    const untilMs = clock.monotonicMs() + forMs;
-    while (!signal.aborted) {
-      if (this.reviewed) await this.reviewNow(signal);
-      this.resting = new AbortController();
-      // A review that came while the last one was applied is not
-      // lost: the sleep is short, and not left out.
-      await clock.sleep(this.reviewed ? 0 : untilMs - clock.monotonicMs(), signal, this.resting.signal);
-      if (!this.reviewed) return;
-    }
+  review(): void {
+    for (const [accountId, login] of this.followed()) if (!this.mayFollow(accountId)) this.leave(accountId, login);
+    this.stale = true;
+    this.wake();
   }
 
-  /** By the last complete list; by the registry's accounts if none was ever read. */
-  private async reviewNow(signal: AbortSignal): Promise<void> {
-    this.reviewed = false;
+  /** Rejects when the database can't be read or written; the rest is done all the same. */
+  private async turn(signal: AbortSignal): Promise<void> {
     try {
       await this.load();
-      if (this.newest === undefined) this.followKnown();
-      // It may be older than an account that came with a shard, so it is no word on what it does
-      // not show, and what is stored of an account may be newer.
-      else await this.apply(this.newest.accounts, { isWhole: false, isNews: false }, signal);
-    } catch (error) {
-      // The next list may fail as well, and would leave the accounts
-      // that became ours without a process.
-      this.reviewed = true;
-      throw error;
+      await inParallel(this.lacking, savesAtOnce, async (record) => {
+        if (signal.aborted || !this.mayFollow(record.accountId)) return;
+        await this.deps.registry.save(record);
+        this.remember(record);
+      });
+    } finally {
+      if (!signal.aborted) this.reconcile();
     }
+    if (this.lacking.length > 0) this.wake();
   }
 
-  /**
-   * A review while the records are read asks for them once more: its accounts
-   * may have been another process's until then.
-   */
+  /** A review while the records are read asks for them once more. */
   private async load(): Promise<void> {
-    while (!this.loaded) {
-      this.loaded = true;
-      const records = await this.deps.registry.load().catch((error: unknown) => {
-        this.loaded = false;
+    const { clock, registry } = this.deps;
+    if (clock.monotonicMs() >= this.loadAtMs) this.stale = true;
+    while (this.stale) {
+      this.stale = false;
+      this.loadAtMs = clock.monotonicMs() + this.options.loadEveryMs;
+      const records = await registry.load().catch((error: unknown) => {
+        this.stale = true;
         throw error;
       });
-      this.records.clear();
-      for (const record of records) this.records.set(key(record.stream, record.accountId), record);
+      this.known.clear();
+      for (const record of records) this.remember(record);
     }
   }
 
-  /** Undefined: the list was complete, and is applied. */
-  private async look(signal: AbortSignal): Promise<PlatformError | undefined> {
-    const list = await this.deps.reads.listAccounts(signal);
-    if (signal.aborted) return givenUp;
-    // There may have been a review meanwhile.
-    await this.load();
-    if (list.complete) {
-      this.lastError = undefined;
-      this.newest = list;
-      this.reviewed = false;
-      const unreadable = list.unreadable ?? 0;
-      if (unreadable > 0)
-        this.deps.log.warn(
-          { unreadable },
-          'items of the list of accounts have no id: which accounts they are is not known',
-        );
-      await this.apply(list.accounts, { isWhole: unreadable === 0, isNews: true }, signal);
-      this.listed = true;
-      return undefined;
-    }
-    this.complain(list.error.message);
-    // Yesterday's accounts are better than none: each is checked by its own subscription.
-    if (this.followed.size === 0) this.followKnown();
-    return list.error;
+  private remember(record: AccountRecord): void {
+    const records = this.known.get(record.accountId) ?? new Map<Stream, AccountRecord>();
+    this.known.set(record.accountId, records.set(record.stream, record));
   }
 
-  /**
-   * `isWhole`: an account it does not show is not listed any more. `isNews`: the list was not
-   * applied before.
-   */
-  private async apply(
-    accounts: readonly PlatformAccount[],
-    { isWhole, isNews }: { readonly isWhole: boolean; readonly isNews: boolean },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const shown = new Map(
-      accounts.filter(({ accountId }) => this.wanted(accountId)).map((each) => [each.accountId, each]),
-    );
-    this.noteStandings([...shown.values()]);
-    for (const accountId of [...this.followed.keys()]) {
-      if (shown.has(accountId) || (this.wanted(accountId) && (!isWhole || this.keeps(accountId)))) continue;
-      this.leave(accountId, 'no list of this credential shows the account: it may be of another one');
-      this.claims.release(accountId, this);
-    }
-    for (const account of shown.values()) {
-      if (!this.claim(account.accountId, true)) continue;
-      for (const source of this.sources) {
-        if (signal.aborted) return;
-        const isFollowed = this.followed.get(account.accountId)?.has(source.stream) === true;
-        if (!isFollowed && !(await this.begin(source, account))) break;
-        if (isNews && account.isSim !== undefined) source.noteSimulated(account.accountId, account.isSim);
+  /** By the inputs at this moment: nothing waits. */
+  private reconcile(): void {
+    const { logins } = this.deps;
+    const now = this.followed();
+    const lists = new Map([...logins].map(([name, { list }]) => [name, list.lists]));
+    const wanted = wantedAccounts({ ...this.options, logins: lists, isSole: this.isSole, known: this.known, now });
+    for (const [accountId, login] of now) if (wanted.get(accountId)?.login !== login) this.leave(accountId, login);
+    this.lacking = this.stale ? [] : [...wanted].flatMap(([accountId, each]) => this.begin(accountId, each));
+    if (!this.stale)
+      for (const { list, sources } of logins.values()) {
+        for (const [accountId, isSim] of list.news)
+          for (const source of sources) source.noteSimulated(accountId, isSim);
+        list.news.clear();
+      }
+    this.compare(wanted);
+  }
+
+  /** Returns the records to be stored first. */
+  private begin(accountId: string, { login = '', streams: on }: WantedAccount): AccountRecord[] {
+    const { list, sources = [] } = this.deps.logins.get(login) ?? {};
+    const stored = this.known.get(accountId);
+    const lacking: AccountRecord[] = [];
+    for (const source of sources) {
+      const { stream } = source;
+      if (!on.has(stream) || source.followed.has(accountId)) continue;
+      const record = stored?.get(stream);
+      if (record !== undefined) source.follow(record);
+      else {
+        // Never guessed to be simulated; a later list is believed.
+        const { isSim = [...(stored?.values() ?? [])].some((other) => other.isSim) } =
+          list?.lists.accounts.get(accountId) ?? {};
+        lacking.push({ stream, accountId, isSim, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
       }
     }
-    if (signal.aborted) return;
-    if (this.isSole) this.followKnown();
-    if (isWhole) this.markUnlisted(shown);
+    return lacking;
   }
 
-  /** False: the account is another process's by now. */
-  private async begin(source: AccountFollower, account: PlatformAccount): Promise<boolean> {
-    const record = await this.recordOf(source.stream, account);
-    // A review while the record was written: what the account's new
-    // process has not read would count as read.
-    if (!this.wanted(account.accountId)) {
-      this.claims.release(account.accountId, this);
-      return false;
-    }
-    this.follow(source, record);
-    return true;
+  private leave(accountId: string, login: string): void {
+    // Its session may have updated the record; the next one begins from the stored one.
+    this.stale = true;
+    this.wake();
+    this.deps.log.info({ accountId, login }, 'an account is left: another process or login has it');
+    for (const source of this.deps.logins.get(login)?.sources ?? []) source.unfollow(accountId);
   }
 
-  private get isSole(): boolean {
-    return this.options.isSole?.() ?? true;
+  private compare(wanted: ReadonlyMap<string, WantedAccount>): void {
+    const { clock, logins } = this.deps;
+    const missing = new Map<string, Unfollowed>();
+    for (const [accountId, { login = '', standing, streams: on }] of wanted)
+      for (const stream of on) {
+        const source = logins.get(login)?.sources.find((its) => its.stream === stream);
+        const isListed = standing !== undefined && standing.unlistedSinceMs === undefined;
+        const isFollowed = source?.followed.has(accountId) === true;
+        if (isFollowed && standing?.unlistedSinceMs === undefined) continue;
+        const why = isFollowed ? notListed : this.whyNot(stream, isListed);
+        const key = keyOf({ stream, accountId });
+        const { sinceMs, fromMs } = this.missing.get(key) ?? { sinceMs: clock.nowMs(), fromMs: clock.monotonicMs() };
+        missing.set(key, { stream, accountId, sinceMs, fromMs, why });
+      }
+    this.missing = missing;
+    this.show();
   }
 
-  /**
-   * If there is another credential, an account only remembered from an earlier run may be its own.
-   */
-  private keeps(accountId: string): boolean {
-    const isUnlisted = this.standings.get(accountId)?.unlistedSinceMs !== undefined;
-    return this.isSole || isUnlisted || this.claims.isFirm(accountId, this);
+  private whyNot(stream: Stream, isListed: boolean): string {
+    if (!this.options.streams.includes(stream)) return 'this process has no address of its stream';
+    return isListed ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
   }
 
-  private noteStandings(shown: readonly PlatformAccount[]): void {
-    const changed: string[] = [];
-    for (const { accountId, isOpen, status } of shown) {
-      const before = this.standings.get(accountId);
-      this.standings.set(accountId, { isOpen, ...(status !== undefined && { status }) });
-      const isNews = before === undefined ? !isOpen : before.isOpen !== isOpen || before.status !== status;
-      if (isNews) changed.push(`${accountId}: ${status ?? 'no status'}`);
-    }
-    if (changed.length === 0) return;
-    const named = { count: changed.length, accounts: changed.slice(0, 5) };
-    this.deps.log.warn(named, 'accounts have another status: only on those that are OPEN orders are placed');
+  private show(): void {
+    const { clock, metrics, log } = this.deps;
+    const nowMs = clock.monotonicMs();
+    const before = new Set(this.shown.map(keyOf));
+    this.shown = [...this.missing.values()]
+      .filter(({ fromMs }) => nowMs - fromMs >= this.options.graceMs)
+      .toSorted((a, b) => a.fromMs - b.fromMs);
+    for (const stream of streams)
+      metrics.unfollowed.set({ source: stream }, this.shown.filter((each) => each.stream === stream).length);
+    const added = this.shown.filter((each) => !before.has(keyOf(each)));
+    if (added.length === 0) return;
+    const accounts = added.slice(0, named).map(({ stream, accountId, why }) => `${stream} ${accountId}: ${why}`);
+    log.warn(
+      { count: added.length, accounts },
+      `${plural(added.length, 'account stream')} that ought to be followed by this process, and not followed: docs/runbooks/AccountsUnfollowed.md`,
+    );
   }
 
-  /**
-   * They are followed on for as long as the platform lets us, and
-   * given to another credential that lists them.
-   */
-  private markUnlisted(shown: ReadonlyMap<string, PlatformAccount>): void {
-    for (const accountId of this.followed.keys()) {
-      const before = this.standings.get(accountId);
-      if (shown.has(accountId) || before?.unlistedSinceMs !== undefined) continue;
-      this.standings.set(accountId, { ...before, isOpen: false, unlistedSinceMs: this.deps.clock.nowMs() });
-      this.claims.release(accountId, this);
-      this.claim(accountId, false);
-      this.deps.log.warn(
-        { accountId },
-        'the platform lists the account no longer: followed on, and nothing is placed on it',
-      );
-    }
-  }
-
-  private follow(source: AccountFollower, record: AccountRecord): void {
-    const streams = this.followed.get(record.accountId) ?? new Set();
-    this.followed.set(record.accountId, streams.add(source.stream));
-    source.follow(record);
-  }
-
-  private claim(accountId: string, firm: boolean): boolean {
-    const evicted = () => this.leave(accountId, 'another credential lists the account: it follows it now');
-    if (this.claims.claim(accountId, this, firm, evicted)) return true;
-    // The other owner updates the account's record: if the account comes to us,
-    // we begin from the record stored by then.
-    this.loaded = false;
-    return false;
-  }
-
-  private leave(accountId: string, why: string): void {
-    this.standings.delete(accountId);
-    if (!this.followed.delete(accountId)) return;
-    // Its session may have updated the record; if the account comes
-    // back, it begins from the stored one.
-    this.loaded = false;
-    this.deps.log.info({ accountId }, why);
-    for (const source of this.sources) source.unfollow(accountId);
-  }
-
-  private followKnown(): void {
-    for (const record of this.records.values()) {
-      const source = this.sources.find(({ stream }) => stream === record.stream);
-      if (source === undefined || this.followed.get(record.accountId)?.has(record.stream) === true) continue;
-      if (this.wanted(record.accountId) && this.claim(record.accountId, false)) this.follow(source, record);
-    }
-  }
-
-  private async recordOf(stream: Stream, { accountId, isSim }: PlatformAccount): Promise<AccountRecord> {
-    const known = this.records.get(key(stream, accountId));
-    if (known !== undefined) return known;
-    const record: AccountRecord = {
-      stream,
-      accountId,
-      // Never guessed to be simulated; a list that says so later is believed.
-      isSim: isSim ?? this.sources.some((other) => this.records.get(key(other.stream, accountId))?.isSim === true),
-      sourceEpoch: 0,
-      readUpTo: undefined,
-      auditedUpTo: undefined,
-    };
-    await this.deps.registry.save(record);
-    this.records.set(key(stream, accountId), record);
-    return record;
-  }
-
-  private wanted(accountId: string): boolean {
-    const { only, isOurs } = this.options;
-    return (only?.has(accountId) ?? true) && (isOurs?.(accountId) ?? true);
-  }
-
-  private complain(reason: string): void {
-    if (this.lastError !== reason) this.deps.log.warn({ reason }, 'the accounts could not be listed');
-    this.lastError = reason;
+  /** By account: the login that follows it. */
+  private followed(): Map<string, string> {
+    const all = [...this.deps.logins].flatMap(([login, { sources }]) =>
+      sources.flatMap(({ followed }) => [...followed.keys()].map((accountId) => [accountId, login] as const)),
+    );
+    return new Map(all);
   }
 }
 
-function key(stream: Stream, accountId: string): string {
+function keyOf({ stream, accountId }: Pick<Unfollowed, 'stream' | 'accountId'>): string {
   return `${stream}:${accountId}`;
 }

@@ -1,24 +1,46 @@
-import type { Stream } from '../../domain/order.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Service } from '../../runtime/supervisor.ts';
-import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
+import { type Stream, streams } from '../../domain/order.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { OrderReads } from '../../venue/platform/order-reads.ts';
+import type { TokenSource } from '../../venue/platform/token-source.ts';
 import type { AccountAccess, AccountStanding } from './account-access.ts';
-import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
+import { AccountList } from './account-list.ts';
+import {
+  AccountsFollower,
+  type AccountsFollowerOptions,
+  accountsFollowerDefaults,
+  type Unfollowed,
+} from './accounts-follower.ts';
 import { Source, type SourceDeps } from './source.ts';
-import type { AccountStatus, ConnectionReading, SourceStatus } from './source-status.ts';
+import type { ConnectionReading, SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Pace, Window } from './window.ts';
 
-type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>>;
+/** One login's way to the platform. */
+interface Login {
+  readonly reads: OrderReads;
+  readonly tokens: TokenSource;
+  readonly log: Logger;
+}
 
-export interface ConnectorsOptions extends AccountsFollowerOptions {
+interface ConnectorsDeps extends Omit<SourceDeps, keyof Login | 'gate' | 'troubledGate' | 'doubtPace'> {
+  readonly log: Logger;
+}
+
+export interface ConnectorsOptions extends Partial<Omit<AccountsFollowerOptions, 'streams'>> {
   /** Whole address of the production stream: account orders. */
   readonly streamUrl: string;
   /** The prediction orders' stream, its whole address. Absent: only account orders are followed. */
   readonly predictionStreamUrl?: string;
   readonly timings?: Partial<StreamTimings>;
+  /** Between two lists of accounts, a third more or less. Default 45 s. */
+  readonly everyMs?: number;
   /** How much of the accounts this process follows now, from 0 to 1. Left out: all. */
   readonly part?: () => number;
+}
+
+/** One login's stream, for `/status`. */
+export interface LoginSource extends SourceStatus {
+  readonly credential: string;
 }
 
 /**
@@ -33,32 +55,32 @@ const doubtEveryMs = 100;
 
 const troubledReadsAtOnce = 2;
 
-function sharedByAccounts(clock: Clock, part: ConnectorsOptions['part']) {
-  return {
-    gate: new Window(readsAtOnce),
-    troubledGate: new Window(troubledReadsAtOnce),
-    doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...(part !== undefined && { part }) }),
-  };
+/** A login at work. */
+interface Working {
+  readonly list: AccountList;
+  readonly sources: readonly Source[];
+  readonly tokens: TokenSource;
+  readonly close: () => Promise<unknown>;
 }
 
 interface Term {
-  readonly sources: readonly Source[];
-  readonly stop: AbortController;
+  readonly working: Map<string, Working>;
   readonly follower: AccountsFollower;
-  readonly following: Promise<void>;
+  readonly close: () => Promise<unknown>;
 }
 
 /**
- * One credential's sources: both streams, for all accounts the platform lists to it.
+ * All logins' sources: both streams, for the accounts each ought to follow.
  *
- * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: only the
- * registry carries anything from one term to the next, since another process may have followed the
- * same accounts in between. When `end` resolves, the term has no socket, read or timer left.
+ * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: while
+ * working each login has its sources, otherwise none. Only the registry carries anything from one
+ * term to the next, since another process may have followed the same accounts in between. When
+ * `end` resolves, the term has no socket, read or timer left.
  */
-export class Connectors implements Service {
-  readonly name = 'connectors';
+export class Connectors {
+  private readonly logins = new Map<string, Login>();
   private term: Term | undefined;
-  private ending: Promise<void> = Promise.resolve();
+  private ending: Promise<unknown> = Promise.resolve();
   private readonly deps: ConnectorsDeps;
   private readonly options: ConnectorsOptions;
 
@@ -67,37 +89,52 @@ export class Connectors implements Service {
     this.options = options;
   }
 
-  /** Nothing to do before the lane is held. */
-  async start(): Promise<void> {}
+  /** Works at once if the lane is held. */
+  add(name: string, login: Login): void {
+    this.logins.set(name, login);
+    if (this.term !== undefined) this.open(this.term, name, login);
+    this.term?.follower.wake();
+  }
 
-  async drain(_signal: AbortSignal): Promise<void> {
-    await this.end();
+  /** Resolves when the login has no socket, read or timer left. */
+  async remove(name: string): Promise<void> {
+    this.logins.delete(name);
+    const working = this.term?.working.get(name);
+    if (working === undefined) return;
+    this.term?.working.delete(name);
+    // Its sessions may have updated their accounts' records.
+    this.term?.follower.review();
+    this.ending = Promise.all([this.ending, working.close()]);
+    await this.ending;
   }
 
   /** The lane is ours: connects, and continues by itself. */
   async begin(): Promise<void> {
     if (this.term !== undefined) return;
-    const { streamUrl, predictionStreamUrl, part } = this.options;
-    const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const deps = { ...this.deps, ...sharedByAccounts(this.deps.clock, part) };
-    const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
-    if (predictionStreamUrl !== undefined)
-      sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
-    for (const source of sources) source.start();
+    const { deps, options } = this;
+    const working = new Map<string, Working>();
+    const on = options.predictionStreamUrl === undefined ? (['account'] as const) : streams;
+    const follower = new AccountsFollower(
+      { ...deps, logins: working },
+      { ...accountsFollowerDefaults, ...options, streams: on },
+    );
     const stop = new AbortController();
-    const follower = new AccountsFollower(this.deps, sources, this.options);
-    this.term = { sources, stop, follower, following: follower.run(stop.signal) };
+    const following = follower.run(stop.signal);
+    const close = async () => {
+      stop.abort();
+      await Promise.all([following, ...[...working.values()].map((login) => login.close())]);
+    };
+    this.term = { working, follower, close };
+    for (const [name, login] of this.logins) this.open(this.term, name, login);
   }
 
   /** The lane is lost, or about to be given back: closes everything at once. */
   async end(): Promise<void> {
     const { term } = this;
-    if (term !== undefined) {
-      this.term = undefined;
-      this.ending = this.finish(term);
-    }
+    this.term = undefined;
     // The drain and the lane's loss may both end a term, and the next term may begin as soon as one
     // of their calls has resolved.
+    this.ending = Promise.all([this.ending, term?.close()]);
     await this.ending;
   }
 
@@ -106,12 +143,14 @@ export class Connectors implements Service {
     this.term?.follower.review();
   }
 
-  /**
-   * Whether the accounts were listed in this term: before, one not followed yet may be followed
-   * later.
-   */
+  /** See `FollowedAccounts`. */
   get hasListed(): boolean {
     return this.term?.follower.hasListed ?? false;
+  }
+
+  /** The streams that ought to be followed and are not; none while the lane is not held. */
+  get unfollowed(): readonly Unfollowed[] {
+    return this.term?.follower.unfollowed ?? [];
   }
 
   /**
@@ -119,7 +158,14 @@ export class Connectors implements Service {
    * while the lane is not held.
    */
   account(stream: Stream, accountId: string): AccountAccess | undefined {
-    return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
+    return this.followerOf(accountId)
+      ?.sources.find((source) => source.stream === stream)
+      ?.account(accountId);
+  }
+
+  /** By the login following the account: another may see it, and not be allowed to trade. */
+  tokensFor(accountId: string): TokenSource | undefined {
+    return this.followerOf(accountId)?.tokens;
   }
 
   /**
@@ -127,43 +173,63 @@ export class Connectors implements Service {
    * term.
    */
   standing(accountId: string): AccountStanding | undefined {
-    return this.term?.follower.standing(accountId);
+    return this.followerOf(accountId)?.list.lists.accounts.get(accountId)?.standing;
   }
 
   /** Opens a stream although no account needs it: see `OwnFitness`. */
   openIdle(): void {
-    this.term?.sources[0]?.openIdle();
+    for (const { sources } of this.working) sources[0]?.openIdle();
   }
 
-  /**
-   * The accounts of the last complete list, open or not; undefined: there was none in this term.
-   */
-  get listed(): readonly PlatformAccount[] | undefined {
-    return this.term?.follower.newestList;
-  }
-
-  /** One entry a stream; empty while the lane is not held. */
+  /** One entry for each login and stream; empty while the lane is not held. */
   connections(): readonly ConnectionReading[] {
-    return this.term?.sources.map((source) => source.connection()) ?? [];
+    return this.working.flatMap(({ sources }) => sources.map((source) => source.connection()));
   }
 
-  /** One entry a stream; empty while the lane is not held. */
-  status(): readonly SourceStatus[] {
-    const { term } = this;
-    if (term === undefined) return [];
-    const stand = (account: AccountStatus): AccountStatus => {
-      const standing = term.follower.standing(account.accountId);
-      return standing === undefined ? account : { ...account, standing };
+  /** One entry for each login and stream; empty while the lane is not held. */
+  status(): readonly LoginSource[] {
+    return [...(this.term?.working ?? [])].flatMap(([credential, { sources, list }]) =>
+      sources.map((source) => {
+        const { accounts, ...rest } = source.status();
+        const stood = accounts.map((account) => {
+          const standing = list.lists.accounts.get(account.accountId)?.standing;
+          return standing === undefined ? account : { ...account, standing };
+        });
+        return { credential, ...rest, accounts: stood };
+      }),
+    );
+  }
+
+  private get working(): readonly Working[] {
+    return [...(this.term?.working.values() ?? [])];
+  }
+
+  private followerOf(accountId: string): Working | undefined {
+    return this.working.find(({ sources }) => sources.some(({ followed }) => followed.has(accountId)));
+  }
+
+  private open({ working, follower }: Term, name: string, login: Login): void {
+    const { options } = this;
+    const { clock, random } = this.deps;
+    const timings = { ...streamTimingDefaults, ...options.timings };
+    const part = options.part === undefined ? {} : { part: options.part };
+    const shared = {
+      ...{ ...this.deps, ...login },
+      gate: new Window(readsAtOnce),
+      troubledGate: new Window(troubledReadsAtOnce),
+      doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...part }),
     };
-    return term.sources.map((source) => {
-      const { accounts, ...rest } = source.status();
-      return { ...rest, accounts: accounts.map(stand) };
-    });
-  }
-
-  private async finish(term: Term): Promise<void> {
-    term.stop.abort();
-    await Promise.all([term.following, ...term.sources.map((source) => source.stop())]);
-    this.options.claims?.releaseAll(term.follower);
+    const sources = [new Source(shared, { stream: 'account', url: options.streamUrl, timings })];
+    if (options.predictionStreamUrl !== undefined)
+      sources.push(new Source(shared, { stream: 'prediction', url: options.predictionStreamUrl, timings }));
+    for (const source of sources) source.start();
+    const list = new AccountList({ clock, random, ...login, follower }, options.everyMs ?? 45_000);
+    const stop = new AbortController();
+    const listing = list.run(stop.signal);
+    const close = () => {
+      stop.abort();
+      return Promise.all([listing, ...sources.map((source) => source.stop())]);
+    };
+    working.set(name, { list, sources, tokens: login.tokens, close });
   }
 }

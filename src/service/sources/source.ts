@@ -94,6 +94,11 @@ export class Source {
     return this.options.stream;
   }
 
+  /** By account. */
+  get followed(): ReadonlyMap<string, unknown> {
+    return this.roster.all;
+  }
+
   start(): void {
     this.leave.push(this.deps.sink.onRoom(() => this.unpause()));
     this.leave.push(this.deps.tokens.onRenewed((token) => this.replace(token)));

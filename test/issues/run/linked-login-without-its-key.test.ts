@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { sumOfSeries } from '../../../src/observability/read-metric.ts';
 import type { StoredCredential } from '../../../src/runtime/token-store.ts';
-import { CredentialSources } from '../../../src/service/run/credential-sources.ts';
+import { Credentials } from '../../../src/service/run/credentials.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
@@ -14,29 +14,31 @@ it('a login that is stored and whose key is missing waits for a person, in statu
   const clock = new VirtualClock();
   const metrics = createMetrics();
   let stored: StoredCredential[] = [{ credential: 'login:alice', generation: 1 }];
-  const sources = new CredentialSources(
+  const absent = () => Promise.reject(new Error('no login is connected'));
+  const credentials = new Credentials(
     {
       ...{ clock, log: silentLog, metrics: metrics.platform },
       list: { stored: async () => stored, forget: async () => false },
-      partsFor: () => {
+      connectors: { add: absent, remove: absent, end: async () => undefined },
+      signedIn: () => {
         throw new Error('nothing can be made of a login without its key');
       },
     },
     { withClient: false, lookEveryMs: 2_000, unusable: 'TIDEMARK_ENCRYPTION_KEY is not set' },
   );
-  await sources.start();
+  await credentials.start();
   onTestFinished(async () => {
-    const drained = sources.drain();
+    const drained = credentials.drain();
     await clock.advance(5_000);
     await drained;
   });
   await clock.advance(100);
-  expect(sources.credentials()).toEqual([
+  expect(credentials.status()).toEqual([
     { credential: 'login:alice', state: 'login_required', lastError: 'TIDEMARK_ENCRYPTION_KEY is not set' },
   ]);
   expect(await sumOfSeries(metrics.platform.credentials, { state: 'login_required' })).toBe(1);
-  expect(sources.hasListed, 'an account that is not followed may be one of its accounts').toBe(false);
+  expect(credentials.knowsAll, 'an account that is not followed may be one of its accounts').toBe(false);
   stored = [];
   await clock.advance(2_100);
-  expect(sources.credentials()).toEqual([]);
+  expect(credentials.status()).toEqual([]);
 });

@@ -1,7 +1,6 @@
 // What a user saw: A cancel on an account that the platform had restricted got ACCOUNT_NOT_FOUND.
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
 import {
   CommandRig,
   cancelWorking,
@@ -84,7 +83,7 @@ describe('an account that left the list', () => {
   });
 
   it('while this process was away may be of another credential, where there is one', async () => {
-    const rig = connectorsRig({ claims: new AccountClaims(), isSole: () => false });
+    const rig = connectorsRig({ knowsAll: () => false });
     await rig.registry.save(unreadAccount('acct-7'));
     await rig.begin();
     await rig.until('account', 'live');

@@ -1,73 +1,45 @@
 // What a user saw: Without a token the service hung from its start, answered no probe and ignored SIGTERM.
 
 import { expect, it } from 'vitest';
-import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
-import type { AccountRecord } from '../../../src/store/fleet/account-registry.ts';
-import type { OrderReads } from '../../../src/venue/platform/order-reads.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
-import { silentLog } from '../../support/runs/silent-log.ts';
-import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+import { failedList, followerRig, listOf } from '../../support/orders/follower-rig.ts';
+import { ScriptedRegistry } from '../../support/platform/scripted-registry.ts';
 
 /**
  * Without a token each list failed at once, from the memory of the token source. Where shards were
  * taken before the first list, the service turned in a loop of promises from its start on: no probe
  * was answered, and SIGTERM was not obeyed.
  */
-function begin(options: { failures?: number; loads?: () => Promise<void> } = {}) {
-  const clock = new VirtualClock();
-  const stop = new AbortController();
-  const world = { lists: 0, loads: 0, isOurs: true, followed: [] as AccountRecord[] };
-  const error = { code: 'TOKEN_UNAVAILABLE', message: 'no token', retryable: true, sent: 'no' };
-  const known = ['A', 'B'].map((accountId) => unreadAccount(accountId, { stream: 'prediction' }));
-  const listed = known.map(({ accountId }) => ({ accountId, isSim: true, isOpen: true }));
-  const listAccounts = async () => {
-    world.lists += 1;
-    const fails = world.lists <= (options.failures ?? Number.POSITIVE_INFINITY);
-    return fails ? { complete: false, error } : { complete: true, accounts: listed };
+function begin(list = failedList) {
+  const registry = new ScriptedRegistry();
+  for (const accountId of ['A', 'B'])
+    registry.records.set(`prediction:${accountId}`, unreadAccount(accountId, { stream: 'prediction' }));
+  const world = { isOurs: true, refuses: false, loads: 0, begun: [] as string[] };
+  const load = registry.load.bind(registry);
+  registry.load = async () => {
+    world.loads += 1;
+    if (world.refuses) throw new Error('the database is away');
+    return await load();
   };
-  const registry = {
-    load: async () => {
-      world.loads += 1;
-      await options.loads?.();
-      return known;
-    },
-    save: async () => undefined,
-    openOrders: async () => [],
-  };
-  const reads = { listAccounts } as unknown as OrderReads;
-  const follower = new AccountsFollower(
-    { reads, registry, clock, random: seededRandom(1), log: silentLog },
-    [
-      {
-        stream: 'prediction',
-        follow: (each) => world.followed.push(each),
-        unfollow: () => undefined,
-        noteSimulated: () => {},
-      },
-    ],
-    { isOurs: () => world.isOurs },
-  );
-  const running = follower.run(stop.signal);
-  const end = async () => {
-    stop.abort();
-    await clock.advance(0);
-    await running;
-  };
-  return { clock, follower, world, end };
+  const rig = followerRig({
+    ...{ registry, streams: ['prediction'], isOurs: () => world.isOurs },
+    onFollow: (_, { accountId }) => void world.begun.push(accountId),
+  });
+  const { platform } = rig.add('one', list);
+  rig.begin();
+  return { ...rig, world, platform };
 }
 
 it('a review before the first list asks no more often than the backoff does', async () => {
-  const { clock, follower, world, end } = begin();
+  const { clock, follower, platform } = begin();
   follower.review();
   await clock.advance(60_000);
-  expect(world.lists).toBeGreaterThan(1);
-  expect(world.lists).toBeLessThan(20);
-  await end();
+  expect(platform.lists).toBeGreaterThan(1);
+  expect(platform.lists).toBeLessThan(20);
 });
 
 it('accounts that become ours while the platform is away are followed, each once', async () => {
-  const { clock, follower, world, end } = begin();
+  const { clock, follower, world } = begin();
   world.isOurs = false;
   await clock.advance(2_000);
   world.isOurs = true;
@@ -75,25 +47,22 @@ it('accounts that become ours while the platform is away are followed, each once
   await clock.advance(10);
   follower.review();
   await clock.advance(60_000);
-  expect(world.followed.map(({ accountId }) => accountId)).toEqual(['A', 'B']);
-  await end();
+  expect(world.begun).toEqual(['A', 'B']);
 });
 
 it('a review that the database refused is done by the next try, though the platform is away again', async () => {
-  let refuses = false;
-  const loads = async () => {
-    if (refuses) throw new Error('the database is away');
-  };
-  const { clock, follower, world, end } = begin({ loads, failures: 0 });
+  const { clock, follower, world, platform } = begin(listOf('A', 'B'));
   world.isOurs = false;
   await clock.advance(1);
-  refuses = true;
+  platform.list = failedList;
+  world.refuses = true;
   world.isOurs = true;
   follower.review();
+  const { loads } = world;
   await clock.advance(200);
-  expect(world.followed).toEqual([]);
-  refuses = false;
+  expect(world.begun).toEqual([]);
+  expect(world.loads - loads, 'it does not turn on the spot').toBeLessThan(3);
+  world.refuses = false;
   await clock.advance(2_000);
-  expect(world.followed.map(({ accountId }) => accountId)).toEqual(['A', 'B']);
-  await end();
+  expect(world.begun).toEqual(['A', 'B']);
 });

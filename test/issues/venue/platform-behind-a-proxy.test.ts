@@ -216,14 +216,14 @@ describe('the platform behind a proxy, as the service follows it', () => {
           metrics: metrics.source,
           log: silentLog,
         },
-        reads: platformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' }),
         openSocket: wsSocketFactory(systemClock, wsSocketDefaults, proxies),
-        tokens: deps.tokens,
         auditGate: new Window(1),
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       { streamUrl: at(stream, 'api.test'), predictionStreamUrl: at(stagingStream, 'staging.test') },
     );
+    const reads = platformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' });
+    connectors.add('client', { reads, tokens: deps.tokens, log: silentLog });
     await connectors.begin();
     onTestFinished(() => connectors.end());
     await eventually(() => {

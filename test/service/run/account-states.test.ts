@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { followedAccounts } from '../../../src/service/run/account-states.ts';
-import type { CredentialSource } from '../../../src/service/run/credential-sources.ts';
+import type { LoginSource } from '../../../src/service/sources/connectors.ts';
 
 const account = { sourceEpoch: 0, unrecovered: 0, inDoubt: 0, absent: [], silentLosses: { events: 2, firstMs: 1 } };
 const found = { orders: 5, changes: 1, silentLosses: 1 };
 
-function source(credential: string, accountId: string): CredentialSource {
+function source(credential: string, accountId: string): LoginSource {
   const live = {
     ...account,
     accountId,
@@ -18,9 +18,9 @@ function source(credential: string, accountId: string): CredentialSource {
   return { credential, stream: 'account', connected: true, paused: false, accounts: [live] };
 }
 
-const sources = {
-  status: () => [source('client', 'a'), source('login:alice', 'b')],
-  credentials: () => [
+const sources = { status: () => [source('client', 'a'), source('login:alice', 'b')] };
+const credentials = {
+  status: () => [
     { credential: 'client', state: 'held', expiresAtMs: 9 } as const,
     { credential: 'login:alice', state: 'login_required' } as const,
   ],
@@ -29,12 +29,12 @@ const sources = {
 it('has each account with the token of the login that follows it', () => {
   const lastAudit = { atMs: 3, ...found };
   const live = { stream: 'account', state: 'live', sinceMs: 1, silentLosses: 2, lastResyncMs: 2, lastAudit };
-  expect(followedAccounts(true, sources)).toEqual([
+  expect(followedAccounts(true, sources, credentials)).toEqual([
     { ...live, accountId: 'a', beside: ['a'], tokenExpiresMs: 9 },
     { ...live, accountId: 'b', beside: ['b'] },
   ]);
 });
 
 it('knows nothing on a process that stands by', () => {
-  expect(followedAccounts(false, sources)).toBeUndefined();
+  expect(followedAccounts(false, sources, credentials)).toBeUndefined();
 });

@@ -33,18 +33,18 @@ async function tradingClient() {
     {
       clock: systemClock,
       random: seededRandom(5),
-      reads: platformReads(deps, { platformUrl: platform, stagingUrl: staging }),
       registry: sink,
       sink,
       metrics: metrics.source,
       log: silentLog,
       openSocket: wsSocketFactory(systemClock),
-      tokens,
       auditGate: new Window(1),
       budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
     { streamUrl: stream, predictionStreamUrl: stagingStream },
   );
+  const reads = platformReads(deps, { platformUrl: platform, stagingUrl: staging });
+  connectors.add('client', { reads, tokens, log: silentLog });
   await connectors.begin();
   onTestFinished(() => connectors.end());
   const accounts: EntryAccounts = {

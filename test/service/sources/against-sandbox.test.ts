@@ -55,13 +55,11 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
     {
       clock,
       random,
-      reads,
       registry: sink,
       sink,
       metrics: metrics.source,
       log: silentLog,
       openSocket,
-      tokens,
       auditGate,
       budget,
     },
@@ -73,6 +71,7 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
     },
   );
   await tokens.start();
+  connectors.add('client', { reads, tokens, log: silentLog });
   await connectors.begin();
   onTestFinished(async () => {
     await connectors.end();

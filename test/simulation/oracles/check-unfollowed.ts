@@ -45,9 +45,9 @@ async function unlisted(world: SimulatedWorld, accountId: string): Promise<strin
 }
 
 /**
- * Each process counts the grace from when it took the account (service/run/follow-check.ts): what
- * it was told by the one before is not in the lane's row. So the time is over once the shard has
- * been with one process, under one epoch, for all of it. False: it never was.
+ * Each process counts the grace from when it took the account (accounts-follower.ts): the one
+ * before leaves nothing of it in the lane's row. So the time is over once the shard has been with
+ * one process, under one epoch, for all of it. False: it never was.
  */
 async function staysPut(world: SimulatedWorld, accountId: string): Promise<boolean> {
   const { clock, database } = world;

@@ -7,10 +7,8 @@ import { LaneFinisher } from '../../../src/service/fleet/lane-finisher.ts';
 import { LossCheck } from '../../../src/service/fleet/loss-check.ts';
 import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
 import type { Ingest } from '../../../src/service/orders/ingest.ts';
-import { FollowCheck } from '../../../src/service/run/follow-check.ts';
-import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
+import { AccountsFollower, type FollowingLogin } from '../../../src/service/sources/accounts-follower.ts';
 import type { LaneMember, ShardStore } from '../../../src/store/fleet/shard-store.ts';
-import type { PlatformAccount } from '../../../src/venue/platform/order-reads.ts';
 import { MemoryLanes } from '../world/memory-lanes.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';
@@ -51,14 +49,13 @@ function withoutCommitted(ingest: Ingest) {
 }
 
 interface Follower {
-  reviewed: boolean;
-  resting: AbortController;
-  readonly newest: { readonly accounts: readonly PlatformAccount[] } | undefined;
-  readonly deps: { readonly clock: Clock };
-  rest(forMs: number, signal: AbortSignal): Promise<void>;
-  load(): Promise<void>;
-  apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void>;
+  readonly deps: { readonly clock: Clock; readonly logins: ReadonlyMap<string, FollowingLogin> };
+  turn(signal: AbortSignal): Promise<void>;
+  run(signal: AbortSignal): Promise<void>;
+  compare(): void;
 }
+
+const follower = AccountsFollower as unknown as { readonly prototype: Follower };
 
 type Ahead = { isAhead(): boolean };
 type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
@@ -66,28 +63,19 @@ type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
 /** Mistakes in the way of a shard from one process to the next. */
 export const plantedFleetBugs: readonly PlantedBug[] = [
   {
-    name: 'a review of the accounts waits for a list that was never read',
-    seed: 24,
-    seeds: 'moving',
+    name: 'a turn of the accounts waits for a list that was never read',
     shows: /a loop that waits for nothing/,
-    plant: replaced(
-      AccountsFollower as unknown as { readonly prototype: Follower },
-      'rest',
-      async function (this: Follower, forMs: number, signal: AbortSignal) {
-        const { clock } = this.deps;
-        const untilMs = clock.monotonicMs() + forMs;
-        while (!signal.aborted) {
-          if (!this.reviewed) {
-            this.resting = new AbortController();
-            await clock.sleep(untilMs - clock.monotonicMs(), signal, this.resting.signal);
-          }
-          if (!this.reviewed || this.newest === undefined) return;
-          this.reviewed = false;
-          await this.load();
-          await this.apply(this.newest.accounts, false, signal);
-        }
-      },
-    ),
+    plant: replaced(follower, 'run', async function (this: Follower, signal: AbortSignal) {
+      const { clock, logins } = this.deps;
+      let hasFailed = false;
+      while (!signal.aborted && !hasFailed) {
+        await this.turn(signal).catch(() => {
+          hasFailed = true;
+        });
+        const isUnread = [...logins.values()].some(({ list }) => list.lists.said === 'nothing');
+        if (!isUnread) await clock.sleep(500, signal);
+      }
+    }),
   },
   {
     name: 'a lane is finished before the rest of it is published',
@@ -213,7 +201,7 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
   {
     name: 'an account that no list shows any more is left without a word',
     shows: /names no doubt, and .* is followed by no process/,
-    plant: replaced(FollowCheck as unknown as { readonly prototype: { compare(): void } }, 'compare', () => undefined),
+    plant: replaced(follower, 'compare', () => undefined),
   },
   {
     name: 'only the process that ought to follow an account says that nobody does',

@@ -29,18 +29,17 @@ export function connectorsRig(
     {
       clock,
       random: seededRandom(7),
-      reads: platform,
       registry,
       sink,
       metrics,
       log,
       openSocket: platform.openSocket,
-      tokens: platform,
       auditGate: new Window(1),
       budget,
     },
     { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
   );
+  connectors.add('client', { reads: platform, tokens: platform, log });
   const account = (stream: Stream, accountId: string) =>
     connectors
       .status()

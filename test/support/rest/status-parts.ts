@@ -69,7 +69,6 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
       ...{ others: 0, unheld: { rows: 0 }, drained: false, unfit: undefined },
       ...{ anyFollows: true, unfollowed: 0, unusableLogins: 0 },
     }),
-    unfollowed: () => [],
     keeper: {
       state,
       view: { holder, epoch: 3n, sinceMs: sampledMs - 90_000, takeover: undefined, takeovers: 1, fenced: 0 },
@@ -79,7 +78,10 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
     relay: { status: () => ({ source: 'memory', acknowledgedSeq: '484', heldRows: 0 }) },
     sources: {
       status: () => sources,
-      credentials: () =>
+      unfollowed: [],
+    },
+    credentials: {
+      status: () =>
         [...new Set(sources.map(({ credential }) => credential))].map((credential) => ({
           credential,
           state: 'held' as const,

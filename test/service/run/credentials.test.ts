@@ -5,8 +5,7 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import type { StoredCredential } from '../../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { CredentialSources } from '../../../src/service/run/credential-sources.ts';
-import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
+import { Credentials } from '../../../src/service/run/credentials.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import type { Http } from '../../../src/venue/platform/http.ts';
@@ -19,15 +18,16 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const login = 'login:alice';
-const issuing: Http = {
+/** Gives each login a token that is its name. */
+const issuing = (name: string): Http => ({
   request: async () => ({
     kind: 'answered',
     status: 200,
     headers: {},
-    text: '{"access_token":"t","token_type":"Bearer","expires_in":3600}',
+    text: JSON.stringify({ access_token: name, token_type: 'Bearer', expires_in: 3600 }),
   }),
   close: async () => undefined,
-};
+});
 
 /**
  * The credentials of a service, each with real connectors to a
@@ -41,23 +41,24 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
   const stored: StoredCredential[] = [{ credential: login, generation: 1 }];
   const platforms = new Map<string, ScriptedPlatform>();
   const tokens = new Map<string, RefreshingTokenSource>();
-  const shared = {
-    clock,
-    random,
-    log: silentLog,
-    registry: new ScriptedRegistry(),
-    sink,
-    auditGate: new Window(1),
-    budget: new ByteBudget({ maxBytes: 64_000_000 }),
-  };
-  const options = { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', claims: new AccountClaims() };
-  const sources = new CredentialSources(
+  const sources = new Connectors(
     {
-      clock,
-      log: silentLog,
-      metrics: metrics.platform,
+      ...{ clock, random, log: silentLog, registry: new ScriptedRegistry(), sink, metrics: metrics.source },
+      openSocket: (url, token, handlers) => {
+        const platform = platforms.get(token.reveal());
+        if (platform === undefined) throw new Error('no login has this token');
+        return platform.openSocket(url, token, handlers);
+      },
+      auditGate: new Window(1),
+      budget: new ByteBudget({ maxBytes: 64_000_000 }),
+    },
+    { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', knowsAll: () => logins.knowsAll },
+  );
+  const logins: Credentials = new Credentials(
+    {
+      ...{ clock, log: silentLog, metrics: metrics.platform, connectors: sources },
       list: { stored: async () => stored, forget: async () => false },
-      partsFor: (name) => {
+      signedIn: (name) => {
         const platform = new ScriptedPlatform(clock);
         platform.accounts = (seen[name] ?? []).map((accountId) => ({
           accountId,
@@ -68,7 +69,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
         const credential = { clientId: 'id', clientSecret: new Secret('hush') };
         const source = new RefreshingTokenSource(
           {
-            http: issuing,
+            http: issuing(name),
             clock,
             random,
             store: new MemoryTokenStore({ clock }),
@@ -78,18 +79,16 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
           { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
         );
         tokens.set(name, source);
-        const { openSocket } = platform;
-        const deps = { ...shared, metrics: metrics.source, reads: platform, openSocket, tokens: platform };
-        return { tokens: source, connectors: new Connectors(deps, options) };
+        return { tokens: source, reads: platform };
       },
     },
     { withClient: true, lookEveryMs: 2_000 },
   );
-  await sources.start();
+  await logins.start();
   await sources.begin();
   await clock.advance(5_000);
   onTestFinished(async () => {
-    const drained = sources.drain();
+    const drained = logins.drain();
     await clock.advance(5_000);
     await drained;
   });
@@ -132,15 +131,16 @@ describe('the credentials of a service', () => {
     expect(most).toBe(1);
   });
 
-  it('go over to the other one when the first is removed', async () => {
+  it('go over to the only one left when the other is removed', async () => {
     const { sources, tokens, stored, platforms, clock } = await credentials({ client: [], [login]: ['hers'] });
     stored.length = 0;
     const client = platforms.get('client');
     if (client !== undefined) client.accounts = [{ accountId: 'hers', isOpen: true, isSim: true }];
-    await clock.advance(4_000);
-    expect(sources.tokensFor('hers')).toBeUndefined();
-    await clock.advance(120_000);
+    await clock.advance(8_000);
     expect(sources.tokensFor('hers')).toBe(tokens.get('client'));
+    expect(sources.standing('hers'), 'no list of it has been read since').toBeUndefined();
+    await clock.advance(120_000);
+    expect(sources.standing('hers')).toEqual({ isOpen: true });
   });
 
   it('give none while the lane is not held', async () => {
