@@ -17,13 +17,12 @@ const lookEveryMs = 30_000;
 const askWithinMs = 20_000;
 
 /**
- * Compares the ends of our topics with the highest that were seen, which the database keeps. A
- * topic deleted and made again looks as planned, but its records are gone, and its ends are lower.
- * It also looks while everything runs, since Kafka does not say so.
+ * Compares our topics' ends with the highest ones seen, kept in the database. A topic deleted and
+ * made again looks as planned, but its records are gone, and its ends are lower. It also looks
+ * while everything runs, since Kafka does not say so.
  *
- * Invariant: only a person's act ends a loss that was seen (`replay`, `verify --repair`, `topics
- * accept`), however far the new topic has grown. A question without an answer leaves the doubts as
- * they are.
+ * Invariant: only a person's act ends a seen loss (`replay`, `verify --repair`, `topics accept`),
+ * however far the new topic has grown. A question without an answer leaves the doubts as they are.
  */
 export class ReplacedTopics {
   readonly rounds: Rounds;
