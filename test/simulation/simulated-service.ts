@@ -340,7 +340,7 @@ export class SimulatedService {
         onStep: () => outcomes.wake(),
         noticeLost: (act) => this.noticeLost(deps, act),
       },
-      { ...settings.commands, leaseExpireMs: settings.lease.expireMs, ...deps.commandOptions },
+      { ...settings.commands, ...deps.commandOptions },
     );
   }
 

@@ -56,11 +56,15 @@ export function isDeclined(answer: { readonly kind: string }): answer is Decline
   return answer.kind === 'declined';
 }
 
+/** Declined for a reason of this process alone: another one may do it. */
+export function isOfThisProcess(code: string): boolean {
+  return code === 'NOT_LEADER' || code === 'DRAINING';
+}
+
 /** Why this process sends nothing just now; asked again, a caller may reach one able to. */
 export const anotherLeads = declined(
   'NOT_LEADER',
   'another process holds the shard of the account, or its commands are being taken over',
   2_000,
 );
-export const notLeader = declined('NOT_LEADER', 'another process holds the shards');
 export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -44,8 +44,6 @@ export interface CommandOptions {
    * so long after its own.
    */
   readonly writeWithinMs: number;
-  /** A lane that was not renewed for so long has no live process. */
-  readonly leaseExpireMs: number;
   /**
    * How long a caller waits for its answer to be recorded while the database does not take it; then
    * it gets the state committed last.
@@ -104,7 +102,6 @@ export const commandDefaults: Omit<CommandOptions, 'enabled' | 'accounts'> = {
   probeDeadlineMs: 30_000,
   connectWithinMs: 200,
   writeWithinMs: 1_000,
-  leaseExpireMs: 6_000,
   recordPatienceMs: 2_000,
   attemptBackoff: { firstMs: 200, maxMs: 2_000 },
   journalBackoff: { firstMs: 50, maxMs: 2_000 },

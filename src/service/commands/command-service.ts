@@ -11,7 +11,7 @@ import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { Window } from '../sources/window.ts';
-import { type Answer, anotherLeads, declined, ending, notLeader } from './answer.ts';
+import { type Answer, anotherLeads, declined, ending } from './answer.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all/cancel-all.ts';
@@ -39,7 +39,7 @@ import { UnseenOrders } from './look-at-order.ts';
 import { readOpenCommands } from './open-commands.ts';
 import { OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
-import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-holders.ts';
+import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-shards.ts';
 import { PlacesUnderWay } from './places-under-way.ts';
 import { previewPlace } from './preview-place.ts';
 import { ProbeBudget } from './probe-budget.ts';
@@ -48,7 +48,6 @@ import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { ShardTerm } from './shard-term.ts';
 import { SubmitCommand } from './submit-command.ts';
-import { Takeovers } from './takeovers.ts';
 import { CommandTraces } from './trace-commands.ts';
 
 interface CommandServiceDeps extends Ambient {
@@ -84,11 +83,11 @@ const listReadsAtOnce = 32;
 
 /**
  * The process's command side: all there is once, and a term for each held shard (`ShardTerm`). A
- * request is carried out under its account's shard's term, and waits while the shard is being taken
- * over (`Takeovers`). Without one it is declined before anything happens, or answered with its
- * key's command, if known.
+ * request is carried out under its account's shard's term. Without one it is declined at once, with
+ * `NOT_LEADER` and before anything happens, or answered with its key's command, if known. Nothing
+ * here waits for a shard: REST does (`instances/forwarding.ts`).
  *
- * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). An attempt in hand needs its
+ * Shards come and go one by one (`begin`, `quiesce`, `end`). An attempt in hand needs its
  * turn, and its order's line for cancels: these outlive its term, and a shard coming back finds
  * them. Invariant: two terms never have an account in common.
  */
@@ -106,7 +105,6 @@ export class CommandService implements Commands, Service {
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
   private readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
-  private readonly takeovers: Takeovers;
   private readonly submitter: SubmitCommand;
   private readonly cancelAlls: CancelAlls;
   private readonly shared: ConstructorParameters<typeof ShardTerm>[0];
@@ -132,12 +130,11 @@ export class CommandService implements Commands, Service {
     };
     this.gauges = new CommandGauges({ ...deps, books });
     this.auditTrail = new AuditTrail(deps);
-    this.takeovers = new Takeovers(clock, options);
     const breaker = new RateBreaker(clock, options.breaker);
     this.record = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
-    const termFor = (scope: Halt['scope']) => this.termToClear(scope);
-    const holdingOf = (shard: number) => this.takeovers.after(shard, async () => this.heldTerm(shard));
     const parts = { ...deps, books, halts, breaker, record: this.record, placesUnderWay: new PlacesUnderWay() };
+    const termFor = (scope: Halt['scope']) => this.termFor(scope);
+    const holdingOf = (shard: number) => this.heldTerm(shard);
     this.operator = new OperatorService({ ...parts, termFor, holdingOf }, options);
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
@@ -167,11 +164,6 @@ export class CommandService implements Commands, Service {
     void this.halts.keepUp(this.stopped.signal);
   }
 
-  /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
-  expect(shard: number): void {
-    if (!this.draining) this.takeovers.begin(shard);
-  }
-
   /**
    * Takes over the commands that the shard's former holder left. Rejects when the journal can't be
    * read or written; then it may be tried again.
@@ -182,7 +174,6 @@ export class CommandService implements Commands, Service {
     const term = new ShardTerm(this.shared, held, this.options);
     this.terms.set(shard, term);
     await term.begin();
-    if (term.leads) this.takeovers.end(shard);
   }
 
   /**
@@ -191,7 +182,6 @@ export class CommandService implements Commands, Service {
    * follow.
    */
   async quiesce(shard: number, signal: AbortSignal): Promise<void> {
-    this.takeovers.end(shard);
     this.terms.get(shard)?.close();
     await this.submitter.drained(signal, shard);
   }
@@ -201,14 +191,12 @@ export class CommandService implements Commands, Service {
    * Attempts in hand may still add evidence.
    */
   end(shard: number): void {
-    this.takeovers.end(shard);
     this.stop(shard);
     if (this.held.length === 0) this.gauges.end();
   }
 
   /** The lane is lost, and all its shards with it. */
   endAll(): void {
-    this.takeovers.endAll();
     for (const shard of [...this.terms.keys()]) this.end(shard);
   }
 
@@ -228,7 +216,6 @@ export class CommandService implements Commands, Service {
    */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
-    this.takeovers.endAll();
     await this.submitter.drained(signal);
     // Attempts in hand ask for the halts until they have ended.
     this.stopped.abort();
@@ -240,8 +227,6 @@ export class CommandService implements Commands, Service {
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;
     const shard = this.deps.shardOf(accountId);
-    const takeover = this.takeovers.ended(shard);
-    if (takeover !== undefined) await takeover;
     const under = this.maySend(shard);
     if ('code' in under) return this.submitter.replayOr(submission, under);
     const result = await this.submitter.submit(submission, under, pacing);
@@ -250,14 +235,11 @@ export class CommandService implements Commands, Service {
     return result;
   }
 
-  preview(asked: PlaceAsked): Promise<Answer<Preview>> {
-    const shard = this.deps.shardOf(asked.request.accountId);
-    return this.takeovers.after(shard, async () => {
-      const under = this.maySend(shard);
-      if ('code' in under) return under;
-      const { deps, halts, budgets } = this;
-      return previewPlace({ ...deps, book: under.book, halts, budgets }, this.options, asked);
-    });
+  async preview(asked: PlaceAsked): Promise<Answer<Preview>> {
+    const under = this.maySend(this.deps.shardOf(asked.request.accountId));
+    if ('code' in under) return under;
+    const { deps, halts, budgets } = this;
+    return previewPlace({ ...deps, book: under.book, halts, budgets }, this.options, asked);
   }
 
   wait(commandId: string, waitMs: number) {
@@ -278,25 +260,19 @@ export class CommandService implements Commands, Service {
   }
 
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
-    if (scope.kind === 'account') return this.cancelAllOf(this.deps.shardOf(scope.accountId), scope, word);
+    if (scope.kind === 'account') return this.cancelAlls.run(this.deps.shardOf(scope.accountId), scope, word);
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
     // Held shards without accounts, too: each remembers the key, and must not cover accounts coming
     // later.
-    for (const shard of this.ours) if (!parts.has(shard)) parts.set(shard, []);
+    for (const { term } of this.held) if (!parts.has(term.fence.shard)) parts.set(term.fence.shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
-      return { accountIds, result: await this.cancelAllOf(shard, { ...scope, accountIds }, word) };
+      return { accountIds, result: await this.cancelAlls.run(shard, { ...scope, accountIds }, word) };
     });
     return cancelAllOfShards(await Promise.all(answers));
   }
 
-  private cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
-    return this.takeovers.after(shard, () => this.cancelAlls.run(shard, scope, word));
-  }
-
   async cancelAfter(asked: CancelAfter): Promise<Answer<TimersSet>> {
-    const parts = [...Map.groupBy(asked.accountIds, this.deps.shardOf)];
-    await Promise.all(parts.map(([shard]) => this.takeovers.ended(shard)));
-    const wanted = parts.flatMap(([shard, of]) => {
+    const wanted = [...Map.groupBy(asked.accountIds, this.deps.shardOf)].flatMap(([shard, of]) => {
       const under = this.maySend(shard);
       const accountIds = 'code' in under ? of : under.timers.meant({ ...asked, accountIds: of });
       return accountIds.length === 0 ? [] : [{ under, accountIds }];
@@ -315,17 +291,10 @@ export class CommandService implements Commands, Service {
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>> {
     const { accountId } = options;
-    const shards = accountId === undefined ? [...this.ours] : [this.deps.shardOf(accountId)];
-    const results = await Promise.all(
-      shards.map((shard) =>
-        this.takeovers.after(shard, async () => {
-          const term = this.heldTerm(shard);
-          return term === undefined ? [] : [await term.reconciler.reconcile(options)];
-        }),
-      ),
-    );
-    const reports = results.flat();
-    return reports.length === 0 ? notLeader : { kind: 'done', report: mergeReports(reports) };
+    const terms = accountId === undefined ? this.held : [this.heldTerm(this.deps.shardOf(accountId)) ?? []].flat();
+    if (terms.length === 0) return anotherLeads;
+    const reports = await Promise.all(terms.map(({ reconciler }) => reconciler.reconcile(options)));
+    return { kind: 'done', report: mergeReports(reports) };
   }
 
   openCommands(): Promise<Answer<OpenCommands>> {
@@ -348,11 +317,6 @@ export class CommandService implements Commands, Service {
 
   private get held(): ShardTerm[] {
     return [...this.terms.values()].filter(({ leads }) => leads);
-  }
-
-  /** The shards that are held, also those whose takeover is under way. */
-  private get ours(): ReadonlySet<number> {
-    return new Set([...this.held.map(({ term }) => term.fence.shard), ...this.takeovers.shards]);
   }
 
   private stop(shard: number): void {
@@ -381,16 +345,9 @@ export class CommandService implements Commands, Service {
     else this.heldTerm(this.deps.shardOf(accountId))?.reconciler.follow(row);
   }
 
-  /** The term for the account's shard, if it is held; otherwise any: a halt is the journal's. */
+  /** The term to clear this scope's halts under: for an account its holder's, otherwise any. */
   private termFor(scope: Halt['scope']): Term | undefined {
-    const own = scope.kind === 'account' ? this.heldTerm(this.deps.shardOf(scope.accountId)) : undefined;
-    return (own ?? this.held[0])?.term;
-  }
-
-  private async termToClear(scope: Halt['scope']): Promise<Term | undefined> {
-    const shards = scope.kind === 'account' ? [this.deps.shardOf(scope.accountId)] : this.takeovers.shards;
-    const takeovers = shards.flatMap((shard) => this.takeovers.ended(shard) ?? []);
-    if (takeovers.length > 0 && this.termFor(scope) === undefined) await Promise.race(takeovers);
-    return this.termFor(scope);
+    const term = scope.kind === 'account' ? this.heldTerm(this.deps.shardOf(scope.accountId)) : this.held[0];
+    return term?.term;
   }
 }

@@ -136,13 +136,8 @@ export type CancelAll = Done<{
    * cancelled, unless the caller asked to leave it.
    */
   readonly inForce: boolean;
-  /** An order in the scope may be open without a cancel in hand. */
+  /** An order of this process's accounts may be open without a cancel in hand. */
   readonly open: boolean;
-  /**
-   * The same for this process's accounts alone: `NOT_LEADER` does not count. Left out: it is
-   * `open`.
-   */
-  readonly openHere?: boolean;
   readonly orders: readonly CancelAllEntry[];
   readonly places: readonly CancelAllPlace[];
   /** Accounts with perhaps unknown open orders. */

@@ -14,7 +14,7 @@ import type { AuditTrailEntry, CommandJournal } from '../../store/commands/comma
 import type { Approval, Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
-import { type Answer, type Declined, type Done, declined, notLeader } from './answer.ts';
+import { type Answer, anotherLeads, type Declined, type Done, declined } from './answer.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type { HaltsNow, LimitsNow, OperatorActs, OperatorWord, Requested } from './commands.ts';
@@ -109,13 +109,12 @@ async function settleByPerson(
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return noSuchCommand;
-    const { shard } = command;
-    const holding = await holdingOf(shard);
-    if (holding === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
+    const holding = holdingOf(command.shard);
+    if (holding === undefined) return anotherLeads;
     const { steps, term } = holding;
     const atMs = nowMs();
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
-    if (result.kind === 'over') return notLeader;
+    if (result.kind === 'over') return anotherLeads;
     if (result.kind === 'stepped') return { kind: 'done', command: result.command };
     return result.notWaiting ? noSuchRequest : settledAlready(result.command);
   } catch {
@@ -140,9 +139,9 @@ interface OperatorServiceDeps extends Ambient {
   readonly halts: Halts;
   readonly breaker: Pick<RateBreaker, 'reset'>;
   /** The term to clear this scope's halts under. Undefined: this process stands by. */
-  readonly termFor: (scope: Halt['scope']) => Promise<Term | undefined>;
+  readonly termFor: (scope: Halt['scope']) => Term | undefined;
   /** A shard's present term, and its steps. Undefined: it is not held here. */
-  readonly holdingOf: (shard: number) => Promise<{ readonly term: Term; readonly steps: CommandSteps } | undefined>;
+  readonly holdingOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
@@ -252,11 +251,11 @@ export class OperatorService implements OperatorActs {
   }
 
   private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow>> {
-    const term = await this.deps.termFor(scope);
-    if (term === undefined) return notLeader;
+    const term = this.deps.termFor(scope);
+    if (term === undefined) return anotherLeads;
     return this.operate('resume', scope, word, async () => {
       const cleared = await this.deps.halts.clear(scope, word, term);
-      if (cleared === 'over') return notLeader;
+      if (cleared === 'over') return anotherLeads;
       if (cleared === 'not_waiting') return noSuchRequest;
       if (cleared === 'kept') return haltedForEveryAccount;
       this.deps.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);

@@ -3,14 +3,12 @@ import { unlessAborted } from '../../runtime/waiting.ts';
 import type { Fleet, HeldShard, ShardStore } from '../../store/fleet/shard-store.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { HeldShards } from './held-shards.ts';
-import type { ShardCommands } from './shard-work.ts';
 
 export interface ShardTakerDeps {
   readonly store: ShardStore;
   readonly lease: Pick<Lease, 'lane' | 'epoch'>;
   readonly held: HeldShards;
   readonly ingest: Pick<Ingest, 'fence'>;
-  readonly commands?: Pick<ShardCommands, 'expect' | 'end'>;
   readonly lossCheck: {
     /**
      * Rejects when Kafka has a witness of commits the database lacks: it came back without its
@@ -52,19 +50,10 @@ export class ShardTaker {
    * commits.
    */
   async take(seen: Fleet['assignments'], over: AbortSignal): Promise<readonly HeldShard[]> {
-    const { store, lease, held, commands } = this.deps;
+    const { store, lease, held } = this.deps;
     const notHeld = seen.filter(({ shard }) => !held.has(shard));
     const taken = (await store.take(lease.lane, lease.epoch, notHeld)) ?? [];
-    if (taken.length === 0 || over.aborted) return [];
-    // From now on the other processes see them as ours, and forward their requests to us.
-    for (const { shard } of taken) commands?.expect(shard);
-    let ours: readonly HeldShard[] = [];
-    try {
-      ours = await this.confirm(taken, seen, over);
-      return ours;
-    } finally {
-      for (const each of taken) if (!ours.includes(each)) commands?.end(each.shard);
-    }
+    return taken.length === 0 || over.aborted ? [] : this.confirm(taken, seen, over);
   }
 
   private async confirm(

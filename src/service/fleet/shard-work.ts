@@ -20,9 +20,7 @@ export interface ShardWorkDeps {
   readonly log: Logger;
 }
 
-export interface ShardCommands {
-  /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
-  expect(shard: number): void;
+interface ShardCommands {
   /** Rejects when the journal can't be read. */
   begin(shard: HeldShard): Promise<void>;
   /**
@@ -126,10 +124,9 @@ export class ShardWork {
   }
 
   private hold(shard: HeldShard): void {
-    const { held, ingest, commands } = this.deps;
+    const { held, ingest } = this.deps;
     ingest.forgetOrders((accountId) => held.shardOf(accountId) === shard.shard);
     held.add(shard);
     this.waiting.set(shard.shard, shard);
-    commands?.expect(shard.shard);
   }
 }

@@ -1,11 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { type Command, isUnresolved } from '../../domain/command.ts';
 import type { TracedSpan } from '../../observability/tracing.ts';
-import { type Answer, isDeclined } from '../commands/answer.ts';
+import type { Answer } from '../commands/answer.ts';
 import type { Journaled, Submission } from '../commands/commands.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
-import { isFromElsewhere } from './instances/forwarding.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
 import type { Call } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -57,7 +56,7 @@ async function sendUntraced(
     asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);
   if (ifMatch.kind === 'unreadable') return sendProblem(reply, 'INVALID_IF_MATCH');
   const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
-  const result = await commands.submit({
+  const submission = {
     ...asked,
     principal: principal.name,
     ...(principal.tokenNumber !== undefined && { tokenNumber: principal.tokenNumber }),
@@ -66,11 +65,11 @@ async function sendUntraced(
     ...(ifMatch.kind === 'revision' ? { ifRevision: ifMatch.revision } : {}),
     ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
     ...(span !== undefined && { span: span.context }),
-  });
-  const answer = isDeclined(result)
-    ? await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result, accountId)
-    : result;
-  if (isFromElsewhere(answer)) return sendNotDone(reply, answer);
+  };
+  const submit = () => commands.submit(submission);
+  const passed = { request, reply, traceparent: span?.traceparent };
+  const result = await forwarding.enter(passed, accountId, submit, forwarding.untilMs('order'));
+  if (result.kind === 'answered' || result.kind === 'unanswered') return sendNotDone(reply, result);
   setAllowance(reply, commands.placeBudget.allowance(accountId));
   if (result.kind === 'declined') return sendNotDone(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);

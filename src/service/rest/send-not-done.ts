@@ -21,7 +21,7 @@ export function sendNotDone(reply: FastifyReply, answer: Declined | Requested | 
  * Answers why nothing was journaled. "Not found" has our own text, also for things that do not
  * belong to the caller.
  */
-export function sendDecline(
+function sendDecline(
   reply: FastifyReply,
   { code, message, retryAfterMs, breach }: Omit<Declined, 'kind'>,
 ): FastifyReply {

@@ -61,7 +61,6 @@ export function commandOptions(config: Config): CommandOptions {
     callerRefOnce: config.callerRef === 'unique',
     needsLive: config.commandNeedsLive === 'on',
     deadlineMs: config.commandDeadlineMs,
-    leaseExpireMs: config.leaseTtlMs,
     rate: { perSecond: config.commandRate, burst: config.commandBurst },
     cancelRate: { perSecond: config.cancelRate, burst: config.cancelBurst },
     breaker: { count: config.breakerCommands, windowMs: config.breakerWindowMs },

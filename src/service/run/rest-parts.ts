@@ -24,6 +24,8 @@ const mostForwards = 64;
 const silentPart = 0.8;
 /** A dead instance's shards are taken over within this part of that time. */
 const takenPart = 1.5;
+/** The takeover of a shard that moves is over by then; no caller wants its place sent later. */
+const movedPart = 0.6;
 /** Longer than any route's answer; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;
 
@@ -52,7 +54,8 @@ export function restServer(
         {
           ...{ instance, mostInFlight: mostForwards },
           answerWithinMs: config.leaseTtlMs * silentPart,
-          askAgainForMs: config.leaseTtlMs * takenPart,
+          actWaitMs: config.leaseTtlMs * takenPart,
+          orderWaitMs: config.leaseTtlMs * movedPart,
         },
       ),
       auditTrail: new AuditTrail({ ...deps, journal }),

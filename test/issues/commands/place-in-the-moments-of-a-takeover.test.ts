@@ -1,40 +1,85 @@
 // What a user saw: A place for an account shown as live was declined, though its process took commands soon.
 
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
-import { ShardTaker } from '../../../src/service/fleet/shard-taker.ts';
-import { ShardWork } from '../../../src/service/fleet/shard-work.ts';
-import type { ShardStore } from '../../../src/store/fleet/shard-store.ts';
+import type { Answer } from '../../../src/service/commands/answer.ts';
+import { type AnyCall, Forwarding } from '../../../src/service/rest/instances/forwarding.ts';
+import { cancelAfterOfAll, cancelAllOfAll } from '../../../src/service/rest/instances/over-instances.ts';
 import { CommandRig, cancelWorking, placeEquity, replaceWorking, word } from '../../support/commands/command-rig.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 
 const never = new AbortController().signal;
 const placing = placeEquity satisfies { kind: 'place' };
-const ofAll = { kind: 'service', accountIds: ['acct-1'] } as const;
+const accountId = 'acct-1';
+const ofAll = { kind: 'service', accountIds: [accountId] } as const;
+const waits = { order: 3_600, act: 9_000 };
+
+/** The way of a request in a process that knows no other one. */
+function doorOf({ clock }: CommandRig): Forwarding {
+  const http = { request: async () => expect.unreachable(), close: async () => undefined };
+  const others = { holderOf: () => undefined, all: () => [] };
+  return new Forwarding(
+    {
+      ...{ clock, http, others, metrics: createMetrics().rest, log: silentLog },
+      random: { next: () => 1, uuid: () => '' },
+    },
+    { instance: 'one', mostInFlight: 1, answerWithinMs: 1_000, actWaitMs: waits.act, orderWaitMs: waits.order },
+  );
+}
+
+function newCall(headers: Record<string, string> = {}) {
+  const raw = new EventEmitter();
+  return { call: { request: { headers }, reply: { raw } } as unknown as AnyCall, leave: () => raw.emit('close') };
+}
+
+type Ask = (rig: CommandRig, door: Forwarding, call: AnyCall) => Promise<object>;
+
+function enter<T extends { readonly kind: string }>(run: (rig: CommandRig) => Promise<Answer<T>>): Ask {
+  return (rig, door, call) => door.enter(call, accountId, () => run(rig));
+}
+
+function order<T extends { readonly kind: string }>(run: (rig: CommandRig) => Promise<Answer<T>>): Ask {
+  return (rig, door, call) => door.enter(call, accountId, () => run(rig), door.untilMs('order'));
+}
+
+/** A part as this process's own document: here nobody reads it. */
+async function partOf<T extends { readonly kind: string }>(work: Promise<Answer<T>>) {
+  const result = await work;
+  return 'code' in result ? result : ({ kind: 'done', body: result as never } as const);
+}
+
+function sweep(accountIds: readonly string[], idempotencyKey: string): Ask {
+  return ({ commands }, door, call) =>
+    cancelAllOfAll(door, call, () => partOf(commands.cancelAll({ ...ofAll, accountIds }, { ...word, idempotencyKey })));
+}
 
 /** Every kind of request that only the holder of a shard can carry out. */
-const requests: Record<string, (rig: CommandRig) => Promise<unknown>> = {
-  place: (rig) => rig.commands.submit(rig.submission(placeEquity)),
-  replace: (rig) => rig.commands.submit(rig.submission(replaceWorking)),
-  cancel: (rig) => rig.commands.submit(rig.submission(cancelWorking)),
-  preview: (rig) => rig.commands.preview({ principal: 'desk', requestId: 'r', request: placing }),
-  'cancel-all of an account': (rig) =>
-    rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, { ...word, idempotencyKey: 'one' }),
-  'cancel-all of every account': (rig) => rig.commands.cancelAll(ofAll, { ...word, idempotencyKey: 'all' }),
-  'cancel-all of no account': (rig) =>
-    rig.commands.cancelAll({ kind: 'service', accountIds: [] }, { ...word, idempotencyKey: 'none' }),
-  'cancel-after': (rig) =>
-    rig.commands.cancelAfter({ principal: 'desk', afterMs: 30_000, accountIds: ['acct-1'], requestId: 'r' }),
-  'reconcile of an account': (rig) => rig.commands.reconcile({ accountId: 'acct-1', dryRun: true }),
-  'reconcile of every account': (rig) => rig.commands.reconcile({ dryRun: true }),
-  settle: async (rig) => {
+const orders: Record<string, Ask> = {
+  place: order((rig) => rig.commands.submit(rig.submission(placeEquity))),
+  replace: order((rig) => rig.commands.submit(rig.submission(replaceWorking))),
+  cancel: order((rig) => rig.commands.submit(rig.submission(cancelWorking))),
+  preview: order((rig) => rig.commands.preview({ principal: 'desk', requestId: 'r', request: placing })),
+};
+const acts: Record<string, Ask> = {
+  'cancel-all of an account': enter((rig) =>
+    rig.commands.cancelAll({ kind: 'account', accountId }, { ...word, idempotencyKey: 'one' }),
+  ),
+  'cancel-all of every account': sweep([accountId], 'all'),
+  'cancel-all of no account': sweep([], 'none'),
+  'cancel-after': ({ commands }, door, call) => {
+    const asked = { principal: 'desk', afterMs: 30_000, accountIds: [accountId], requestId: 'r' };
+    return cancelAfterOfAll(door, call, () => partOf(commands.cancelAfter(asked)), [accountId]);
+  },
+  'reconcile of an account': enter((rig) => rig.commands.reconcile({ accountId, dryRun: true })),
+  settle: enter((rig) => {
     const [commandId = ''] = rig.journal.commands.keys();
     return rig.commands.operator.settle(commandId, 'rejected', word);
-  },
-  'resume of an account': (rig) => rig.commands.operator.resume({ kind: 'account', accountId: 'acct-1' }, word),
-  'resume of every account': (rig) => rig.commands.operator.resume({ kind: 'service' }, word),
+  }),
+  'resume of an account': enter((rig) => rig.commands.operator.resume({ kind: 'account', accountId }, word)),
+  'resume of every account': enter((rig) => rig.commands.operator.resume({ kind: 'service' }, word)),
 };
+const requests = { ...orders, ...acts };
 
 /** A process that holds the shard of the account, and has not taken its commands over. */
 async function takingOver() {
@@ -43,17 +88,16 @@ async function takingOver() {
   before.commands.end(0);
   const rig = new CommandRig({}, before);
   rig.lease.confirm(2n, rig.clock.monotonicMs());
-  rig.commands.expect(0);
   return rig;
 }
 
 /** What the request comes to, with the time that its caller waited. */
-function asked(rig: CommandRig, ask: (rig: CommandRig) => Promise<unknown>) {
+function asked(rig: CommandRig, ask: Ask, { call } = newCall()) {
   const beganMs = rig.clock.monotonicMs();
   const answer: { code?: string | undefined; afterMs?: number } = {};
-  void ask(rig).then((result) => {
-    const { code, declined } = result as { code?: string; declined?: readonly { code: string }[] };
-    answer.code = code ?? declined?.[0]?.code;
+  void ask(rig, doorOf(rig), call).then((result) => {
+    const { code, body = {} } = result as { code?: string; body?: { declined?: readonly { code: string }[] } };
+    answer.code = code ?? body.declined?.[0]?.code;
     answer.afterMs = rig.clock.monotonicMs() - beganMs;
   });
   return answer;
@@ -66,115 +110,55 @@ describe('a request in the moments in which its shard is taken over', () => {
     await rig.clock.advance(2_000);
     expect(answer.afterMs).toBeUndefined();
     await rig.during(rig.commands.begin({ shard: 0, epoch: 2n }));
-    await rig.clock.advance(1_000);
+    await rig.clock.advance(1_500);
     expect(answer.afterMs).toBeGreaterThanOrEqual(2_000);
     expect(answer.code).not.toBe('NOT_LEADER');
   });
 
-  it('waits while the journal can not be read, and no longer than 3.6 s', async () => {
+  it.each([['order', orders] as const, ['act', acts] as const])(
+    'waits while the journal can not be read, and no longer than its bound: %s',
+    async (kind, asks) => {
+      const rig = await takingOver();
+      rig.journal.hook = async (operation, transact) => {
+        if (operation === 'takeOver') throw new Error('no database');
+        return transact();
+      };
+      await expect(rig.commands.begin({ shard: 0, epoch: 2n })).rejects.toThrow('no database');
+      const answers = Object.values(asks).map((ask) => asked(rig, ask));
+      await rig.clock.advance(waits[kind] - 1);
+      expect(answers.filter(({ afterMs }) => afterMs !== undefined)).toEqual([]);
+      await rig.clock.advance(100);
+      expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 'NOT_LEADER'));
+    },
+  );
+
+  it('is declined at once by a process that ends, where there is no other one', async () => {
     const rig = await takingOver();
-    rig.journal.hook = async () => {
-      throw new Error('no database');
-    };
-    await expect(rig.commands.begin({ shard: 0, epoch: 2n })).rejects.toThrow('no database');
-    rig.journal.hook = async (_operation, transact) => transact();
-    const answers = Object.values(requests).map((ask) => asked(rig, ask));
-    await rig.clock.advance(3_599);
-    expect(answers.filter(({ afterMs }) => afterMs !== undefined)).toEqual([]);
-    await rig.clock.advance(100);
+    const answer = asked(rig, requests['place'] as Ask);
+    await rig.clock.advance(1_000);
+    await rig.commands.drain(never);
+    await rig.clock.advance(1_000);
+    expect(answer.code).toBe('DRAINING');
+    const later = asked(rig, requests['place'] as Ask);
+    await rig.clock.advance(1);
+    expect(later.code, 'and so is the next one').toBe('DRAINING');
+  });
+
+  it('is not carried out for a caller that left meanwhile', async () => {
+    const rig = await takingOver();
+    const { call, leave } = newCall();
+    const answer = asked(rig, requests['place'] as Ask, { call, leave });
+    await rig.clock.advance(1_000);
+    leave();
+    await rig.during(rig.commands.begin({ shard: 0, epoch: 2n }));
+    await rig.clock.advance(10_000);
+    expect([answer.code, rig.journal.commands.size]).toEqual(['NOT_LEADER', 1]);
+  });
+
+  it('is answered at once where another instance sent it: that one asks again', async () => {
+    const rig = await takingOver();
+    const answers = Object.values(requests).map((ask) => asked(rig, ask, newCall({ 'tidemark-forwarded': 'two' })));
+    await rig.clock.advance(1);
     expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 'NOT_LEADER'));
   });
-
-  it.each<[string, (rig: CommandRig) => unknown]>([
-    ['lost', (rig) => rig.commands.end(0)],
-    ['lost with the lane', (rig) => rig.commands.endAll()],
-    ['given away', (rig) => rig.commands.quiesce(0, never)],
-    ['left by a process that ends', (rig) => rig.commands.drain(never)],
-  ])('is declined at once when the shard is %s', async (_how, act) => {
-    const rig = await takingOver();
-    const answer = asked(rig, (of) => of.commands.submit(of.submission(placeEquity)));
-    await rig.clock.advance(1_000);
-    await act(rig);
-    await rig.clock.advance(1);
-    expect(answer.code).toMatch(/^(NOT_LEADER|DRAINING)$/);
-    const later = asked(rig, (of) => of.commands.submit(of.submission(placeEquity)));
-    await rig.clock.advance(1);
-    expect(later.code, 'and so is the next one').toBe(answer.code);
-  });
-
-  it('does not hold up the cancels of the other shards', async () => {
-    const shardOf = (accountId: string) => Number(accountId.slice('acct-'.length));
-    const rig = await CommandRig.leading({ shards: [1], shardOf });
-    rig.commands.expect(2);
-    const answer = asked(rig, (of) => of.commands.submit(of.submission(cancelWorking)));
-    await rig.clock.advance(100);
-    expect(answer.code).toBe('ORDER_NOT_FOUND');
-    const declined = asked(rig, (of) => of.commands.submit(of.submission({ ...placeEquity, accountId: 'acct-3' })));
-    await rig.clock.advance(1);
-    expect(declined.code, 'held by another process').toBe('NOT_LEADER');
-  });
-});
-
-it('every held shard is expected until it has begun', async () => {
-  const acts: string[] = [];
-  let broken = true;
-  const commands = {
-    expect: (shard: number) => void acts.push(`expect ${shard}`),
-    begin: async ({ shard }: { readonly shard: number }) => {
-      if (shard === 0 && broken) throw new Error('no database');
-      acts.push(`begin ${shard}`);
-    },
-    quiesce: async () => undefined,
-    end: (shard: number) => void acts.push(`end ${shard}`),
-  };
-  const ingest = { forgetOrders: () => undefined };
-  const sources = { review: () => undefined };
-  const held = new HeldShards();
-  const work = new ShardWork({ held, sources, ingest, commands, metrics: createMetrics().ingest, log: silentLog });
-  const shards = [0, 1, 2].map((shard) => ({ shard, epoch: 1n }));
-  work.resume(16, shards);
-  expect(acts.splice(0)).toEqual(['expect 0', 'expect 1', 'expect 2']);
-  await expect(work.beginCommands()).rejects.toThrow('no database');
-  expect(acts.splice(0)).toEqual([]);
-  broken = false;
-  await work.beginCommands();
-  expect(acts.splice(0)).toEqual(['begin 1', 'begin 2', 'begin 0']);
-  await work.lose(2);
-  expect(acts).toEqual(['end 2']);
-});
-
-it('a shard is expected from its row on, since the others forward to us then, until it is not ours after all', async () => {
-  const acts: string[] = [];
-  const wait = Promise.withResolvers<void>();
-  const assignments = [0, 1].map((shard) => ({
-    shard,
-    epoch: 1n,
-    lane: shard === 0 ? 0 : 7,
-    pinned: false,
-    sinceMs: 0,
-  }));
-  const store = { take: async () => assignments, look: async () => ({ assignments }) } as unknown as ShardStore;
-  const taker = new ShardTaker(
-    {
-      ...{ store, lease: { lane: 0, epoch: 1n }, held: new HeldShards(), ingest: { fence: () => wait.promise } },
-      commands: {
-        expect: (shard) => void acts.push(`expect ${shard}`),
-        end: (shard) => void acts.push(`end ${shard}`),
-      },
-      lossCheck: { begin: async () => undefined, failingForMs: undefined },
-    },
-    6_000,
-  );
-  const over = new AbortController();
-  const first = taker.take(assignments, over.signal);
-  await Promise.resolve();
-  expect(acts.splice(0)).toEqual(['expect 0', 'expect 1']);
-  wait.resolve();
-  expect((await first).map(({ shard }) => shard)).toEqual([0]);
-  expect(acts.splice(0)).toEqual(['end 1']);
-  const second = taker.take(assignments, over.signal);
-  await Promise.resolve();
-  over.abort();
-  await second.catch(() => undefined);
-  expect(acts, 'the lane was lost meanwhile').toEqual(['expect 0', 'expect 1', 'end 0', 'end 1']);
 });

@@ -83,7 +83,6 @@ it('who settles a command at the holder of another lane is told whom to ask', as
   const { commandId } = await one.send(placeEquity);
   expect(await zero.during(zero.commands.operator.settle(commandId, 'moot', word))).toMatchObject({
     code: 'NOT_LEADER',
-    message: 'the command is of shard 1: ask its holder',
   });
   expect(await one.during(one.commands.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'done' });
 });

@@ -46,11 +46,13 @@ it('is made again whole: what is lost is noticed first, its attempts are swept, 
   const { rig, work, commandId, sending } = await withoutItsTakeover(async () => note());
   note = () => void versions.push(rig.command(commandId).version);
   const taking = work.add([again]);
-  const waiting = rig.commands.submit(rig.submission(placeEquity, { idempotencyKey: 'meanwhile' }));
+  const place = () => rig.commands.submit(rig.submission(placeEquity, { idempotencyKey: 'meanwhile' }));
+  const early = place();
   await rig.during(taking);
   expect(versions, 'before the version is given again').toEqual([sending.version]);
   expect(rig.command(commandId)).toMatchObject({ state: 'unknown', attempts: [{ state: 'unknown' }] });
-  expect(await rig.during(waiting)).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
+  expect(await rig.during(early)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
+  expect(await rig.during(place())).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
   await rig.during(work.beginCommands());
   expect(versions, 'and once').toHaveLength(1);
 });

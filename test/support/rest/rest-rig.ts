@@ -65,7 +65,8 @@ export function forwardingOf(
     { http, others, clock: systemClock, random: longest, metrics: metrics.rest, log: silentLog },
     {
       ...{ instance, mostInFlight: forwards.most ?? 64, answerWithinMs: forwards.ms ?? 5_000 },
-      askAgainForMs: forwards.againMs ?? 0,
+      actWaitMs: forwards.againMs ?? 0,
+      orderWaitMs: forwards.againMs ?? 0,
     },
   );
 }

@@ -6,7 +6,7 @@ import { Backoff } from '../../../runtime/backoff.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { abortWith } from '../../../runtime/waiting.ts';
-import { type Answer, type Declined, isDeclined } from '../../commands/answer.ts';
+import { type Answer, type Declined, isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from '../../fleet/other-instances.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { sendProblem } from '../send-answer.ts';
@@ -30,13 +30,14 @@ interface ForwardingOptions {
    */
   readonly answerWithinMs: number;
   /**
-   * An operator's request is asked again for so long while no process holds its account. A moving
+   * A request waits so long for a process that takes it: an operator's act, and an order. A moving
    * shard is without one for a second, a dead process's shard for a lease.
    */
-  readonly askAgainForMs: number;
+  readonly actWaitMs: number;
+  readonly orderWaitMs: number;
 }
 
-interface AnyCall {
+export interface AnyCall {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** Our span's: the other instance continues it. Left out: the caller's. */
@@ -48,12 +49,8 @@ interface AnyCall {
 }
 
 interface SendOptions {
-  /** Instead of the caller's. */
-  readonly body?: unknown;
   /** The account it is about, if it is one: only its holder may answer. */
   readonly accountId?: string | undefined;
-  /** The accounts in the body are not the caller's own words: see `impliedAccounts`. */
-  readonly implied?: boolean | undefined;
   /** No caller waits for the answer any more. */
   readonly signal?: AbortSignal;
 }
@@ -68,17 +65,10 @@ export type FromElsewhere =
   | { readonly kind: 'answered'; readonly answer: InstanceAnswer; readonly by: OtherInstance }
   | { readonly kind: 'unanswered' };
 
-export function isFromElsewhere(answer: { readonly kind: string }): answer is FromElsewhere {
-  return answer.kind === 'answered' || answer.kind === 'unanswered';
-}
-
 /** How often an instance without an answer is looked up: from memory. */
 const lookEveryMs = 250;
 /** Between two tries. */
-const pauses = { firstMs: 250, maxMs: 2_000 };
-
-/** Declined for a reason of this process alone: another one may do it. */
-const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
+const pauses = { firstMs: 250, maxMs: 1_000 };
 
 /**
  * The caller's headers for the other instance. Those for browsers stay here, where they were
@@ -97,13 +87,17 @@ const givenBack = [
 ] as const;
 
 /**
- * Requests for another process, because it holds the account's shard. Each is sent there once, with
- * the caller's own token, which is checked there again. A forwarded request is never forwarded
- * further.
+ * The one way of a request to the process that carries it out. `enter` runs it here, or passes it
+ * on whole, and waits a bounded time while no process takes it. Acts on many accounts are split in
+ * `over-instances.ts`.
+ *
+ * A request is passed on with the caller's own token, which is checked there again, and never
+ * further: a forwarded one is run once, and its sender asks again. Only a process that declined
+ * because the account is not its own (`NOT_LEADER`, `DRAINING`) has surely done nothing. An answer
+ * that was lost ends the request: it may have been carried out, so it goes nowhere else.
  *
  * Each instance has its own window, so a frozen one takes no place from the others. Nothing waits
- * for it longer than `answerWithinMs`, nor once the fleet has gone on without it. The answer then
- * counts as lost. The request is not sent anywhere else, since it may have been carried out.
+ * for its answer longer than `answerWithinMs`, nor once the fleet has gone on without it.
  */
 export class Forwarding {
   readonly instance: string;
@@ -121,12 +115,57 @@ export class Forwarding {
     this.others = deps.others;
   }
 
+  /** When a request that begins now stops waiting for a process. */
+  untilMs(kind: 'act' | 'order' = 'act'): number {
+    return this.deps.clock.monotonicMs() + this.options[`${kind}WaitMs`];
+  }
+
   /**
-   * The answer from the account's holder, or `own`: because its reason does not lie in this process
-   * alone, or because no other process can be asked. Without an account any other process may do
-   * it: they are asked one by one, until one does not decline for its own reason.
+   * What `run` makes of the request in this process, or the account's holder. Without an account
+   * any process may do it, and the others are asked one by one. `run` must have the same effect
+   * however often it is called.
    */
-  async answer(call: AnyCall, own: Declined, accountId: string | undefined): Promise<Declined | FromElsewhere> {
+  enter<T extends { readonly kind: string }>(
+    call: AnyCall,
+    accountId: string | undefined,
+    run: () => Promise<Answer<T>>,
+    untilMs = this.untilMs(),
+  ): Promise<Answer<T> | FromElsewhere> {
+    const ask = async (): Promise<Answer<T> | FromElsewhere> => {
+      const own = await run();
+      return isDeclined(own) ? this.passOn(call, own, accountId) : own;
+    };
+    return this.again(call, ask, codeOfGiven, untilMs);
+  }
+
+  /**
+   * Asks again while `codeOf` the answer says that another process would have to do it, until it is
+   * too late, or the caller has left.
+   */
+  async again<T>(
+    call: AnyCall,
+    ask: () => Promise<T>,
+    codeOf: (answer: T) => string,
+    untilMs = this.untilMs(),
+  ): Promise<T> {
+    const { clock, random } = this.deps;
+    const backoff = new Backoff(random, pauses);
+    for (;;) {
+      const answer = await ask();
+      const code = codeOf(answer);
+      // It ends, and there is no other one to wait for.
+      const isLast = code === 'DRAINING' && this.others.all().length === 0;
+      if (!isOfThisProcess(code) || isLast || wasForwarded(call.request)) return answer;
+      const leftMs = untilMs - clock.monotonicMs();
+      if (leftMs <= 0) return answer;
+      const left = this.leftOf(call.reply);
+      await clock.sleep(Math.min(backoff.nextMs(), leftMs), left);
+      // No order is sent for a caller that does not wait any more.
+      if (left.aborted) return answer;
+    }
+  }
+
+  private async passOn(call: AnyCall, own: Declined, accountId: string | undefined): Promise<Declined | FromElsewhere> {
     if (!isOfThisProcess(own.code) || wasForwarded(call.request)) return own;
     const holder = accountId === undefined ? undefined : this.others.holderOf(accountId);
     const asked = accountId === undefined ? this.others.all() : holder === undefined ? [] : [holder];
@@ -134,55 +173,10 @@ export class Forwarding {
       const answer = await this.send(call, by, { accountId });
       if (answer.kind === 'not_sent') continue;
       if (answer.kind === 'unanswered') return answer;
-      const isLast = at === asked.length - 1;
-      if (isLast || !isOfThisProcess(codeOf(answer))) return { kind: 'answered', answer, by };
+      const given = { kind: 'answered', answer, by } as const;
+      if (at === asked.length - 1 || !isOfThisProcess(codeOfGiven(given))) return given;
     }
     return own;
-  }
-
-  /**
-   * The answer to an operator's request, which must not fail because a shard is between two
-   * processes. It is asked here and elsewhere, and again while `isHeld` says that no process held
-   * its account. Not for places and cancels: their callers repeat them under their keys, and no
-   * caller wants a place sent late. `ask` must have the same effect however often it is called. A
-   * forwarded request is asked once: its sender asks again.
-   */
-  async untilHeld<T>(call: AnyCall, ask: () => Promise<T>, isHeld: (answer: T) => boolean): Promise<T> {
-    const { clock } = this.deps;
-    const left = this.leftOf(call.reply);
-    const untilMs = clock.monotonicMs() + this.options.askAgainForMs;
-    const backoff = new Backoff(this.deps.random, pauses);
-    for (;;) {
-      const answer = await ask();
-      if (isHeld(answer) || wasForwarded(call.request)) return answer;
-      const pauseMs = backoff.nextMs();
-      if (left.aborted || clock.monotonicMs() + pauseMs > untilMs) return answer;
-      await clock.sleep(pauseMs, left);
-    }
-  }
-
-  /**
-   * What this process makes of a request about an account, or its holder, asked until there is one:
-   * see `untilHeld`.
-   */
-  ofHolder<T extends { readonly kind: string }>(
-    call: AnyCall,
-    accountId: string | undefined,
-    ask: () => Promise<Answer<T>>,
-  ): Promise<Answer<T> | FromElsewhere> {
-    const once = async (): Promise<Answer<T> | FromElsewhere> => {
-      const own = await ask();
-      return isDeclined(own) ? this.answer(call, own, accountId) : own;
-    };
-    return this.untilHeld(call, once, (answer) => {
-      if (isDeclined(answer)) return !isOfThisProcess(answer.code);
-      return !isFromElsewhere(answer) || answer.kind === 'unanswered' || !isOfThisProcess(codeOf(answer.answer));
-    });
-  }
-
-  /** Another process holds the account, and this request may still be sent there. */
-  isElsewhere({ request }: AnyCall, accountId: string | undefined): boolean {
-    return accountId !== undefined && !wasForwarded(request) && this.others.holderOf(accountId) !== undefined;
   }
 
   /** Never rejects. */
@@ -198,7 +192,7 @@ export class Forwarding {
 
   private async attempt(call: AnyCall, to: OtherInstance, options: SendOptions): Promise<Forwarded> {
     const { request, reply, traceparent, url = request.url } = call;
-    const { body = request.body } = options;
+    const { body } = request;
     const before = this.inFlight.get(to.address) ?? 0;
     if (before >= this.options.mostInFlight) return { kind: 'not_sent' };
     this.inFlight.set(to.address, before + 1);
@@ -214,7 +208,6 @@ export class Forwarding {
         headers: {
           ...this.headersOf(request, body !== undefined),
           ...(traceparent !== undefined && { traceparent }),
-          ...(options.implied === true && { [impliedHeader]: 'yes' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,
@@ -280,6 +273,7 @@ export class Forwarding {
     const known = this.left.get(raw);
     if (known !== undefined) return known;
     const left = new AbortController();
+    if (raw.closed) left.abort();
     raw.once('close', () => left.abort());
     this.left.set(raw, left.signal);
     return left.signal;
@@ -312,21 +306,15 @@ function isOurs({ status, headers, text }: InstanceAnswer, requestId: string): b
 
 const problem = z.object({ code: z.string() });
 
+/** Why it was declined, here or elsewhere; empty: it was not. */
+function codeOfGiven(given: { readonly kind: string } | FromElsewhere): string {
+  if (isDeclined(given)) return given.code;
+  return given.kind === 'answered' && 'answer' in given ? problemCode(given.answer) : '';
+}
+
 /** A problem's code; empty without one. */
-function codeOf({ status, text }: InstanceAnswer): string {
+export function problemCode({ status, text }: InstanceAnswer): string {
   return status < 400 ? '' : (problem.safeParse(jsonOrUndefined(text)).data?.code ?? '');
-}
-
-/** Another process may do what this one declined with `code`. */
-export function isOfThisProcess(code: string): boolean {
-  return ofThisProcess.has(code);
-}
-
-const impliedHeader = 'tidemark-implied-accounts';
-
-/** The caller named no accounts. Another instance has filled in those that this one holds. */
-export function impliedAccounts({ headers }: FastifyRequest): boolean {
-  return headers[impliedHeader] !== undefined;
 }
 
 /** Another instance sent it here: this one answers it, in any case. */

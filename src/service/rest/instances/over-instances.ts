@@ -1,28 +1,15 @@
-import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { type AccountListDocument, accountList } from '../../../contract/account-answers.ts';
-import {
-  type CancelAllDocument,
-  cancelAfterAnswer,
-  cancelAllAnswer,
-  reconcileAnswer,
-} from '../../../contract/rest-answers.ts';
+import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
-import type { Answer, Done } from '../../commands/answer.ts';
-import type { CancelAfter } from '../../commands/cancel-all/cancel-timers.ts';
-import type { Reconciled } from '../../commands/commands.ts';
-import { mergeCancelAlls, mergeReports } from '../../commands/over-holders.ts';
+import { type Answer, anotherLeads, type Done, isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
 import type { Call } from '../route.ts';
-import { sendJson } from '../send-answer.ts';
-import { sendNotDone } from '../send-not-done.ts';
-import { type Forwarding, type FromElsewhere, isOfThisProcess, wasForwarded } from './forwarding.ts';
+import { type AnyCall, type Forwarding, type FromElsewhere, problemCode, wasForwarded } from './forwarding.ts';
 
-// One request for several processes' accounts: each is asked once, and the answers are joined.
-
-type ReconcileDocument = z.infer<typeof reconcileAnswer>;
-type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
+// One request for several processes' accounts: each is asked the same, whole, and does its own
+// part. The answers are joined.
 
 /**
  * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels, a
@@ -30,39 +17,182 @@ type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
  */
 export const longActMs = 20_000;
 
-/**
- * What all instances have answered, as one. `unanswered`: none has done anything for certain, and
- * one answer was lost.
- */
-export type OfAll<Body> = Answer<Done<{ body: Body }>> | { readonly kind: 'unanswered' };
+/** `unanswered`: none has done anything for certain, and one answer was lost. */
+type OfAll<Body> = Answer<Done<{ body: Body }>> | FromElsewhere;
 
-export function sendOfAll(reply: FastifyReply, given: OfAll<object>): FastifyReply {
-  return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendNotDone(reply, given);
+interface Act<Body> {
+  readonly shape: z.ZodType<Body>;
+  /** This process's part, or why it did nothing. */
+  readonly run: () => Promise<Answer<Done<{ body: Body }>>>;
+  /** Only the holders of these are asked; left out: every instance. */
+  readonly accountIds?: readonly string[];
+}
+
+interface Asked<Body> {
+  readonly own: Answer<Done<{ body: Body }>>;
+  /** Of all processes that did something. */
+  readonly bodies: readonly Body[];
+  readonly missing: readonly Missing[];
+}
+
+interface Part {
+  /** Accounts of which it has done nothing, and why. */
+  readonly declined?: readonly { readonly accountId: string; readonly code: string }[] | undefined;
+}
+
+interface Missing {
+  readonly instance: string;
+  readonly code: string;
+  /** Left out: it was not sent. */
+  readonly given?: FromElsewhere;
+}
+
+/** `{}`: its accounts are another one's. */
+async function ask<Body>(
+  forwarding: Forwarding,
+  call: AnyCall,
+  shape: z.ZodType<Body>,
+  to: OtherInstance,
+  signal?: AbortSignal,
+): Promise<{ readonly body: Body } | Missing | Record<never, never>> {
+  const { instance } = to;
+  const answer = await forwarding.send(call, to, signal && { signal });
+  if (answer.kind === 'not_sent') return { instance, code: 'NOT_REACHED' };
+  if (answer.kind === 'unanswered') return { instance, code: 'FORWARD_UNANSWERED', given: answer };
+  const read = shape.safeParse(jsonOrUndefined(answer.text));
+  if (answer.status === 200 && read.success) return { body: read.data };
+  const code = problemCode(answer) || 'NOT_UNDERSTOOD';
+  return isOfThisProcess(code) ? {} : { instance, code, given: { kind: 'answered', answer, by: to } };
 }
 
 /**
- * Asks every other instance the same. `own`: this process's answer, or why it has none. That is the
- * answer if no instance did anything, or to a forwarded request. This process then answers for
- * itself alone.
+ * Asks this process and the others once. A forwarded request is answered for this process alone,
+ * and so is one that it refuses.
  */
-async function answerOfAll<Body extends { readonly unanswered?: Unanswered | undefined }>(
+export async function askAll<Body>(
   forwarding: Forwarding,
-  call: Call,
-  shape: z.ZodType<Body>,
-  own: Answer<Body>,
-  merge: (bodies: readonly Body[], allAnswered: boolean) => Body,
-): Promise<OfAll<Body>> {
-  const alone = 'code' in own ? own : { kind: 'done' as const, body: own };
-  if (wasForwarded(call.request) || ('code' in own && !isOfThisProcess(own.code))) return alone;
-  const patient = { ...call, patienceMs: longActMs };
-  const answers = await Promise.all(forwarding.others.all().map((to) => ask(forwarding, patient, shape, to)));
-  const unanswered = answers.flatMap((answer) => ('instance' in answer ? [answer] : []));
-  const theirs = answers.flatMap((answer) => ('body' in answer ? [answer.body] : []));
-  const bodies = 'code' in own ? theirs : [own, ...theirs];
-  if (bodies.length === 0)
-    return unanswered.some(({ code }) => code === 'FORWARD_UNANSWERED') ? { kind: 'unanswered' } : alone;
-  const allAnswered = unanswered.length === 0;
-  return { kind: 'done', body: { ...merge(bodies, allAnswered), ...(!allAnswered && { unanswered }) } };
+  call: AnyCall,
+  { shape, run, accountIds }: Act<Body>,
+): Promise<Asked<Body>> {
+  const own = await run();
+  const mine = isDeclined(own) ? [] : [own.body];
+  const isRefused = isDeclined(own) && !isOfThisProcess(own.code);
+  if (isRefused || wasForwarded(call.request)) return { own, bodies: mine, missing: [] };
+  const holders = accountIds?.flatMap((accountId) => forwarding.others.holderOf(accountId) ?? []);
+  const others = new Map((holders ?? forwarding.others.all()).map((each) => [each.address, each]));
+  const answers = await Promise.all([...others.values()].map((to) => ask(forwarding, call, shape, to)));
+  return {
+    own,
+    bodies: [...mine, ...answers.flatMap((answer) => ('body' in answer ? [answer.body] : []))],
+    missing: answers.flatMap((answer) => ('instance' in answer ? [answer] : [])),
+  };
+}
+
+/**
+ * The same, again and again while an account had no process, or its process gave no answer: that
+ * one may be gone, and another may soon have its accounts. The request does nothing twice.
+ */
+function askAllUntilHeld<Body extends Part>(
+  forwarding: Forwarding,
+  call: AnyCall,
+  act: Act<Body>,
+): Promise<Asked<Body>> {
+  return forwarding.again(
+    call,
+    () => askAll(forwarding, call, act),
+    ({ own, bodies, missing }) => {
+      if (bodies.length === 0 && isDeclined(own)) return own.code;
+      // Named accounts: one that is refused has the whole request refused.
+      if (act.accountIds !== undefined && missing.some((each) => !isLost(each))) return '';
+      return unheldOf(bodies).size > 0 || missing.some(isLost) ? 'NOT_LEADER' : '';
+    },
+  );
+}
+
+function isLost({ given }: Missing): boolean {
+  return given?.kind !== 'answered';
+}
+
+/** Accounts that no process had. If one took an account, the others need say nothing. */
+function unheldOf(bodies: readonly Part[]): ReadonlySet<string> {
+  const [first = new Set<string>(), ...rest] = bodies.map(({ declined = [] }) => {
+    return new Set(declined.flatMap(({ accountId, code }) => (isOfThisProcess(code) ? [accountId] : [])));
+  });
+  return new Set([...first].filter((accountId) => rest.every((each) => each.has(accountId))));
+}
+
+export function unansweredOf(missing: readonly Missing[]) {
+  return missing.length > 0 && { unanswered: missing.map(({ instance, code }) => ({ instance, code })) };
+}
+
+/** Each order, place and account once: a holder with the key shows the others' record, too. */
+export async function cancelAllOfAll(
+  forwarding: Forwarding,
+  call: AnyCall,
+  run: Act<CancelAllDocument>['run'],
+): Promise<OfAll<CancelAllDocument>> {
+  const { own, bodies, missing } = await askAllUntilHeld(forwarding, call, { shape: cancelAllAnswer, run });
+  if (bodies.length === 0) return missing.find(({ given }) => given?.kind === 'unanswered')?.given ?? own;
+  // Its sender knows which accounts another process has.
+  if (wasForwarded(call.request)) return own;
+  const unheld = unheldOf(bodies);
+  const body: CancelAllDocument = {
+    open: bodies.some(({ open }) => open) || unheld.size > 0 || missing.length > 0,
+    inForce: bodies.some(({ inForce }) => inForce),
+    orders: firstOf(
+      bodies.flatMap(({ orders }) => orders),
+      ({ stream, orderId }) => `${stream} ${orderId}`,
+      // A known outcome goes before the same one under way.
+      ({ code }) => code !== 'UNDER_WAY',
+    ),
+    places: firstOf(
+      bodies.flatMap(({ places }) => places),
+      ({ commandId }) => commandId,
+    ),
+    unread: firstOf(
+      bodies.flatMap(({ unread }) => unread),
+      ({ accountId, stream }) => `${stream} ${accountId}`,
+    ),
+    declined: firstOf(
+      bodies.flatMap(({ declined }) => declined),
+      ({ accountId, code }) => `${accountId} ${code}`,
+    ).filter(({ accountId, code }) => !isOfThisProcess(code) || unheld.has(accountId)),
+    ...unansweredOf(missing),
+  };
+  return { kind: 'done', body };
+}
+
+/** For each key the first `better` one, or the first. */
+function firstOf<T>(all: readonly T[], keyOf: (each: T) => string, better: (each: T) => boolean = () => true): T[] {
+  return [...Map.groupBy(all, keyOf).values()].flatMap((alike) => alike.find(better) ?? alike.slice(0, 1));
+}
+
+/** Between instances it names the accounts that another process has. */
+const timersPart = cancelAfterAnswer.extend({
+  declined: z.array(z.object({ accountId: z.string(), code: z.string() })).optional(),
+});
+type TimersPart = z.infer<typeof timersPart>;
+
+/**
+ * Sets timers at the holders of all these accounts. Only an answer for all of them can be relied
+ * on: an answer other than 200 is given back as it came.
+ */
+export async function cancelAfterOfAll(
+  forwarding: Forwarding,
+  call: AnyCall,
+  run: Act<TimersPart>['run'],
+  accountIds: readonly string[],
+): Promise<OfAll<TimersPart>> {
+  const act = { shape: timersPart, run, accountIds };
+  const { own, bodies, missing } = await askAllUntilHeld(forwarding, call, act);
+  if (wasForwarded(call.request)) return own;
+  const refused = missing.find((each) => !isLost(each)) ?? missing.find(({ given }) => given);
+  if (refused?.given !== undefined) return refused.given;
+  if (missing.length > 0 || unheldOf(bodies).size > 0) return anotherLeads;
+  if (bodies.length === 0) return own;
+  const [firesAt] = bodies.flatMap((each) => each.firesAt ?? []).sort();
+  const set = [...new Set(bodies.flatMap((each) => each.accountIds))];
+  return { kind: 'done', body: { accountIds: set, ...(firesAt !== undefined && { firesAt }) } };
 }
 
 /** What is shown every few seconds does not wait longer for a process that may be frozen. */
@@ -115,100 +245,4 @@ export async function askOthers<Body>(
     return { instance: to.instance, answer: 'body' in answer || 'code' in answer ? answer : { code: 'NOT_LEADER' } };
   });
   return Promise.all(answers).finally(() => late.abort());
-}
-
-const ofProblem = z.object({ code: z.string() });
-
-/** `{}`: it has no such account. */
-async function ask<Body>(
-  forwarding: Forwarding,
-  call: Call & { readonly patienceMs?: number },
-  shape: z.ZodType<Body>,
-  to: OtherInstance,
-  signal?: AbortSignal,
-): Promise<{ readonly body: Body } | Unanswered[number] | Record<never, never>> {
-  const { instance } = to;
-  const answer = await forwarding.send(call, to, signal && { signal });
-  if (answer.kind !== 'answered')
-    return { instance, code: answer.kind === 'unanswered' ? 'FORWARD_UNANSWERED' : 'NOT_REACHED' };
-  const parsed = jsonOrUndefined(answer.text);
-  const read = shape.safeParse(parsed);
-  if (answer.status === 200 && read.success) return { body: read.data };
-  const { code } = ofProblem.safeParse(parsed).data ?? { code: 'NOT_UNDERSTOOD' };
-  return code === 'NOT_LEADER' ? {} : { instance, code };
-}
-
-/** `own`: its `open` does not count the others' accounts. */
-export function cancelAllOfAll(
-  forwarding: Forwarding,
-  call: Call,
-  own: Answer<CancelAllDocument>,
-): Promise<OfAll<CancelAllDocument>> {
-  return answerOfAll<CancelAllDocument>(forwarding, call, cancelAllAnswer, own, (bodies, allAnswered) => {
-    const answers = bodies.map((body) => ({ body }));
-    const { openHere: _here, ...merged } = mergeCancelAlls(answers, ({ code }) => code === 'UNDER_WAY');
-    return { ...merged, open: merged.open || !allAnswered };
-  });
-}
-
-/**
- * Accounts are left: no process held them, or theirs gave no answer. The same request again, under
- * its key, may reach them, and does nothing twice.
- */
-export function leavesAccounts(answer: OfAll<CancelAllDocument>): boolean {
-  if (answer.kind === 'unanswered') return true;
-  if (answer.kind === 'declined') return isOfThisProcess(answer.code);
-  const { declined, unanswered = [] } = answer.body;
-  return [...declined, ...unanswered].some(({ code }) => isOfThisProcess(code) || lost.has(code));
-}
-
-/** The process may be gone, and another may soon have its accounts. */
-const lost: ReadonlySet<string> = new Set(['FORWARD_UNANSWERED', 'NOT_REACHED']);
-
-export function reconcileOfAll(
-  forwarding: Forwarding,
-  call: Call,
-  result: Answer<Reconciled>,
-): Promise<OfAll<ReconcileDocument>> {
-  const own = result.kind === 'done' ? mergeReports([result.report]) : result;
-  return answerOfAll<ReconcileDocument>(forwarding, call, reconcileAnswer, own, mergeReports);
-}
-
-type CancelAfterDocument = z.infer<typeof cancelAfterAnswer>;
-
-/**
- * Sets timers at the holders, for accounts this process declined. `own`: its own timers. Undefined:
- * the decline is the answer, because an account has no holder to ask. An answer other than 200 is
- * given back as it came: only an answer for all accounts can be relied on.
- */
-export async function cancelAfterElsewhere(
-  forwarding: Forwarding,
-  call: Call,
-  { afterMs, implied }: Pick<CancelAfter, 'afterMs' | 'implied'>,
-  left: readonly string[],
-  own: CancelAfterDocument,
-): Promise<{ readonly kind: 'done'; readonly body: CancelAfterDocument } | FromElsewhere | undefined> {
-  const holders = Map.groupBy(left, (accountId) => forwarding.others.holderOf(accountId)?.address);
-  if (wasForwarded(call.request) || holders.has(undefined)) return undefined;
-  const asked = [...holders].flatMap(([, accountIds]) => {
-    const to = forwarding.others.holderOf(accountIds[0] ?? '');
-    return to === undefined ? [] : [{ to, body: { seconds: afterMs / 1000, accountIds } }];
-  });
-  const answers = await Promise.all(
-    asked.map(async ({ to, body }) => ({
-      to,
-      answer: await forwarding.send(call, to, { body, accountId: body.accountIds[0], implied }),
-    })),
-  );
-  const done = [own];
-  for (const { to, answer } of answers) {
-    if (answer.kind === 'not_sent') return undefined;
-    if (answer.kind === 'unanswered') return answer;
-    const read = cancelAfterAnswer.safeParse(jsonOrUndefined(answer.text));
-    if (answer.status !== 200 || !read.success) return { kind: 'answered', answer, by: to };
-    done.push(read.data);
-  }
-  const [firesAt] = done.flatMap((each) => each.firesAt ?? []).sort();
-  const accountIds = done.flatMap((each) => each.accountIds);
-  return { kind: 'done', body: { accountIds, ...(firesAt !== undefined && { firesAt }) } };
 }

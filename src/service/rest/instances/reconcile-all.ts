@@ -2,14 +2,13 @@ import type { z } from 'zod';
 import { reconcileAnswer } from '../../../contract/rest-answers.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
-import type { Commands, OpenCommands } from '../../commands/commands.ts';
-import { mergeReports } from '../../commands/over-holders.ts';
-import type { Call } from '../route.ts';
-import { type Forwarding, isOfThisProcess } from './forwarding.ts';
-import { longActMs, type OfAll, reconcileOfAll } from './over-instances.ts';
+import type { Answer, Done } from '../../commands/answer.ts';
+import type { Commands } from '../../commands/commands.ts';
+import { mergeReports } from '../../commands/over-shards.ts';
+import type { AnyCall, Forwarding } from './forwarding.ts';
+import { askAll, unansweredOf } from './over-instances.ts';
 
 type Report = z.infer<typeof reconcileAnswer>;
-type Answer = OfAll<Report>;
 
 interface ReconcileAllParts {
   readonly commands: Pick<Commands, 'reconcile' | 'openCommands'>;
@@ -23,96 +22,50 @@ const atOnce = 8;
  * A reconciliation of all accounts. Every command that was open when it was asked for is looked at,
  * or named in `left`: its account was between two processes, its holder has no room for it, or its
  * write is under way. A report says only what its own process looked at, so the commands are
- * compared with the journal's. The accounts of those that are left are asked for again, one by one,
- * until each had a process: the others are not read twice.
+ * compared with the journal's. The accounts of those that are left are asked for one by one, each
+ * as a request of its own: the others are not read twice.
  */
-export async function reconcileAll(parts: ReconcileAllParts, call: Call, dryRun: boolean): Promise<Answer> {
-  const { commands, forwarding } = parts;
+export async function reconcileAll(
+  { commands, forwarding }: ReconcileAllParts,
+  call: AnyCall,
+  dryRun: boolean,
+): Promise<Answer<Done<{ body: Report }>>> {
   const before = await commands.openCommands();
   if (before.kind === 'declined') return before;
-  const looked = new Looked(before);
-  const again = async (): Promise<Answer> => {
-    if (looked.report === undefined) {
-      const answer = await reconcileOfAll(forwarding, call, await commands.reconcile({ dryRun }));
-      if (answer.kind !== 'done') return answer;
-      looked.add(answer.body);
-    } else
-      await inParallel(looked.unheld, atOnce, async (accountId) => {
-        const report = await ofAccount(parts, call, accountId, dryRun);
-        if (report !== undefined) looked.add(report, accountId);
-      });
-    if (looked.left.length === 0) return looked.answer();
-    // Some were settled meanwhile, by another look or by an update.
-    const now = await commands.openCommands();
-    if (now.kind === 'declined') return now;
-    looked.keep(now);
-    return looked.answer();
+  const untilMs = forwarding.untilMs();
+  const look = async (accountId?: string) => {
+    const result = await commands.reconcile({ dryRun, ...(accountId !== undefined && { accountId }) });
+    return result.kind === 'done' ? { kind: 'done' as const, body: mergeReports([result.report]) } : result;
   };
-  return forwarding.untilHeld(call, again, (answer) => {
-    if (answer.kind === 'declined') return !isOfThisProcess(answer.code);
-    return answer.kind === 'done' && looked.unheld.length === 0;
+  const { bodies, missing } = await askAll<Report>(forwarding, call, { shape: reconcileAnswer, run: () => look() });
+  const reports = [...bodies];
+  let left = before.commands;
+  const leaveOpen = async () => {
+    const looked = new Set(reports.flatMap(({ plan }) => plan.flatMap(({ commands: of }) => of)));
+    left = left.filter(({ commandId }) => !looked.has(commandId));
+    // Some were settled meanwhile, by another look or by an update.
+    const now = left.length > 0 ? await commands.openCommands() : before;
+    if (now.kind === 'declined') return;
+    const open = new Set(now.commands.map(({ commandId }) => commandId));
+    left = left.filter(({ commandId }) => open.has(commandId));
+  };
+  await leaveOpen();
+  await inParallel(new Set(left.map(({ accountId }) => accountId)), atOnce, async (accountId) => {
+    const url = `/v1/reconcile?${new URLSearchParams({ accountId, dryRun: String(dryRun) })}`;
+    const given = await forwarding.enter({ ...call, url }, accountId, () => look(accountId), untilMs);
+    if (given.kind === 'done') reports.push(given.body);
+    if (given.kind !== 'answered' || given.answer.status !== 200) return;
+    const { data } = reconcileAnswer.safeParse(jsonOrUndefined(given.answer.text));
+    if (data !== undefined) reports.push(data);
   });
-}
-
-/** Undefined: no process has the account now, or its holder gave no answer. */
-async function ofAccount(
-  { commands, forwarding }: ReconcileAllParts,
-  call: Call,
-  accountId: string,
-  dryRun: boolean,
-): Promise<Report | undefined> {
-  const own = await commands.reconcile({ dryRun, accountId });
-  if (own.kind === 'done') return mergeReports([own.report]);
-  const url = `/v1/reconcile?${new URLSearchParams({ accountId, dryRun: String(dryRun) })}`;
-  const given = await forwarding.answer({ ...call, url, patienceMs: longActMs }, own, accountId);
-  if (given.kind !== 'answered' || given.answer.status !== 200) return undefined;
-  return reconcileAnswer.safeParse(jsonOrUndefined(given.answer.text)).data;
-}
-
-/** What the looks of one request have covered so far. */
-class Looked {
-  report: Report | undefined;
-  left: readonly { readonly commandId: string; readonly accountId: string }[];
-  /** Accounts for which a process has answered: asked again, it would say the same. */
-  private readonly held = new Set<string>();
-
-  constructor({ commands }: OpenCommands) {
-    this.left = commands;
-  }
-
-  /** Of the left commands' accounts, those without an answer. */
-  get unheld(): readonly string[] {
-    return [...new Set(this.left.map(({ accountId }) => accountId))].filter((accountId) => !this.held.has(accountId));
-  }
-
-  add(report: Report, accountId?: string): void {
-    if (accountId !== undefined) this.held.add(accountId);
-    const { unanswered } = this.report ?? report;
-    const merged = mergeReports(this.report === undefined ? [report] : [this.report, report]);
-    this.report = { ...merged, ...(unanswered !== undefined && { unanswered }) };
-    const covered = new Set(report.plan.flatMap(({ commands }) => commands));
-    this.left = this.left.filter(({ commandId }) => !covered.has(commandId));
-  }
-
-  keep({ commands }: OpenCommands): void {
-    const open = new Set(commands.map(({ commandId }) => commandId));
-    this.left = this.left.filter(({ commandId }) => open.has(commandId));
-  }
-
-  answer(): Answer {
-    const { report = mergeReports([]), left } = this;
-    const accounts = Map.groupBy(left, ({ accountId }) => accountId);
-    return {
-      kind: 'done',
-      body: {
-        ...report,
-        ...(left.length > 0 && {
-          left: [...accounts].map(([accountId, of]) => ({
-            accountId,
-            commands: of.map(({ commandId }) => commandId),
-          })),
-        }),
-      },
-    };
-  }
+  await leaveOpen();
+  const accounts = Map.groupBy(left, ({ accountId }) => accountId);
+  const body = {
+    ...mergeReports(reports),
+    ...(left.length > 0 && {
+      left: [...accounts].map(([accountId, of]) => ({ accountId, commands: of.map(({ commandId }) => commandId) })),
+    }),
+    ...unansweredOf(missing),
+  };
+  return { kind: 'done', body };
 }

@@ -2,7 +2,6 @@ import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts';
 import type { Approval } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
-import { notLeader } from '../../commands/answer.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
@@ -57,10 +56,9 @@ export const approve: Route = {
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendProblem(reply, 'APPROVAL_NOT_FOUND');
     const { accountId } = asked;
     const word = operatorWordOf(principal, body.reason, request.id);
-    // Some acts need the holder; asked again while the shard moves, since it spends nothing.
-    const act = async () =>
-      forwarding.isElsewhere(call, accountId) ? notLeader : commands.operator.approve(approvalId, word);
-    const result = await forwarding.ofHolder(call, accountId, act);
+    // Some acts need the holder. One that is declined spends no approval.
+    const act = () => commands.operator.approve(approvalId, word);
+    const result = await forwarding.enter(call, accountId, act);
     if (result.kind !== 'done') return sendNotDone(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });
   },

@@ -2,25 +2,19 @@ import type { FastifyReply } from 'fastify';
 import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { Answer } from '../../commands/answer.ts';
+import { isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { CancelAll, CancelAllPlace, CancelAllScope, TimersSet } from '../../commands/commands.ts';
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
-import { impliedAccounts, isOfThisProcess, wasForwarded } from '../instances/forwarding.ts';
-import {
-  cancelAfterElsewhere,
-  cancelAllOfAll,
-  leavesAccounts,
-  longActMs,
-  sendOfAll,
-} from '../instances/over-instances.ts';
+import { wasForwarded } from '../instances/forwarding.ts';
+import { cancelAfterOfAll, cancelAllOfAll, longActMs } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
 import { readIdempotencyKey, sendKeyMissing, submitResultBody } from '../send-command.ts';
-import { sendDecline, sendNotDone } from '../send-not-done.ts';
+import { sendNotDone } from '../send-not-done.ts';
 
 export const cancelAllOfAccount = cancelAllRoute(
   '/v1/accounts/{accountId}/cancel-all',
@@ -71,31 +65,21 @@ async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply
   const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
   const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
   const { forwarding } = parts;
-  let first: Answer<CancelAll> | undefined;
+  // This process's first answer says whether the key was known.
+  let replayed: boolean | undefined;
   const cancel = async () => {
     const result = await parts.commands.cancelAll(scope, word);
-    first ??= result;
-    return result;
-  };
-  const markReplayed = () => {
-    if (first?.kind === 'done' && first.replayed) reply.header('idempotent-replayed', 'true');
+    replayed ??= result.kind === 'done' && result.replayed;
+    return isDeclined(result) ? result : ({ kind: 'done', body: answerOf(result) } as const);
   };
   const { accountId } = params;
-  if (accountId !== undefined) {
-    const patient = { ...call, patienceMs: longActMs };
-    const result = await forwarding.ofHolder(patient, accountId, cancel);
-    if (result.kind !== 'done') return sendNotDone(reply, result);
-    markReplayed();
-    return sendJson(reply, 200, answerOf(result));
-  }
-  const ofAll = async () => {
-    const result = await cancel();
-    const own = result.kind === 'done' ? { ...answerOf(result), open: result.openHere ?? result.open } : result;
-    return cancelAllOfAll(forwarding, call, own);
-  };
-  const given = await forwarding.untilHeld(call, ofAll, (answer) => !leavesAccounts(answer));
-  markReplayed();
-  return sendOfAll(reply, given);
+  const patient = { ...call, patienceMs: longActMs };
+  const result = await (accountId === undefined
+    ? cancelAllOfAll(forwarding, patient, cancel)
+    : forwarding.enter(patient, accountId, cancel));
+  if (result.kind !== 'done') return sendNotDone(reply, result);
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  return sendJson(reply, 200, result.body);
 }
 
 async function scopeOf(
@@ -163,32 +147,31 @@ export const cancelAfter: Route = {
       body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).items.map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
     if (accountIds.length === 0) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-    const implied = body.accountIds === undefined || impliedAccounts(request);
+    const implied = body.accountIds === undefined;
     const afterMs = body.seconds * 1000;
     const asked = { principal: principal.name, afterMs, accountIds, implied, requestId: request.id };
     const arm = async () => {
       const result = await parts.commands.cancelAfter(asked);
-      const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
-      const declined =
-        result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
+      if (isDeclined(result)) return result;
       // A caller can rely only on an answer for all its accounts. Armed ones stay so until it calls
       // again, or they run out.
-      const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
-      const left = declined.map(({ accountId }) => accountId);
-      const isElsewhere = refused !== undefined && isOfThisProcess(refused.code);
-      const given = isElsewhere ? await cancelAfterElsewhere(parts.forwarding, call, asked, left, own) : undefined;
-      return { own, refused, given, isUnheld: isElsewhere && given === undefined };
+      const refused = result.declined.find(({ code }) => !isOfThisProcess(code));
+      return refused === undefined
+        ? ({ kind: 'done', body: timersPartOf(result) } as const)
+        : ({ kind: 'declined', ...refused } as const);
     };
-    const { own, refused, given } = await parts.forwarding.untilHeld(call, arm, ({ isUnheld }) => !isUnheld);
-    if (refused !== undefined && given === undefined) return sendDecline(reply, refused);
-    if (given !== undefined && given.kind !== 'done') return sendNotDone(reply, given);
-    const set = given?.body ?? own;
+    const given = await cancelAfterOfAll(parts.forwarding, call, arm, accountIds);
+    if (given.kind !== 'done') return sendNotDone(reply, given);
     // None of them is followed now.
-    if (set.accountIds.length === 0 && !wasForwarded(request)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-    return sendJson(reply, 200, set);
+    if (given.body.accountIds.length === 0 && !wasForwarded(request)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+    return sendJson(reply, 200, given.body);
   },
 };
 
-function cancelAfterBodyOf({ accountIds, firesAtMs }: TimersSet) {
-  return { accountIds: [...accountIds], ...(firesAtMs !== undefined && { firesAt: formatInstant(firesAtMs) }) };
+function timersPartOf({ accountIds, firesAtMs, declined }: TimersSet) {
+  return {
+    accountIds: [...accountIds],
+    declined: declined.map(({ accountId, code }) => ({ accountId, code })),
+    ...(firesAtMs !== undefined && { firesAt: formatInstant(firesAtMs) }),
+  };
 }

@@ -20,7 +20,7 @@ import type { AccountScope, OrderReads } from '../../../store/orders/order-reads
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { wasForwarded } from '../instances/forwarding.ts';
-import { longActMs, reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
+import { longActMs } from '../instances/over-instances.ts';
 import { reconcileAll } from '../instances/reconcile-all.ts';
 import { readStore } from '../problem.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
@@ -173,7 +173,7 @@ export const settleCommand: Route = {
     const word = operatorWordOf(principal, body.reason, request.id);
     const { accountId } = found.command.request;
     const settle = () => commands.operator.settle(commandId, body.outcome, word);
-    const result = await forwarding.ofHolder(call, accountId, settle);
+    const result = await forwarding.enter(call, accountId, settle);
     return result.kind === 'done' ? sendCommandState(reply, result.command) : sendNotDone(reply, result);
   },
 };
@@ -199,13 +199,13 @@ export const reconcile = route({
     const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
     const refused = refuseScope({ reply, principal }, scope);
     if (refused !== undefined) return refused;
-    if (accountId === undefined) {
-      // Another instance has asked: it compares with the journal, and asks again.
-      const own = async () => reconcileOfAll(forwarding, call, await commands.reconcile({ dryRun }));
-      return sendOfAll(reply, await (wasForwarded(call.request) ? own() : reconcileAll(parts, call, dryRun)));
+    const patient = { ...call, patienceMs: longActMs };
+    if (accountId === undefined && !wasForwarded(call.request)) {
+      const result = await reconcileAll(parts, patient, dryRun);
+      return result.kind === 'done' ? sendJson(reply, 200, result.body) : sendNotDone(reply, result);
     }
-    const look = () => commands.reconcile({ dryRun, accountId });
-    const result = await forwarding.ofHolder({ ...call, patienceMs: longActMs }, accountId, look);
+    const look = () => commands.reconcile({ dryRun, ...(accountId !== undefined && { accountId }) });
+    const result = await forwarding.enter(patient, accountId, look);
     return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendNotDone(reply, result);
   },
 });

@@ -5,8 +5,6 @@ import { formatInstant } from '../../../domain/instant.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
 import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
-import { type Answer, notLeader } from '../../commands/answer.ts';
-import type { HaltsNow, Requested } from '../../commands/commands.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
@@ -82,16 +80,12 @@ async function haltOrResume(parts: RouteParts, call: Call, verb: 'halt' | 'resum
   const body = parseReason(request.body);
   if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
   const { accountId } = params;
-  // A halt is done here: the holder may be frozen. A resume goes to the holder first: there it
-  // holds at once.
+  // A halt is done here: the holder may be frozen. A resume is done by the holder, and holds there
+  // at once.
   const word = operatorWordOf(principal, body.reason, request.id);
   const before = commands.operator.halts.list();
   const known = verb === 'halt' && accountId !== undefined ? isKnown(parts, accountId) : undefined;
-  const act = async (): Promise<Answer<HaltsNow | Requested>> => {
-    const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
-    return goesToHolder ? notLeader : commands.operator[verb](scope, word);
-  };
-  const result = await forwarding.ofHolder(call, accountId, act);
+  const result = await forwarding.enter(call, accountId, () => commands.operator[verb](scope, word));
   if (result.kind !== 'done') return sendNotDone(reply, result);
   const inForce = new Set(result.halts.map(({ haltId }) => haltId));
   const cleared = before.filter(({ haltId }) => !inForce.has(haltId));

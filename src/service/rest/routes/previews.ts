@@ -77,13 +77,15 @@ async function preview<Body extends Named>(
   const { accountId, callerRef, supersedes } = body;
   if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
   const place = placeOf(body);
-  const result = await commands.preview({
+  const asked = {
     ...{ request: place, principal: principal.name, requestId: request.id },
     ...(callerRef !== undefined && { callerRef }),
     ...(supersedes !== undefined && { supersedes }),
-  });
+  };
+  const look = () => commands.preview(asked);
+  const result = await forwarding.enter({ request, reply }, accountId, look, forwarding.untilMs('order'));
   if (result.kind === 'done') return sendJson(reply, 200, previewBody(place, result, clock.nowMs()));
-  return sendNotDone(reply, await forwarding.answer({ request, reply }, result, accountId));
+  return sendNotDone(reply, result);
 }
 
 function previewBody(

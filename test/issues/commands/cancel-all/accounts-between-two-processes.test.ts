@@ -6,6 +6,7 @@ import type { CancelAll } from '../../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../../src/service/fleet/other-instances.ts';
 import { sampleApproval, sampleCommand } from '../../../support/commands/scripted-commands.ts';
 import { ask, startRest } from '../../../support/rest/rest-rig.ts';
+import { accountBody } from '../../../support/rest/route-samples.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -17,13 +18,13 @@ type Done = CancelAll;
 
 const notLeader = { kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard' } as const;
 const draining = { kind: 'declined', code: 'DRAINING', message: 'the process ends' } as const;
-const nothing = { kind: 'done', replayed: false, inForce: false, open: false, openHere: false } as const;
+const nothing = { kind: 'done', replayed: false, inForce: false, open: false } as const;
 const cancelled = { kind: 'journaled', command: sampleCommand(), replayed: false } as const;
 
 /** What a process says that holds the shards of these accounts, and of no others. */
 function holding(mine: readonly string[], others: readonly string[]): Done {
   return {
-    ...{ ...nothing, open: others.length > 0, places: [], unread: [] },
+    ...{ ...nothing, places: [], unread: [] },
     orders: mine.map((accountId) => ({ accountId, stream: 'account', orderId: `o-${accountId}`, result: cancelled })),
     declined: others.map((accountId) => ({ ...notLeader, accountId })),
   };
@@ -32,11 +33,15 @@ function holding(mine: readonly string[], others: readonly string[]): Done {
 /** Two instances that ask again for five seconds, as long as a lease is, and not longer. */
 async function startTwo(againMs = 5_000) {
   const addresses = new Map<string, string>();
-  const holder: { of: string | undefined } = { of: undefined };
+  /** Whom an instance takes for the holder of every account. */
+  const holder: { of: (asker: string) => string | undefined } = { of: () => undefined };
   const start = async (instance: string): Promise<Rig> => {
     const found = (name: string): OtherInstance => ({ instance: name, address: addresses.get(name) ?? '' });
     const all = () => [...addresses.keys()].filter((name) => name !== instance).map(found);
-    const holderOf = () => (holder.of === undefined || holder.of === instance ? undefined : found(holder.of));
+    const holderOf = () => {
+      const name = holder.of(instance);
+      return name === undefined || name === instance ? undefined : found(name);
+    };
     const rig = await startRest({ instance, others: { all, holderOf }, forwards: { againMs } });
     stops.push(() => rig.server.drain(new AbortController().signal));
     addresses.set(instance, rig.address);
@@ -91,7 +96,7 @@ describe('a cancel-all of all accounts while a shard moves', () => {
     for (const { commands } of [one, two]) commands.cancelAllAnswer = () => holding([], ['C']);
     const { status, body } = await post(one, '/v1/cancel-all', word);
     expect([status, body['open'], body['declined']]).toMatchObject([200, true, [{ accountId: 'C' }]]);
-    expect(one.commands.words).toHaveLength(2);
+    expect(one.commands.words).toHaveLength(3);
   });
 
   it('asks its own part once where another instance asked for it', async () => {
@@ -106,16 +111,19 @@ describe('a cancel-all of all accounts while a shard moves', () => {
   });
 });
 
-/** Requests about one account that stop its trading, or settle something. */
-const requests = {
-  'cancel-all': '/v1/accounts/ACC-1/cancel-all',
-  resume: '/v1/accounts/ACC-1/resume',
-  reconcile: '/v1/reconcile?accountId=ACC-1',
-  approval: `/v1/approvals/${sampleApproval.approvalId}/approve`,
-} as const;
+/** Requests about one account: orders, and those that stop its trading, or settle something. */
+const requests: Record<string, readonly [path: string, body: object | undefined]> = {
+  place: ['/v1/orders', accountBody],
+  preview: ['/v1/orders/preview', accountBody],
+  'cancel-all': ['/v1/accounts/ACC-1/cancel-all', word],
+  'cancel-after': ['/v1/cancel-after', { seconds: 30, accountIds: ['ACC-1'] }],
+  resume: ['/v1/accounts/ACC-1/resume', word],
+  reconcile: ['/v1/reconcile?accountId=ACC-1', undefined],
+  approval: [`/v1/approvals/${sampleApproval.approvalId}/approve`, word],
+};
 
 describe('a request about one account while its shard moves', () => {
-  it.each(Object.entries(requests))('is asked again until it has a process: %s', async (_what, path) => {
+  it.each(Object.entries(requests))('is asked again until it has a process: %s', async (_what, [path, body]) => {
     const { one, two, holder } = await startTwo();
     const asked = { one: 0, two: 0 };
     const report = { unresolved: 0, probes: 0, settled: [], plan: [] };
@@ -123,27 +131,28 @@ describe('a request about one account while its shard moves', () => {
       // The first has given the shard away; the second takes it at its next look.
       const moving = <T>(done: T) => {
         asked[name] += 1;
-        if (asked.one === 2) holder.of = 'two';
+        if (asked.one === 2) holder.of = () => 'two';
         return name === 'two' && asked.two > 1 ? done : notLeader;
       };
       const { commands } = { one, two }[name];
+      const previewed = commands.previewAnswer;
+      commands.submitAnswer = () => moving(cancelled);
+      commands.preview = async () => moving(previewed);
       commands.cancelAllAnswer = () => moving(holding(['ACC-1'], []));
+      commands.cancelAfterAnswer = (of) => moving({ ...of, kind: 'done', declined: [] });
       commands.resume = async () => moving({ kind: 'done', halts: [] } as const);
       commands.approve = async () => moving({ kind: 'done', approval: sampleApproval } as const);
       commands.reconcile = async () => moving({ kind: 'done', report } as const);
     }
-    const { status, headers } = await post(one, path, path.includes('reconcile') ? undefined : word);
-    expect([status, headers.get('tidemark-instance'), asked.two]).toEqual([200, 'two', 2]);
+    const { status } = await post(one, path, body);
+    expect([status, asked.two]).toEqual([200, 2]);
   });
 
-  it('is not asked again where it places', async () => {
-    const { one, two } = await startTwo();
+  it('goes no further than to one other, where each takes the other for the holder', async () => {
+    const { one, two, holder } = await startTwo(0);
+    holder.of = (asker) => (asker === 'one' ? 'two' : 'one');
     for (const { commands } of [one, two]) commands.submitAnswer = () => notLeader;
-    const terms = { symbol: 'AAPL', side: 'BUY', type: 'MARKET', qty: '1', timeInForce: 'DAY' };
-    expect(await post(one, '/v1/orders', { accountId: 'ACC-1', ...terms })).toMatchObject({
-      status: 503,
-      body: { code: 'NOT_LEADER', retryable: true },
-    });
-    expect(one.commands.submissions).toHaveLength(1);
+    expect(await post(one, '/v1/orders', accountBody)).toMatchObject({ status: 503, body: { code: 'NOT_LEADER' } });
+    expect([one, two].map(({ commands }) => commands.submissions.length)).toEqual([1, 1]);
   });
 });

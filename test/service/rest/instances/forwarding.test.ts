@@ -224,13 +224,6 @@ describe('an act of an operator on an account of another instance', () => {
     ]);
     expect(holder.commands.words.map(({ what }) => what)).toEqual(['resume']);
   });
-
-  it('uses up no approval here', async () => {
-    const { other } = await startTwo();
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reason }) };
-    await ask(`${other.address}/v1/approvals/0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22/approve`, init);
-    expect(other.commands.words).toEqual([]);
-  });
 });
 
 describe('a forward without an answer', () => {

@@ -37,7 +37,7 @@ const orderOf = (accountId: string, orderId: string, result: Done['orders'][numb
 });
 
 /** Three instances; `holders` says which of them has which account. */
-async function startFleet(holders: Readonly<Record<string, 'one' | 'two' | 'three'>> = {}) {
+async function startFleet(holders: Readonly<Record<string, 'one' | 'two' | 'three'>> = {}, againMs = 0) {
   const addresses = new Map<string, string>();
   const start = async (instance: string): Promise<Rig> => {
     const found = (name: string): OtherInstance => ({ instance: name, address: addresses.get(name) ?? '' });
@@ -46,7 +46,7 @@ async function startFleet(holders: Readonly<Record<string, 'one' | 'two' | 'thre
       const name = holders[accountId];
       return name === undefined || name === instance ? undefined : found(name);
     };
-    const rig = await startRest({ instance, others: { all, holderOf } });
+    const rig = await startRest({ instance, others: { all, holderOf }, forwards: { againMs } });
     stops.push(() => rig.server.drain(new AbortController().signal));
     addresses.set(instance, rig.address);
     return rig;
@@ -65,22 +65,18 @@ describe('a cancel-all of all accounts', () => {
     const { one, two, three } = await startFleet();
     one.commands.cancelAllAnswer = () =>
       done({
-        open: true,
-        openHere: false,
         orders: [orderOf('ACC-1', 'o-1')],
         declined: [elsewhere('ACC-2'), elsewhere('ACC-3')],
       });
     two.commands.cancelAllAnswer = () =>
       done({
-        open: true,
-        openHere: false,
         inForce: true,
         orders: [orderOf('ACC-2', 'o-2')],
         declined: [elsewhere('ACC-1'), elsewhere('ACC-3')],
       });
     three.commands.cancelAllAnswer = () =>
       done({
-        ...{ open: true, openHere: false, declined: [elsewhere('ACC-1'), elsewhere('ACC-2')] },
+        ...{ declined: [elsewhere('ACC-1'), elsewhere('ACC-2')] },
         places: [{ accountId: 'ACC-3', stream: 'account', commandId, command: undefined, result: undefined }],
       });
     const { status, body } = await cancelAll(one);
@@ -98,8 +94,7 @@ describe('a cancel-all of all accounts', () => {
 
   it('names an account that no instance holds, and says that orders may be open there', async () => {
     const { one, two, three } = await startFleet();
-    for (const { commands } of [one, two])
-      commands.cancelAllAnswer = () => done({ openHere: false, open: true, declined: [elsewhere('ACC-9')] });
+    for (const { commands } of [one, two]) commands.cancelAllAnswer = () => done({ declined: [elsewhere('ACC-9')] });
     three.commands.cancelAllAnswer = () => notLeader;
     const { body } = await cancelAll(one);
     expect([body['open'], body['declined']]).toMatchObject([true, [{ accountId: 'ACC-9', code: 'NOT_LEADER' }]]);
@@ -177,52 +172,65 @@ describe('a dead man’s switch for accounts of several instances', () => {
     ask(`${address}/v1/cancel-after`, { method: 'POST', headers, body: JSON.stringify({ seconds: 30, accountIds }) });
   const accountIds = ['ACC-1', 'ACC-2', 'ACC-3'];
 
-  async function startArmed() {
-    const fleet = await startFleet({ 'ACC-1': 'one', 'ACC-2': 'two', 'ACC-3': 'three' });
-    fleet.one.commands.cancelAfterAnswer = () => ({
-      ...{ kind: 'done', accountIds: ['ACC-1'], firesAtMs: 1_700_000_030_000 },
-      declined: [elsewhere('ACC-2'), elsewhere('ACC-3')],
-    });
+  /** Each sets those of the accounts that it holds, and declines the others. */
+  async function startArmed(againMs?: number) {
+    const fleet = await startFleet({ 'ACC-1': 'one', 'ACC-2': 'two', 'ACC-3': 'three' }, againMs);
+    const { one, two, three } = fleet;
+    for (const [{ commands }, own, firesAtMs] of [
+      [one, 'ACC-1', 1_700_000_030_000] as const,
+      [two, 'ACC-2', 1_700_000_029_000] as const,
+      [three, 'ACC-3', 1_700_000_031_000] as const,
+    ])
+      commands.cancelAfterAnswer = (asked) => ({
+        ...{ kind: 'done', firesAtMs, accountIds: asked.accountIds.filter((id) => id === own) },
+        declined: asked.accountIds.filter((id) => id !== own).map(elsewhere),
+      });
     return fleet;
   }
 
   it('is set at the holder of each, and fires by the first', async () => {
     const { one, two, three } = await startArmed();
-    two.commands.cancelAfterAnswer = (asked) => ({
-      kind: 'done',
-      ...asked,
-      firesAtMs: 1_700_000_029_000,
-      declined: [],
-    });
-    three.commands.cancelAfterAnswer = (asked) => ({
-      kind: 'done',
-      ...asked,
-      firesAtMs: 1_700_000_031_000,
-      declined: [],
-    });
     const { status, body } = await arm(one, accountIds);
     expect([status, body]).toEqual([200, { accountIds, firesAt: '2023-11-14T22:13:49.000Z' }]);
-    expect(two.commands.words).toMatchObject([{ on: { accountIds: ['ACC-2'], afterMs: 30_000, implied: false } }]);
+    expect(two.commands.words).toMatchObject([{ on: { accountIds, afterMs: 30_000, implied: false } }]);
+    expect((await arm(one, ['ACC-1', 'ACC-2'])).body['accountIds']).toEqual(['ACC-1', 'ACC-2']);
+    expect(three.commands.words).toHaveLength(1);
+  });
+
+  it('is answered for its own part alone, where another instance asks', async () => {
+    const { two } = await startArmed();
+    const asked = await ask(`${two.address}/v1/cancel-after`, {
+      method: 'POST',
+      headers: { ...headers, 'tidemark-forwarded': 'one' },
+      body: JSON.stringify({ seconds: 30, accountIds }),
+    });
+    expect([asked.status, asked.body]).toMatchObject([
+      200,
+      { accountIds: ['ACC-2'], declined: [{ accountId: 'ACC-1' }, { accountId: 'ACC-3' }] },
+    ]);
   });
 
   it('leaves out accounts without a follower where the caller named none, at each holder', async () => {
     const { one, two, three } = await startArmed();
-    one.reads.accountRows = accountIds.map((accountId) => ({
-      ...{ stream: 'account', accountId, isSim: true, openOrders: 0 },
-    }));
-    two.commands.cancelAfterAnswer = () => ({ kind: 'done', accountIds: [], declined: [] });
-    three.commands.cancelAfterAnswer = (asked) => ({ kind: 'done', ...asked, declined: [] });
+    for (const { reads } of [one, two, three])
+      reads.accountRows = accountIds.map((accountId) => ({
+        ...{ stream: 'account', accountId, isSim: true, openOrders: 0 },
+      }));
+    two.commands.cancelAfterAnswer = () => ({
+      ...{ kind: 'done', accountIds: [], declined: [elsewhere('ACC-1'), elsewhere('ACC-3')] },
+    });
     const post = (rig: Rig) =>
       ask(`${rig.address}/v1/cancel-after`, { method: 'POST', headers, body: '{"seconds":30}' });
     const { status, body } = await post(one);
     expect([status, body['accountIds']]).toEqual([200, ['ACC-1', 'ACC-3']]);
-    expect(two.commands.words).toMatchObject([{ on: { accountIds: ['ACC-2'], implied: true } }]);
-    one.commands.cancelAfterAnswer = () => ({ kind: 'done', accountIds: [], declined: [] });
+    expect(two.commands.words).toMatchObject([{ on: { accountIds, implied: true } }]);
+    for (const { commands } of [one, two, three])
+      commands.cancelAfterAnswer = () => ({ kind: 'done', accountIds: [], declined: [] });
     expect(await post(one)).toMatchObject({ status: 404, body: { code: 'ACCOUNT_NOT_FOUND' } });
   });
 
-  it('is answered as it was by the one that declined', async () => {
-    const { one, two } = await startArmed();
+  it('is answered as it was by the one that declined, at once', async () => {
+    const { one, two } = await startArmed(60_000);
     two.commands.cancelAfterAnswer = () => ({
       kind: 'declined',
       code: 'SOURCE_NOT_LIVE',
@@ -232,10 +240,18 @@ describe('a dead man’s switch for accounts of several instances', () => {
   });
 
   it('is declined where an account has no holder that can be asked', async () => {
-    const { one, two } = await startArmed();
+    const { one } = await startArmed();
     one.commands.cancelAfterAnswer = () => notLeader;
     expect(await arm(one, ['ACC-2', 'ACC-9'])).toMatchObject({ status: 503, body: { code: 'NOT_LEADER' } });
-    expect(two.commands.words).toEqual([]);
+    expect(await arm(one, ['ACC-9'])).toMatchObject({ status: 503, body: { code: 'NOT_LEADER' } });
+  });
+
+  it('may have been set where the answer of a holder was lost', async () => {
+    const { one, addresses } = await startArmed();
+    const torn = await scriptedServer((_request, response) => void response.socket?.destroy());
+    stops.push(() => torn.close());
+    addresses.set('three', torn.url);
+    expect(await arm(one, accountIds)).toMatchObject({ status: 503, body: { code: 'FORWARD_UNANSWERED' } });
   });
 });
 
