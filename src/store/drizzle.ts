@@ -13,7 +13,7 @@ export type Database = NodePgDatabase;
 
 export const { drizzle } = connection;
 
-export const { and, asc, count, desc, eq, gt, isNotNull, isNull, max, or, sql } = core;
+export const { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, max, or, sql } = core;
 
 /** The columns, keys and indexes of tables. */
 export const pg = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');

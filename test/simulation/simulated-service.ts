@@ -250,8 +250,8 @@ export class SimulatedService {
   }
 
   follows(commandId: string): boolean {
-    const { books } = this.commands as unknown as { books: { get(commandId: string): unknown } };
-    return books.get(commandId) !== undefined;
+    const { book } = this.commands as unknown as { book: { get(commandId: string): unknown } };
+    return book.get(commandId) !== undefined;
   }
 
   private shardKeeper(deps: SimulatedServiceDeps, settings: ServiceSettings, lossCheck: LossCheck): ShardKeeper {

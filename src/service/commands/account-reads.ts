@@ -2,6 +2,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { AccountLook, FollowedAccounts, LookSince } from '../sources/account-access.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -31,15 +32,15 @@ export interface AccountRead {
 type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
 
 /**
- * The reads to find out the outcome of a shard's commands, within one budget for all shards.
+ * The reads to find out the outcome of commands, within one budget.
  *
- * An account read's states: waiting for its token, first come, first served → running → done.
- * Callers asking for the same read in the meantime share it: one read judges all the account's
- * commands at once.
+ * An account read's states: waiting for its token, first come, first served → running → done, as
+ * failed where its term is over: what it showed may not have gone through ingest. Callers
+ * asking for the same read in the meantime share it: one read judges all the account's commands at
+ * once.
  */
 export class AccountReads {
   private readonly flights = new Map<string, Promise<AccountRead>>();
-  private readonly stopped = new AbortController();
   private readonly deps: AccountReadsDeps;
   private readonly options: Pick<CommandOptions, 'probeDeadlineMs'>;
 
@@ -48,25 +49,17 @@ export class AccountReads {
     this.options = options;
   }
 
-  /** Ends all reads, running and waiting: each ends as failed. */
-  end(): void {
-    this.stopped.abort();
-    this.flights.clear();
-  }
-
   /**
    * A complete account read by its one reader, shared by all callers asking while it waits or runs.
    * Never rejects.
    */
-  read(stream: Stream, accountId: string): Promise<AccountRead> {
-    const key = `${stream}:${accountId}`;
+  read(stream: Stream, accountId: string, { fence, over }: Term): Promise<AccountRead> {
+    const key = `${stream}:${accountId}:${fence.epoch}`;
     const known = this.flights.get(key);
     if (known !== undefined) return known;
-    const flight = this.readAccount(stream, accountId);
+    const flight = this.readAccount(stream, accountId, over);
     this.flights.set(key, flight);
-    void flight.then(() => {
-      if (this.flights.get(key) === flight) this.flights.delete(key);
-    });
+    void flight.then(() => this.flights.delete(key));
     return flight;
   }
 
@@ -80,30 +73,29 @@ export class AccountReads {
       metrics.probes.inc({ outcome: 'skipped' });
       return undefined;
     }
-    return this.run(read, stop, this.stopped.signal);
+    return this.run(read, stop);
   }
 
   /** No account read can stand in for it: it waits for its token in their line. Never rejects. */
-  async inTurn(read: BudgetedRead): Promise<AccountLook> {
-    const stop = this.stopped.signal;
-    return (await this.deps.probes.turn(stop)) ? this.run(read, stop) : stoppedRead;
+  async inTurn(read: BudgetedRead, over: AbortSignal): Promise<AccountLook> {
+    return (await this.deps.probes.turn(over)) ? this.run(read, over) : stoppedRead;
   }
 
-  private async readAccount(stream: Stream, accountId: string): Promise<AccountRead> {
+  private async readAccount(stream: Stream, accountId: string, over: AbortSignal): Promise<AccountRead> {
     const { accounts, clock } = this.deps;
     let calledAtMs = clock.monotonicMs();
     const look = await this.inTurn((signal, budget) => {
       calledAtMs = clock.monotonicMs();
       return accounts.account(stream, accountId)?.lookAtAll(this.deps.oldestSend(stream, accountId), signal, budget);
-    });
+    }, over);
     return { stream, accountId, calledAtMs, look };
   }
 
-  private async run(read: BudgetedRead, ...stops: AbortSignal[]): Promise<AccountLook> {
+  private async run(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook> {
     const budget = this.deps.probes.ofOneRead();
     const look = await runProbe(this.deps, (signal) => read(signal, budget), {
       deadlineMs: this.options.probeDeadlineMs,
-      stops,
+      stops: [stop],
     });
     this.deps.metrics.probes.inc({ outcome: look.complete ? 'complete' : 'failed' });
     return look;

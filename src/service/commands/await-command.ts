@@ -1,11 +1,11 @@
 import { type Command, isFinal } from '../../domain/command.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { CommandBooks } from './command-books.ts';
+import type { CommandBook } from './command-book.ts';
 
 interface AwaitDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
-  readonly books: Pick<CommandBooks, 'get' | 'listen'>;
+  readonly book: Pick<CommandBook, 'get' | 'listen'>;
   readonly clock: Clock;
 }
 
@@ -28,18 +28,18 @@ function isOver(command: Command): boolean {
  * command, the answer comes with its commit; elsewhere the journal is asked twice a second.
  */
 export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: number): Promise<Command | undefined> {
-  const { books, clock } = deps;
+  const { book, clock } = deps;
   const untilMs = clock.monotonicMs() + waitMs;
   const over = new AbortController();
-  let newest = books.get(commandId)?.command;
-  const stop = books.listen(commandId, (command) => {
+  let newest = book.get(commandId)?.command;
+  const stop = book.listen(commandId, (command) => {
     newest = command;
     // With a reason: without one, Node makes an exception with a stack (11 µs, and 2 with it).
     if (isOver(command)) over.abort('over');
   });
   try {
     for (;;) {
-      const followed = books.get(commandId) !== undefined;
+      const followed = book.get(commandId) !== undefined;
       if (!followed) {
         const found = await look(deps, commandId);
         if (found === 'none') return newest;

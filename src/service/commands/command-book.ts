@@ -1,6 +1,8 @@
-import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
+import { awaitsVenue, type Command, isFinal, isUnresolved } from '../../domain/command.ts';
 import { orderKey } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Term } from '../../store/commands/term.ts';
+import type { AccountScope } from '../../store/orders/order-reads.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
 interface BookOptions {
@@ -8,33 +10,30 @@ interface BookOptions {
   readonly recentMs: number;
 }
 
+/** The commands that were sent and are unresolved. */
+export interface SentAndUnresolved {
+  readonly unresolved: number;
+  /** Wall time: the oldest one's last possible send. */
+  readonly oldestUnresolvedMs: number | undefined;
+}
+
 /** Called with each new version of a watched command. `before`: the version known until then. */
 type OnChange = (watched: Watched, before: Command) => void;
 
-const maxRecent = 10_000;
-
-/** What the book needs from all terms' books (`CommandBooks`). */
-interface AllBooks {
-  readonly count: number;
-  /** Watched commands, in all books. */
-  watched: number;
-  add(book: CommandBook): void;
-  remove(book: CommandBook): void;
-  /** Calls those that wait for the command's news. */
-  notify(command: Command): void;
-}
+const maxRecent = 50_000;
 
 /**
- * One term's commands, unless they are over, in memory, for the checks, the reconciler and waiting
- * callers. The journal is the truth; a higher version wins.
+ * The commands of the held shards, unless they are over, in memory, for the checks, the reconciler
+ * and waiting callers. The journal is the truth; a higher version wins.
  *
  * Invariant: an entry's `command` never goes back to a lower version; an entry leaves when its
- * command is final and no attempt is in hand. `complete` is true only while every command in the
- * shard is here until it is final: only then can the book answer "nothing unresolved before it".
- * All books together have room for `maxWatched` commands. Each keeps its part even if the others
- * are full, or their commands could keep its own waiting for ever.
+ * command is final and no attempt is in hand, or with its term. `complete` is true only while every
+ * command in the held shards is here until it is final: only then can the book answer "nothing
+ * unresolved before it". Callers who wait for a command are called whichever term follows it.
  */
 export class CommandBook {
+  /** Commands that are watched. Read for each row that is committed. */
+  size = 0;
   private readonly watched = new Map<string, Watched>();
   private readonly byOrder = new Map<string, Set<Watched>>();
   private readonly byAccount = new Map<string, Set<Watched>>();
@@ -44,12 +43,11 @@ export class CommandBook {
    */
   private readonly recent = new Map<string, number>();
   private overflowed = false;
-  private closed = false;
   /** Being journaled at this moment: perhaps in the journal already, and not here yet. */
   readonly opening = new Set<string>();
   private readonly clock: Clock;
   private readonly options: BookOptions;
-  private readonly books: AllBooks;
+  private readonly waiters = new Map<string, Set<(command: Command) => void>>();
   /** Set once by the entries' follower. */
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
@@ -58,20 +56,13 @@ export class CommandBook {
    */
   onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
-  constructor(clock: Clock, options: BookOptions, books: AllBooks) {
+  constructor(clock: Clock, options: BookOptions) {
     this.clock = clock;
     this.options = options;
-    this.books = books;
-    books.add(this);
-  }
-
-  get size(): number {
-    return this.watched.size;
   }
 
   get room(): number {
-    const { maxWatched } = this.options;
-    return Math.max(0, maxWatched - this.books.watched, Math.ceil(maxWatched / this.books.count) - this.watched.size);
+    return Math.max(0, this.options.maxWatched - this.size);
   }
 
   get complete(): boolean {
@@ -84,22 +75,22 @@ export class CommandBook {
   }
 
   /**
-   * `sentAtMs`: see `Watched`. A command already watched is only adopted. A closed book keeps
-   * nothing: the entry is its caller's alone.
+   * `sentAtMs`: see `Watched`. A command already watched is only adopted. Nothing is kept under a
+   * term that is over: the entry is its caller's alone.
    */
-  watch(command: Command, sentAtMs: number): Watched {
+  watch(command: Command, sentAtMs: number, term: Term): Watched {
     const known = this.watched.get(command.commandId);
-    if (known !== undefined) {
+    if (known?.term === term) {
       this.adopt(command);
       return known;
     }
-    const entry = watchedFrom(command, sentAtMs, this.clock.monotonicMs());
-    if (this.closed) return entry;
+    const entry = watchedFrom(command, term, sentAtMs, this.clock.monotonicMs());
+    if (term.over.aborted) return entry;
     // For a command that was opened just now, all rivals are here if all commands are.
     if (command.state === 'open' && this.complete) entry.rivalsUnread = false;
     entry.behind = entry.rivalsUnread;
     this.watched.set(command.commandId, entry);
-    this.books.watched += 1;
+    this.size = this.watched.size;
     add(this.byAccount, command.request.accountId, entry);
     this.indexOrder(entry);
     this.markRivals(entry);
@@ -170,7 +161,7 @@ export class CommandBook {
   adopt(command: Command): void {
     const entry = this.watched.get(command.commandId);
     if (entry === undefined) {
-      this.books.notify(command);
+      this.notify(command);
       return;
     }
     const before = entry.command;
@@ -179,7 +170,7 @@ export class CommandBook {
     this.indexOrder(entry);
     this.unmarkRivals(entry);
     this.onChange(entry, before);
-    this.books.notify(command);
+    this.notify(command);
     this.leaveIfOver(entry);
   }
 
@@ -235,12 +226,43 @@ export class CommandBook {
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
   }
 
-  /** The term is over: its commands are forgotten. */
-  close(): void {
-    for (const entry of [...this.watched.values()]) this.leave(entry);
-    this.recent.clear();
-    this.closed = true;
-    this.books.remove(this);
+  /** The term is over: its commands are another holder's. */
+  forget(term: Term): void {
+    for (const entry of this.ofTerm(term)) this.leave(entry);
+  }
+
+  ofTerm(term: Term): Watched[] {
+    return [...this.watched.values()].filter((entry) => entry.term === term);
+  }
+
+  /**
+   * Calls the given function with every committed version from now
+   * on, until the returned function is called.
+   */
+  listen(commandId: string, listener: (command: Command) => void): () => void {
+    const listeners = this.waiters.get(commandId) ?? new Set();
+    this.waiters.set(commandId, listeners);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.waiters.get(commandId) === listeners) this.waiters.delete(commandId);
+    };
+  }
+
+  sentAndUnresolved(scope: AccountScope): SentAndUnresolved {
+    const { clock } = this;
+    const watched =
+      scope.kind === 'all' ? [...this.all()] : [...new Set(scope.accountIds)].flatMap((id) => [...this.ofAccount(id)]);
+    const sent = watched.filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
+    const sentAtMs = Math.min(...sent.map((each) => each.sentAtMs));
+    return {
+      unresolved: sent.length,
+      oldestUnresolvedMs: sent.length === 0 ? undefined : clock.nowMs() - (clock.monotonicMs() - sentAtMs),
+    };
+  }
+
+  private notify(command: Command): void {
+    for (const listener of this.waiters.get(command.commandId) ?? []) listener(command);
   }
 
   private leaveIfOver(entry: Watched): void {
@@ -255,7 +277,7 @@ export class CommandBook {
 
   private leave(entry: Watched): void {
     this.watched.delete(entry.command.commandId);
-    this.books.watched -= 1;
+    this.size = this.watched.size;
     remove(this.byAccount, entry.command.request.accountId, entry);
     const key = orderKeyOf(entry.command);
     if (key !== undefined) remove(this.byOrder, key, entry);

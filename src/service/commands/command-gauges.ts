@@ -1,7 +1,7 @@
 import { awaitsVenue, type Command, isUnresolved } from '../../domain/command.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { CommandBooks } from './command-books.ts';
+import type { CommandBook } from './command-book.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
 const kinds = ['place', 'replace', 'cancel'] as const;
@@ -19,13 +19,13 @@ const everyMs = 5_000;
 export class CommandGauges {
   private timer: Timer | undefined;
   private readonly deps: {
-    readonly books: Pick<CommandBooks, 'all'>;
+    readonly book: Pick<CommandBook, 'all'>;
     readonly clock: Clock;
     readonly metrics: Metrics['commands'];
   };
 
   constructor(deps: {
-    readonly books: Pick<CommandBooks, 'all'>;
+    readonly book: Pick<CommandBook, 'all'>;
     readonly clock: Clock;
     readonly metrics: Metrics['commands'];
   }) {
@@ -53,11 +53,11 @@ export class CommandGauges {
   }
 
   private refresh(): void {
-    const { books, metrics, clock } = this.deps;
+    const { book, metrics, clock } = this.deps;
     const counts = { place: 0, replace: 0, cancel: 0 };
     let oldestAtMs = Number.POSITIVE_INFINITY;
     let awaiting = 0;
-    for (const { command, sentAtMs } of books.all()) {
+    for (const { command, sentAtMs } of book.all()) {
       if (command.state !== 'open' && isUnresolved(command.state)) counts[command.request.kind] += 1;
       if (awaitsVenue(command)) awaiting += 1;
       if (isFollowed(command) || command.state === 'conflict') oldestAtMs = Math.min(oldestAtMs, sentAtMs);

@@ -1,4 +1,4 @@
-import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
+import type { CommittedBatch } from '../../domain/committed-batch.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
@@ -15,12 +15,12 @@ import { type Answer, anotherLeads, declined, ending } from './answer.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all/cancel-all.ts';
-import type { CancelAfter } from './cancel-all/cancel-timers.ts';
+import { type CancelAfter, CancelTimers } from './cancel-all/cancel-timers.ts';
 import { cancelAllObjection } from './check-submission.ts';
-import { CommandBooks, type SentAndUnresolved } from './command-books.ts';
+import { CommandBook, type SentAndUnresolved } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { MadeStep } from './command-steps.ts';
+import { CommandSteps, type MadeStep } from './command-steps.ts';
 import type {
   CancelAll,
   CancelAllScope,
@@ -39,12 +39,13 @@ import { UnseenOrders } from './look-at-order.ts';
 import { readOpenCommands } from './open-commands.ts';
 import { OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
-import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-shards.ts';
+import { cancelAfterOfShards, cancelAllOfShards } from './over-shards.ts';
 import { PlacesUnderWay } from './places-under-way.ts';
 import { previewPlace } from './preview-place.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
+import { Reconciler } from './reconciler.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { ShardTerm } from './shard-term.ts';
 import { SubmitCommand } from './submit-command.ts';
@@ -95,10 +96,11 @@ export class CommandService implements Commands, Service {
   readonly name = 'commands';
   readonly operator: OperatorService;
   private readonly terms = new Map<number, ShardTerm>();
+  private readonly held = new Map<number, Term>();
   private draining = false;
   private readonly giveUp = new AbortController();
   private readonly stopped = new AbortController();
-  private readonly books: CommandBooks;
+  private readonly book: CommandBook;
   private readonly halts: Halts;
   readonly placeBudget: RateBudget;
   private readonly budgets: Budgets;
@@ -107,6 +109,8 @@ export class CommandService implements Commands, Service {
   private readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
   private readonly submitter: SubmitCommand;
   private readonly cancelAlls: CancelAlls;
+  private readonly timers: CancelTimers;
+  private readonly reconciler: Reconciler;
   private readonly shared: ConstructorParameters<typeof ShardTerm>[0];
   private readonly deps: CommandServiceDeps;
   private readonly options: CommandOptions;
@@ -117,9 +121,9 @@ export class CommandService implements Commands, Service {
     this.deps = deps;
     this.options = options;
     const { clock, onStep = () => {} } = deps;
-    const books = new CommandBooks(clock);
+    const book = new CommandBook(clock, options);
     const halts = new Halts(deps);
-    this.books = books;
+    this.book = book;
     this.halts = halts;
     const budget = (of: BucketOptions) => new RateBudget(clock, of);
     this.placeBudget = budget(options.rate);
@@ -128,21 +132,31 @@ export class CommandService implements Commands, Service {
       cancels: budget(options.cancelRate),
       previews: budget(options.rate),
     };
-    this.gauges = new CommandGauges({ ...deps, books });
+    this.gauges = new CommandGauges({ ...deps, book });
     this.auditTrail = new AuditTrail(deps);
     const breaker = new RateBreaker(clock, options.breaker);
     this.record = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
-    const parts = { ...deps, books, halts, breaker, record: this.record, placesUnderWay: new PlacesUnderWay() };
     const termFor = (scope: Halt['scope']) => this.termFor(scope);
-    const holdingOf = (shard: number) => this.heldTerm(shard);
-    this.operator = new OperatorService({ ...parts, termFor, holdingOf }, options);
+    const termOf = (shard: number) => this.held.get(shard);
+    const steps = new CommandSteps({ ...deps, book, halts, onStep }, options);
+    const probes = new ProbeBudget(clock, options.probes, deps.part);
+    const { held } = this;
+    const parts = {
+      ...{ ...deps, held, book, steps, halts, breaker, record: this.record },
+      ...{ stopped: this.stopped.signal, placesUnderWay: new PlacesUnderWay() },
+    };
+    this.reconciler = new Reconciler({ ...parts, probes }, options);
+    book.onChange = (watched, before) => {
+      this.gauges.changed(watched, before);
+      this.reconciler.changed(watched, before);
+    };
+    this.operator = new OperatorService({ ...parts, termFor, termOf }, options);
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
     const unseen = new UnseenOrders(deps, options);
-    const sweepSoon = (shard: number, neverWritten?: string) =>
-      this.terms.get(shard)?.reconciler.sweep.sweepSoon(neverWritten);
+    const { sweep } = this.reconciler;
     const trip = (accountId: string) => this.trip(accountId);
-    const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweepSoon, trip, onStep }, options);
+    const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweep, trip, onStep }, options);
     this.submitter = traces?.aroundSubmit(submitter) ?? submitter;
     const ofAccounts = {
       ...parts,
@@ -151,9 +165,11 @@ export class CommandService implements Commands, Service {
     };
     const submit = (submission: Submission, pacing?: Pacing) => this.submit(submission, pacing);
     this.cancelAlls = new CancelAlls({ ...ofAccounts, submit, listWindow: new Window(listReadsAtOnce) }, options);
+    const { gauges, reconciler, cancelAlls } = this;
+    this.timers = new CancelTimers({ ...ofAccounts, cancelAlls });
+    const { timers } = this;
     this.shared = {
-      ...{ ...ofAccounts, onStep, gauges: this.gauges, cancelAlls: this.cancelAlls },
-      probes: new ProbeBudget(clock, options.probes, deps.part),
+      ...{ ...parts, onStep, gauges, reconciler, cancelAlls, timers },
       draining: () => this.draining,
       giveUp: this.giveUp.signal,
     };
@@ -192,7 +208,9 @@ export class CommandService implements Commands, Service {
    */
   end(shard: number): void {
     this.stop(shard);
-    if (this.held.length === 0) this.gauges.end();
+    if (this.held.size > 0) return;
+    this.gauges.end();
+    this.book.overflow(false);
   }
 
   /** The lane is lost, and all its shards with it. */
@@ -202,12 +220,13 @@ export class CommandService implements Commands, Service {
 
   /** A batch that just committed. Never waits, never fails. */
   followCommitted({ rows }: CommittedBatch): void {
-    for (const row of rows) if (row.topic === 'updates') this.follow(row);
+    for (const row of rows)
+      if (row.topic === 'updates' && (row.commandId !== undefined || this.book.size > 0)) this.reconciler.follow(row);
   }
 
   /** Batches were committed that can't be handed over. */
   missedCommitted(): void {
-    for (const { reconciler } of this.held) reconciler.missedCommitted();
+    this.reconciler.fallBehind([...this.book.all()]);
   }
 
   /**
@@ -238,25 +257,22 @@ export class CommandService implements Commands, Service {
   async preview(asked: PlaceAsked): Promise<Answer<Preview>> {
     const under = this.maySend(this.deps.shardOf(asked.request.accountId));
     if ('code' in under) return under;
-    const { deps, halts, budgets } = this;
-    return previewPlace({ ...deps, book: under.book, halts, budgets }, this.options, asked);
+    const { deps, book, halts, budgets } = this;
+    return previewPlace({ ...deps, book, halts, budgets }, this.options, asked);
   }
 
   wait(commandId: string, waitMs: number) {
-    return awaitCommand({ ...this.deps, books: this.books }, commandId, waitMs);
+    return awaitCommand({ ...this.deps, book: this.book }, commandId, waitMs);
   }
 
   /** Its figures are for the scope's accounts alone. */
   status(scope: AccountScope = { kind: 'all' }): CommandsStatus {
-    return { enabled: this.options.enabled, leading: this.held.length > 0, ...this.books.sentAndUnresolved(scope) };
+    return { enabled: this.options.enabled, leading: this.held.size > 0, ...this.book.sentAndUnresolved(scope) };
   }
 
   nextProbe(commandId: string): NextProbe | undefined {
-    for (const { reconciler } of this.held) {
-      const probe = reconciler.nextProbe(commandId);
-      if (probe !== undefined) return probe;
-    }
-    return undefined;
+    const entry = this.book.get(commandId);
+    return entry && this.reconciler.watch.nextProbe(entry);
   }
 
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
@@ -264,7 +280,7 @@ export class CommandService implements Commands, Service {
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
     // Held shards without accounts, too: each remembers the key, and must not cover accounts coming
     // later.
-    for (const { term } of this.held) if (!parts.has(term.fence.shard)) parts.set(term.fence.shard, []);
+    for (const shard of this.held.keys()) if (!parts.has(shard)) parts.set(shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
       return { accountIds, result: await this.cancelAlls.run(shard, { ...scope, accountIds }, word) };
     });
@@ -274,27 +290,26 @@ export class CommandService implements Commands, Service {
   async cancelAfter(asked: CancelAfter): Promise<Answer<TimersSet>> {
     const wanted = [...Map.groupBy(asked.accountIds, this.deps.shardOf)].flatMap(([shard, of]) => {
       const under = this.maySend(shard);
-      const accountIds = 'code' in under ? of : under.timers.meant({ ...asked, accountIds: of });
-      return accountIds.length === 0 ? [] : [{ under, accountIds }];
+      const accountIds = 'code' in under ? of : this.timers.meant(shard, { ...asked, accountIds: of });
+      return accountIds.length === 0 ? [] : [{ shard, accountIds }];
     });
     if (wanted.length === 0) return { kind: 'done', accountIds: [], declined: [] };
     // Nothing is set where one of the accounts may have no timer at all.
-    for (const { accountIds, under } of wanted) {
-      const refusal = 'code' in under ? under : under.timers.refusal({ ...asked, accountIds });
+    for (const { accountIds, shard } of wanted) {
+      const refusal = this.timers.refusal(shard, { ...asked, accountIds });
       if (refusal !== undefined && refusal.code !== 'NOT_LEADER') return refusal;
     }
-    const answers = wanted.map(async ({ accountIds, under }) => {
-      return { accountIds, result: 'code' in under ? under : await under.timers.set({ ...asked, accountIds }) };
+    const answers = wanted.map(async ({ accountIds, shard }) => {
+      return { accountIds, result: await this.timers.set(shard, { ...asked, accountIds }) };
     });
     return cancelAfterOfShards(await Promise.all(answers));
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>> {
     const { accountId } = options;
-    const terms = accountId === undefined ? this.held : [this.heldTerm(this.deps.shardOf(accountId)) ?? []].flat();
-    if (terms.length === 0) return anotherLeads;
-    const reports = await Promise.all(terms.map(({ reconciler }) => reconciler.reconcile(options)));
-    return { kind: 'done', report: mergeReports(reports) };
+    const isHeld = accountId === undefined ? this.held.size > 0 : this.held.has(this.deps.shardOf(accountId));
+    if (!isHeld) return anotherLeads;
+    return { kind: 'done', report: await this.reconciler.reconcile(options) };
   }
 
   openCommands(): Promise<Answer<OpenCommands>> {
@@ -308,15 +323,6 @@ export class CommandService implements Commands, Service {
     if (this.draining) return ending;
     const term = this.terms.get(shard);
     return term?.isOpen && this.deps.lease.mayAct() ? term : anotherLeads;
-  }
-
-  private heldTerm(shard: number): ShardTerm | undefined {
-    const term = this.terms.get(shard);
-    return term?.leads ? term : undefined;
-  }
-
-  private get held(): ShardTerm[] {
-    return [...this.terms.values()].filter(({ leads }) => leads);
   }
 
   private stop(shard: number): void {
@@ -335,19 +341,10 @@ export class CommandService implements Commands, Service {
       );
   }
 
-  private follow(row: LogRow): void {
-    const { accountId, commandId, bound } = row;
-    if (commandId === undefined && this.books.watched === 0) return;
-    // An order with a reference from another account's command concerns the command's own term, and
-    // the row does not name it.
-    if (accountId === undefined || bound?.matches === false)
-      for (const { reconciler } of this.held) reconciler.follow(row);
-    else this.heldTerm(this.deps.shardOf(accountId))?.reconciler.follow(row);
-  }
-
   /** The term to clear this scope's halts under: for an account its holder's, otherwise any. */
   private termFor(scope: Halt['scope']): Term | undefined {
-    const term = scope.kind === 'account' ? this.heldTerm(this.deps.shardOf(scope.accountId)) : this.held[0];
-    return term?.term;
+    if (scope.kind === 'account') return this.held.get(this.deps.shardOf(scope.accountId));
+    const [any] = this.held.values();
+    return any;
   }
 }

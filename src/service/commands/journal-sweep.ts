@@ -2,7 +2,6 @@ import { type Command, isFinal } from '../../domain/command.ts';
 import { attemptTransition } from '../../domain/command-machine.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -10,21 +9,25 @@ import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import { decideAnswer } from './decide-step.ts';
 import type { OrphanOrders } from './orphan-orders.ts';
+import type { HeldTerms } from './sending-term.ts';
 
 interface JournalSweepDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'unresolved'>;
+  readonly journal: Pick<CommandJournal, 'unresolved' | 'findByAttempts'>;
   readonly book: CommandBook;
   readonly steps: CommandSteps;
+  readonly held: HeldTerms;
   /** Takes a command that is not watched. */
-  readonly adopt: (command: Command) => void;
+  readonly adopt: (command: Command, term: Term) => void;
+  /** The process ends. */
+  readonly stopped: AbortSignal;
 }
 
 /**
  * A transaction of ours whose answer was lost commits within this time or never, because the
  * database's deadlines are shorter.
  */
-const sweepForMs = 60_000;
-const maxNeverWritten = 10_000;
+const commitsWithinMs = 60_000;
+const maxLost = 10_000;
 /**
  * Commands in one read, and reads in one sweep: a few sweeps pass through a hundred thousand
  * commands.
@@ -33,126 +36,131 @@ const pageSize = 1_000;
 const pagesAtOnce = 20;
 
 /**
- * Asks the journal for the shard's commands missing in memory: those without room, and those whose
- * opening may have committed although its answer was lost.
+ * Asks the journal for the held shards' commands missing in memory: those without room, and those
+ * whose opening may have committed although its answer was lost.
  *
- * It goes round: without room, the command followed longest makes some, so none waits forever
- * behind commands without news.
+ * For those without room it goes round through all shards, oldest first: the command followed
+ * longest makes room for the next one, so none waits forever behind commands without news.
  *
  * An open command in no hands here was never sent (its attempt is PREPARED, or its opening as
  * SENDING had no answer here), or its sender may not send any more: it is given up, as in a
- * takeover.
+ * takeover. Invariant: a command is taken up under the term that was held before it was read.
  */
 export class JournalSweep {
-  private timer: Timer | undefined;
+  private running = false;
   /** The command at which the round through the journal has arrived. */
   private after: Command | undefined;
-  private gaveTurn = false;
-  /** Monotonic. */
-  private roundBeganMs = 0;
-  private sweepUntilMs = Number.NEGATIVE_INFINITY;
+  /** This round has passed commands that are not followed. */
+  private again = false;
   /**
-   * Commands whose opening here had no answer, until when they may still commit: their attempt was
-   * not written, also where it is SENDING. Kept until a whole round behind that time was read.
+   * Openings without an answer, by the attempt's id, until the command is followed here or over.
+   * `neverWritten`: this process has opened it, and writes none of its attempts. `untilMs`:
+   * monotonic.
    */
-  private readonly neverWritten = new Map<string, number>();
+  private readonly lost = new Map<string, { readonly neverWritten: boolean; readonly untilMs: number }>();
   private readonly deps: JournalSweepDeps;
-  private readonly term: Term;
   private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
 
-  constructor(deps: JournalSweepDeps, term: Term, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
+  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
     this.deps = deps;
-    this.term = term;
     this.options = options;
   }
 
+  /** A shard's commands were taken over. The round may have passed those that did not fit. */
   begin(): void {
-    if (!this.deps.book.complete) this.arm();
+    this.again = true;
+    this.start();
   }
 
-  /** The term is over. */
-  end(): void {
-    this.timer?.cancel();
-  }
-
-  /**
-   * A command may be in the journal although its opening failed. `neverWritten`: it was opened by
-   * this process, which writes none of its attempts.
-   */
-  sweepSoon(neverWritten?: string): void {
-    this.sweepUntilMs = this.deps.clock.monotonicMs() + sweepForMs;
-    if (neverWritten !== undefined) {
-      // Without its entry a command counts as one that may have been written.
-      const [oldest] = this.neverWritten.keys();
-      if (oldest !== undefined && this.neverWritten.size >= maxNeverWritten) this.neverWritten.delete(oldest);
-      this.neverWritten.set(neverWritten, this.sweepUntilMs);
-    }
-    this.arm();
-  }
-
-  private arm(): void {
-    const { over } = this.term;
-    if (over.aborted || this.timer !== undefined) return;
-    this.timer = this.deps.clock.after(this.options.sweepEveryMs, () => {
-      void this.sweep().then(() => {
-        if (over.aborted) return;
-        this.timer = undefined;
-        const isDue = this.neverWritten.size > 0 || this.deps.clock.monotonicMs() < this.sweepUntilMs;
-        if (!this.deps.book.complete || isDue) this.arm();
-      });
+  /** A command may be in the journal although its opening failed. */
+  lookFor(attemptId: string, neverWritten: boolean): void {
+    const [oldest] = this.lost.keys();
+    if (oldest !== undefined && this.lost.size >= maxLost) this.lost.delete(oldest);
+    const untilMs = this.deps.clock.monotonicMs() + commitsWithinMs;
+    this.lost.set(attemptId, {
+      neverWritten: neverWritten || this.lost.get(attemptId)?.neverWritten === true,
+      untilMs,
     });
+    this.start();
   }
 
-  private async sweep(): Promise<void> {
-    const { over, fence } = this.term;
-    if (this.after === undefined) this.roundBeganMs = this.deps.clock.monotonicMs();
-    for (let pages = 0; pages < pagesAtOnce; pages += 1) {
-      let commands: Command[];
+  private start(): void {
+    if (this.running) return;
+    this.running = true;
+    void this.run();
+  }
+
+  private async run(): Promise<void> {
+    const { clock, log, stopped, book, held } = this.deps;
+    while (held.size > 0 && (this.lost.size > 0 || !book.complete)) {
+      await clock.sleep(this.options.sweepEveryMs, stopped);
+      if (stopped.aborted) break;
       try {
-        commands = await this.deps.journal.unresolved(pageSize, this.after, fence.shard);
+        if (this.lost.size > 0) await this.lookForLost();
+        if (!book.complete) await this.goRound();
       } catch (err) {
-        this.deps.log.warn({ err }, 'unresolved commands could not be read');
-        return;
+        log.warn({ err }, 'unresolved commands could not be read');
       }
+    }
+    this.running = false;
+  }
+
+  /** Side by side: a shard that takes no writes holds up no other one. */
+  private async lookForLost(): Promise<void> {
+    const { journal, held, clock, book } = this.deps;
+    const terms = new Map(held);
+    const nowMs = clock.monotonicMs();
+    const found = await journal.findByAttempts([...this.lost.keys()]);
+    const work = [...this.lost].map(async ([attemptId, { neverWritten, untilMs }]) => {
+      const command = found.get(attemptId);
+      if (command === undefined ? untilMs > nowMs : book.opening.has(command.commandId)) return;
+      const term = command && terms.get(command.shard);
+      const isMissing = command !== undefined && !isFinal(command.state) && book.get(command.commandId) === undefined;
+      if (!isMissing || term === undefined || term.over.aborted) this.lost.delete(attemptId);
+      // Read again: it may be unknown by now, and is followed then.
+      else if (command.state === 'open') await this.giveUp(command, term, neverWritten);
+      else if (!this.takeUp(command, term)) book.overflow(true);
+    });
+    await Promise.all(work);
+  }
+
+  private async goRound(): Promise<void> {
+    const { journal, book, held } = this.deps;
+    for (let pages = 0; pages < pagesAtOnce; pages += 1) {
+      const terms = new Map(held);
+      const commands = await journal.unresolved(pageSize, this.after, [...terms.keys()]);
       for (const command of commands) {
-        if (over.aborted) return;
-        if (!(await this.takeUp(command))) {
-          this.deps.book.overflow(true);
-          return;
-        }
+        const term = terms.get(command.shard);
+        if (term !== undefined && !this.takeUp(command, term)) return book.overflow(true);
         this.after = command;
       }
       if (commands.length < pageSize) {
-        // A command that gave its place away in this round waits for the next one.
-        this.deps.book.overflow(this.gaveTurn);
+        book.overflow(this.again);
         this.after = undefined;
-        this.gaveTurn = false;
-        for (const [commandId, untilMs] of this.neverWritten)
-          if (untilMs < this.roundBeganMs) this.neverWritten.delete(commandId);
+        this.again = false;
         return;
       }
     }
   }
 
   /** False: there is no room for it yet. */
-  private async takeUp(command: Command): Promise<boolean> {
+  private takeUp(command: Command, term: Term): boolean {
     const { book, adopt } = this.deps;
-    if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state))
-      return true;
-    if (command.state === 'open') await this.giveUp(command);
-    else if (book.room > 0) adopt(command);
-    else if (book.yieldPlace(this.options.turnMs)) {
-      this.gaveTurn = true;
-      adopt(command);
-    } else return false;
+    // One that is open is being sent, or looked for by its attempt.
+    if (term.over.aborted || command.state === 'open' || book.get(command.commandId) !== undefined) return true;
+    if (book.room === 0) {
+      if (!book.yieldPlace(this.options.turnMs)) return false;
+      this.again = true;
+    }
+    adopt(command, term);
     return true;
   }
 
-  private async giveUp(command: Command): Promise<void> {
+  private async giveUp(command: Command, term: Term, neverWritten: boolean): Promise<void> {
     const { steps, clock, log } = this.deps;
     const attempt = command.attempts.at(-1);
     if (attempt === undefined) return;
-    const abandoned = attempt.state === 'prepared' || this.neverWritten.has(command.commandId);
+    const abandoned = attempt.state === 'prepared' || neverWritten;
     const reason = { code: 'ABANDONED', message: 'no process had this attempt in hand any more' };
     const result = abandoned
       ? ({ kind: 'not_sent', reason, mayRepeat: false } as const)
@@ -160,10 +168,9 @@ export class JournalSweep {
     if (attemptTransition(attempt.state, abandoned ? 'abandoned' : 'answered_unknown') === 'ignored') return;
     const answer = { attemptId: attempt.attemptId, result, abandoned, atMs: clock.nowMs() };
     try {
-      await steps.commit(command, decideAnswer(answer), this.term);
+      await steps.commit(command, decideAnswer(answer), term);
     } catch (err) {
       log.warn({ err, commandId: command.commandId }, 'a command that was left open could not be given up');
-      this.sweepSoon(this.neverWritten.has(command.commandId) ? command.commandId : undefined);
     }
   }
 }
@@ -211,7 +218,7 @@ export class LandingSweep {
     do {
       try {
         const page = await journal.landings(term.fence.shard, after, landingPageSize);
-        for (const { commandId } of page.bound) if (!term.over.aborted) await orphans.judge(commandId, term);
+        for (const { commandId } of page.bound) if (!term.over.aborted) await orphans.judge(commandId);
         after = page.next;
         failing = false;
         backoff.reset();

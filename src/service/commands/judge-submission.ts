@@ -5,7 +5,7 @@ import type { Order } from '../../domain/order.ts';
 import type { JudgedCommand } from '../../store/commands/journal-preview.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type Declined, declined } from './answer.ts';
-import type { CommandBooks } from './command-books.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';
 import type { QuoteRead, Quotes } from './order-entry.ts';
@@ -48,10 +48,10 @@ function limitedBy(accounts: FollowedAccounts, request: CommandRequest, measure:
 }
 
 /** The terms of the unresolved replaces that a command supersedes, each by the one before it. */
-export function releasedBy(books: Pick<CommandBooks, 'get'>, supersedes: string | undefined): ReplaceTerms[] {
-  const command = supersedes === undefined ? undefined : books.get(supersedes)?.command;
+export function releasedBy(book: Pick<CommandBook, 'get'>, supersedes: string | undefined): ReplaceTerms[] {
+  const command = supersedes === undefined ? undefined : book.get(supersedes)?.command;
   if (command?.request.kind !== 'replace') return [];
-  return [command.request.terms, ...releasedBy(books, command.supersedes)];
+  return [command.request.terms, ...releasedBy(book, command.supersedes)];
 }
 
 export function measureOf(

@@ -34,12 +34,11 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
   const { request, orderId, reason } = entry.command;
   if (orderId === undefined || !aboutTheOrder.includes(reason?.status)) return;
   const { stream, accountId } = request;
-  const never = new AbortController().signal;
   const direct = await reads.direct(
     (signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget),
-    never,
+    entry.term.over,
   );
-  if (direct === undefined) await reads.read(stream, accountId);
+  if (direct === undefined) await reads.read(stream, accountId, entry.term);
   else if (direct.complete && direct.certain)
     entry.stillEnded = direct.shown.includes(orderId) && direct.working?.includes(orderId) !== true;
   entry.behind = true;
@@ -54,8 +53,8 @@ export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: 
   const { request, orderId } = entry.command;
   if (orderId === undefined) return;
   const { stream, accountId } = request;
-  const never = new AbortController().signal;
-  await reads.direct((signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget), never);
+  const { over } = entry.term;
+  await reads.direct((signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget), over);
   entry.behind = true;
   await settle(entry);
 }
@@ -74,11 +73,13 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
   try {
     const look =
       reference === undefined
-        ? (await reads.read(stream, accountId)).look
-        : await reads.inTurn((signal, budget) =>
-            book.get(commandId) === entry
-              ? accounts.account(stream, accountId)?.lookFor(reference, signal, budget)
-              : undefined,
+        ? (await reads.read(stream, accountId, entry.term)).look
+        : await reads.inTurn(
+            (signal, budget) =>
+              book.get(commandId) === entry
+                ? accounts.account(stream, accountId)?.lookFor(reference, signal, budget)
+                : undefined,
+            entry.term.over,
           );
     if (!look.complete || !look.certain) return;
     // Without a reference nothing ties one order to another: the other orders of a complete read

@@ -92,7 +92,8 @@ type Settled = Done<{ command: Command }>;
 
 interface SettleByPersonDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
-  readonly holdingOf: OperatorServiceDeps['holdingOf'];
+  readonly steps: CommandSteps;
+  readonly termOf: OperatorServiceDeps['termOf'];
   readonly nowMs: () => number;
 }
 
@@ -101,7 +102,7 @@ interface SettleByPersonDeps {
  * settled command is not changed. Never rejects.
  */
 async function settleByPerson(
-  { journal, holdingOf, nowMs }: SettleByPersonDeps,
+  { journal, steps, termOf, nowMs }: SettleByPersonDeps,
   commandId: string,
   outcome: PersonsOutcome,
   word: OperatorWord,
@@ -109,9 +110,8 @@ async function settleByPerson(
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return noSuchCommand;
-    const holding = holdingOf(command.shard);
-    if (holding === undefined) return anotherLeads;
-    const { steps, term } = holding;
+    const term = termOf(command.shard);
+    if (term === undefined) return anotherLeads;
     const atMs = nowMs();
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
     if (result.kind === 'over') return anotherLeads;
@@ -140,8 +140,9 @@ interface OperatorServiceDeps extends Ambient {
   readonly breaker: Pick<RateBreaker, 'reset'>;
   /** The term to clear this scope's halts under. Undefined: this process stands by. */
   readonly termFor: (scope: Halt['scope']) => Term | undefined;
-  /** A shard's present term, and its steps. Undefined: it is not held here. */
-  readonly holdingOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
+  readonly steps: CommandSteps;
+  /** A shard's present term. Undefined: it is not held here. */
+  readonly termOf: (shard: number) => Term | undefined;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
@@ -239,8 +240,13 @@ export class OperatorService implements OperatorActs {
   }
 
   private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Settled>> {
-    const { journal, holdingOf, clock, record } = this.deps;
-    const result = await settleByPerson({ journal, holdingOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
+    const { journal, steps, termOf, clock, record } = this.deps;
+    const result = await settleByPerson(
+      { journal, steps, termOf, nowMs: () => clock.nowMs() },
+      commandId,
+      outcome,
+      word,
+    );
     if (result.kind === 'done') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;

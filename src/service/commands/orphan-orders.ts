@@ -5,6 +5,7 @@ import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { HeldTerms } from './sending-term.ts';
 import type { SettleWatched } from './settle-watched.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
@@ -12,27 +13,31 @@ interface OrphanOrdersDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly settling: SettleWatched;
+  readonly held: HeldTerms;
   /** Takes a command of the journal into memory. */
-  readonly adopt: (command: Command) => Watched;
+  readonly adopt: (command: Command, term: Term) => Watched;
+  /** The process ends. */
+  readonly stopped: AbortSignal;
 }
 
 const maxQueued = 1_000;
 const idsPerQuery = 500;
+/** One that can't be written down holds up none of another shard. */
+const judgedAtOnce = 8;
 
 /**
  * Commands with order news and without a watch: they were settled long ago, or memory has no room.
- * Most news is harmless (a rejected place's order); otherwise the order has landed late. Another
- * shard's command is left to its own term.
+ * Most news is harmless (a rejected place's order); otherwise the order has landed late. A command
+ * of a shard that is not held is left to its holder.
  *
- * Invariant: each is judged, by the journal's knowledge, or the term is over. When more than 1,000
+ * Invariant: each is judged, by the journal's knowledge, or its term is over. When more than 1,000
  * wait, all recent commands are looked up in the journal instead. If a command turns out not to be
  * over, it stays in memory, if there is room.
  */
 export class OrphanOrders {
   private readonly queue = new Set<string>();
   private overflowed = false;
-  /** The term under which the queue is being worked through. */
-  private current: Term | undefined;
+  private workers = 0;
   private readonly deps: OrphanOrdersDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff'>;
 
@@ -41,45 +46,46 @@ export class OrphanOrders {
     this.options = options;
   }
 
-  judgeLater(commandId: string, term: Term): void {
+  judgeLater(commandId: string): void {
     if (this.queue.size >= maxQueued) this.overflowed = true;
     else this.queue.add(commandId);
-    this.start(term);
+    this.start();
   }
 
   /** Hand-overs were missed: every recent command that has an order is judged. */
-  lookUp(term: Term): void {
+  lookUp(): void {
     this.overflowed = true;
-    this.start(term);
+    this.start();
   }
 
-  private start(term: Term): void {
-    if (this.current === term) return;
-    this.current = term;
-    void this.run(term);
+  private start(): void {
+    for (let idle = this.queue.size + (this.overflowed ? 1 : 0); idle > 0 && this.workers < judgedAtOnce; idle -= 1) {
+      this.workers += 1;
+      void this.run();
+    }
   }
 
-  private async run(term: Term): Promise<void> {
-    const { clock, random, log } = this.deps;
+  private async run(): Promise<void> {
+    const { clock, random, log, stopped } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
     let failing = false;
-    while (!term.over.aborted) {
+    while (!stopped.aborted) {
       const [commandId] = this.queue;
       if (commandId === undefined && !this.overflowed) break;
       // News that comes while the command is judged puts it on the queue again.
       if (commandId !== undefined) this.queue.delete(commandId);
       try {
         if (commandId === undefined) await this.readRecent();
-        else await this.judge(commandId, term);
+        else await this.judge(commandId);
         failing = false;
       } catch (err) {
         if (commandId !== undefined) this.queue.add(commandId);
         if (!failing) log.warn({ err }, 'an order of ours could not be matched with its command; trying again');
         failing = true;
-        await clock.sleep(backoff.nextMs(), term.over);
+        await clock.sleep(backoff.nextMs(), stopped);
       }
     }
-    if (this.current === term) this.current = undefined;
+    this.workers -= 1;
   }
 
   private async readRecent(): Promise<void> {
@@ -97,16 +103,18 @@ export class OrphanOrders {
   }
 
   /** Rejects when the journal can't be reached. */
-  async judge(commandId: string, term: Term): Promise<void> {
-    const { journal, book, settling, adopt, clock } = this.deps;
+  async judge(commandId: string): Promise<void> {
+    const { journal, book, settling, adopt, clock, held } = this.deps;
+    const terms = new Map(held);
     const known = book.get(commandId);
     const command = known?.command ?? (await journal.find(commandId));
-    if (command === undefined || command.shard !== term.fence.shard || term.over.aborted) return;
+    const term = command && terms.get(command.shard);
+    if (command === undefined || term === undefined || term.over.aborted) return;
     const nowMs = clock.monotonicMs();
-    const entry = known ?? (book.room > 0 ? adopt(command) : watchedFrom(command, nowMs, nowMs));
+    const entry = known ?? (book.room > 0 ? adopt(command, term) : watchedFrom(command, term, nowMs, nowMs));
     book.retain(entry);
     entry.behind = true;
-    await settling.settle(entry, term);
+    await settling.settle(entry);
     book.release(entry);
   }
 }

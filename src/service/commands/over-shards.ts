@@ -1,5 +1,5 @@
 import { type Answer, anotherLeads, type Declined, type Done, isDeclined, isOfThisProcess } from './answer.ts';
-import type { CancelAll, ReconcileReport, TimersSet } from './commands.ts';
+import type { CancelAll, TimersSet } from './commands.ts';
 
 // One request for accounts of several shards of this process. No two shards have an account in
 // common, so the answers are put side by side.
@@ -35,15 +35,6 @@ export function cancelAfterOfShards(answers: readonly ShardAnswer<TimersSet>[]):
     accountIds: done.flatMap(({ accountIds }) => accountIds),
     declined: declinedOf(answers),
     ...(fireMs.length > 0 && { firesAtMs: Math.min(...fireMs) }),
-  };
-}
-
-export function mergeReports(reports: readonly ReconcileReport[]) {
-  return {
-    unresolved: reports.reduce((sum, { unresolved }) => sum + unresolved, 0),
-    probes: reports.reduce((sum, { probes }) => sum + probes, 0),
-    settled: reports.flatMap(({ settled }) => [...settled]),
-    plan: reports.flatMap(({ plan }) => plan.map((each) => ({ ...each, commands: [...each.commands] }))),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
@@ -82,21 +81,16 @@ export class ProbeWatch {
     return { atMs, by: plan.kind === 'account' ? 'account' : direct };
   }
 
-  /** The term is over. */
-  end(): void {
-    for (const entry of [...this.waits.keys()]) this.forget(entry);
-    this.accounts.clear();
-  }
-
   /**
-   * Reads the account now, within the budget, and judges all its commands of this stream; one read
-   * at a time, shared. Never rejects.
+   * Reads the account of this command now, within the budget, and judges all its commands of this
+   * stream; one read at a time in a term, shared. Never rejects.
    */
-  readAccount(stream: Stream, accountId: string): Promise<void> {
-    const key = `${stream}:${accountId}`;
+  readAccountOf({ command: { request }, term }: Watched): Promise<void> {
+    const { stream, accountId } = request;
+    const key = `${stream}:${accountId}:${term.fence.epoch}`;
     const known = this.accounts.get(key);
     if (known !== undefined) return known;
-    const work = this.deps.reads.read(stream, accountId).then((read) => this.judgeAccount(read, key));
+    const work = this.deps.reads.read(stream, accountId, term).then((read) => this.judgeAccount(read, key));
     this.accounts.set(key, work);
     return work;
   }
@@ -123,11 +117,10 @@ export class ProbeWatch {
   }
 
   private async probe(entry: Watched, kind: ProbeKind, wait: Wait): Promise<void> {
-    const { stream, accountId } = entry.command.request;
     const stop = new AbortController();
     wait.stop = stop;
     wait.probing = true;
-    if (kind === 'account') await this.readAccount(stream, accountId);
+    if (kind === 'account') await this.readAccountOf(entry);
     else await this.probeDirectly(entry, stop.signal);
     wait.probing = false;
     if (!stop.signal.aborted) this.follow(entry);

@@ -14,7 +14,7 @@ import { AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
-import type { NextProbe, ReconcileReport } from './commands.ts';
+import type { ReconcileReport } from './commands.ts';
 import { countMisses } from './count-misses.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { JournalSweep, LandingSweep } from './journal-sweep.ts';
@@ -22,6 +22,7 @@ import { lookAfterRefusal, lookAtElder, lookForSuccessor } from './look-at-order
 import { OrphanOrders } from './orphan-orders.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
+import type { HeldTerms } from './sending-term.ts';
 import { SettleWatched } from './settle-watched.ts';
 import { isFollowed, noteStillEnded, type Watched } from './watched.ts';
 
@@ -31,6 +32,9 @@ interface ReconcilerDeps extends Ambient {
   readonly book: CommandBook;
   readonly steps: CommandSteps;
   readonly probes: ProbeBudget;
+  readonly held: HeldTerms;
+  /** The process ends. */
+  readonly stopped: AbortSignal;
   readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
 }
 
@@ -42,32 +46,26 @@ const longestAgeMs = 365 * 86_400_000;
  * Finds out command outcomes: first from the batches ingest commits; without news there, by reads
  * on a schedule. It never sends anything.
  *
- * It works for one term, from `begin` until the term is over. Invariant: every command in the shard
- * is followed here until it is final, or counted as not fitting and taken up when there is room.
- * Verdicts are pure domain functions over committed data, and written under the fence; a failed or
- * short read changes nothing.
+ * Invariant: every command in the held shards is followed here, from `begin` until it is final or
+ * its term is over, or counted as not fitting and taken up when there is room. Verdicts are pure
+ * domain functions over committed data, and written under the fence of the command's own term; a
+ * failed or short read changes nothing.
  */
 export class Reconciler {
   private readonly settling: SettleWatched;
   private readonly reads: AccountReads;
-  private readonly watch: ProbeWatch;
+  readonly watch: ProbeWatch;
   private readonly orphans: OrphanOrders;
   private readonly landings: LandingSweep;
+  private readonly looks: Parameters<typeof lookAtElder>[0];
   readonly sweep: JournalSweep;
   private readonly deps: ReconcilerDeps;
-  private readonly term: Term;
 
-  constructor(deps: ReconcilerDeps, term: Term, options: CommandOptions) {
+  constructor(deps: ReconcilerDeps, options: CommandOptions) {
     this.deps = deps;
-    this.term = term;
     const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
-      void lookForSuccessor(
-        { ...deps, reads: this.reads, settle: (entries) => this.settle(entries) },
-        entry,
-        reference,
-      );
-    const onSecondOrder = (entry: Watched) =>
-      void lookAtElder({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
+      void lookForSuccessor(this.looks, entry, reference);
+    const onSecondOrder = (entry: Watched) => void lookAtElder(this.looks, entry);
     const oldestSend = (stream: Stream, accountId: string) => this.oldestSend(stream, accountId);
     this.reads = new AccountReads({ ...deps, oldestSend }, options);
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor, onSecondOrder }, options);
@@ -75,39 +73,33 @@ export class Reconciler {
       { ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) },
       options,
     );
+    this.looks = { ...deps, reads: this.reads, settle: (entry) => this.settling.settle(entry) };
     this.orphans = new OrphanOrders(
-      { ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) },
+      { ...deps, settling: this.settling, adopt: (command, term) => this.adopt(command, term, false) },
       options,
     );
     this.landings = new LandingSweep({ ...deps, orphans: this.orphans }, options);
-    this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, term, options);
+    this.sweep = new JournalSweep({ ...deps, adopt: (command, term) => this.adopt(command, term, true) }, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
     deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
   }
 
   /**
-   * The shard is ours, and its commands are those of `taken`, which the takeover returned. Returns
-   * at once: each command is judged as soon as the journal can be read.
+   * The term's shard is ours, and its commands are those of `taken`, which the takeover returned.
+   * Returns at once: each command is judged as soon as the journal can be read.
    */
-  begin(taken: readonly Command[]): void {
+  begin(taken: readonly Command[], term: Term): void {
     const { book } = this.deps;
     for (const command of taken) {
-      if (!isFinal(command.state) && book.room > 0) this.adopt(command, false);
+      if (!isFinal(command.state) && book.room > 0) this.adopt(command, term, false);
       else {
         if (!isFinal(command.state)) book.overflow(true);
         book.remember(command);
       }
     }
-    this.missedCommitted();
+    this.fallBehind(book.ofTerm(term));
     this.sweep.begin();
-    void this.landings.run(this.term);
-  }
-
-  /** The term is over. */
-  end(): void {
-    this.watch.end();
-    this.reads.end();
-    this.sweep.end();
+    void this.landings.run(term);
   }
 
   /**
@@ -119,34 +111,32 @@ export class Reconciler {
     const { commandId, bound, key } = row;
     const placed = commandId === undefined ? undefined : book.get(commandId);
     if (commandId !== undefined && placed === undefined && (bound !== undefined || book.isRecent(commandId)))
-      this.orphans.judgeLater(commandId, this.term);
+      this.orphans.judgeLater(commandId);
     if (placed === undefined && !book.watchesOrder(key)) return;
     const update = this.parse(row);
     if (update === undefined) return;
     if (placed !== undefined && bound !== undefined) takeBound(placed, bound);
     const touched = new Set(book.ofOrder(orderKey(update.order.stream, update.order.orderId)));
     if (placed !== undefined) touched.add(placed);
-    for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry, this.term);
+    for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry);
   }
 
-  /** Batches were committed that can't be handed over: the journal has them. */
-  missedCommitted(): void {
-    const all = [...this.deps.book.all()];
-    for (const entry of all) entry.behind = true;
-    void this.settleAll(all);
-    this.orphans.lookUp(this.term);
+  /** Batches were committed that can't be handed over: the journal has their news of these. */
+  fallBehind(entries: readonly Watched[]): void {
+    for (const entry of entries) entry.behind = true;
+    void this.settleAll(entries);
+    this.orphans.lookUp();
   }
 
   /** A version of a watched command was committed. */
   changed(entry: Watched, before: Command): void {
-    const { term } = this;
-    const { command } = entry;
+    const { command, term } = entry;
     if (term.over.aborted) return;
     // An answered command may reach conclusions that an open one may not.
-    if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry, term);
+    if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry);
     this.watch.follow(entry);
     if (before.state !== command.state && command.state === 'refused' && command.request.kind === 'cancel')
-      void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
+      void lookAfterRefusal(this.looks, entry);
   }
 
   /**
@@ -154,11 +144,6 @@ export class Reconciler {
    */
   reconcile(scope: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileReport> {
     return reconcileNow({ ...this.deps, watch: this.watch }, scope);
-  }
-
-  nextProbe(commandId: string): NextProbe | undefined {
-    const entry = this.deps.book.get(commandId);
-    return entry === undefined ? undefined : this.watch.nextProbe(entry);
   }
 
   private parse(row: LogRow): SettlingUpdate | undefined {
@@ -169,21 +154,21 @@ export class Reconciler {
         { err, key: row.key },
         'a committed update could not be read; its commands are judged from the log',
       );
-      this.missedCommitted();
+      this.fallBehind([...this.deps.book.all()]);
       return undefined;
     }
   }
 
   /** Takes a command of the journal into memory. */
-  private adopt(command: Command, behind: boolean): Watched {
+  private adopt(command: Command, term: Term, behind: boolean): Watched {
     const { book, clock } = this.deps;
     const sentMs = lastPossibleSendMs(command) ?? command.createdAtMs;
     const ageMs = Math.min(longestAgeMs, Math.max(0, clock.nowMs() - sentMs));
-    const entry = book.watch(command, clock.monotonicMs() - ageMs);
+    const entry = book.watch(command, clock.monotonicMs() - ageMs, term);
     this.watch.follow(entry);
     if (!behind) return entry;
     entry.behind = true;
-    void this.settling.settle(entry, this.term);
+    void this.settling.settle(entry);
     return entry;
   }
 
@@ -209,7 +194,7 @@ export class Reconciler {
   private rival(entry: Watched, rivalId: string, has: boolean): void {
     const { journal, clock, log } = this.deps;
     const { commandId } = entry.command;
-    if (!has) void this.settle(entry);
+    if (!has) void this.settling.settle(entry);
     const code = has ? 'rival' : 'no_rival';
     journal
       .addEvidence(commandId, [{ kind: 'note', code, detail: { commandId: rivalId }, atMs: clock.nowMs() }])
@@ -218,28 +203,25 @@ export class Reconciler {
       });
   }
 
-  private settle(entry: Watched): Promise<void> {
-    return this.settling.settle(entry, this.term);
-  }
-
   private async settleAll(entries: readonly Watched[]): Promise<void> {
     try {
       await catchUp(this.deps.journal, this.deps.book, entries);
     } catch {
       // Each entry is still behind, and tries for itself.
     }
-    await inParallel(entries, judgedAtOnce, (entry) => this.settle(entry));
+    await inParallel(entries, judgedAtOnce, (entry) => this.settling.settle(entry));
   }
 
   /** All shown by a complete read is committed by now: it missed any command still unknown. */
   private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
-    const { term } = this;
-    if (term.over.aborted) return;
+    // All are of one account, and so of one term.
+    const term = entries[0]?.term;
+    if (term === undefined || term.over.aborted) return;
     for (const entry of entries) entry.behind = true;
     await this.settleAll(entries);
     const { calledAtMs, look } = probe;
     const ended = entries.filter((entry) => noteStillEnded(entry, { ...look, calledAtMs }));
-    await inParallel(ended, judgedAtOnce, (entry) => this.settle(entry));
+    await inParallel(ended, judgedAtOnce, (entry) => this.settling.settle(entry));
     await countMisses(this.deps, entries, probe, term);
   }
 }
@@ -260,24 +242,21 @@ async function reconcileNow(
 ): Promise<ReconcileReport> {
   const entries = [...(accountId === undefined ? book.all() : book.ofAccount(accountId))];
   const followed = entries.filter(({ command }) => isFollowed(command));
-  const groups = new Map<string, { stream: Stream; accountId: string; entries: Watched[] }>();
-  for (const entry of followed) {
-    const { stream, accountId: account } = entry.command.request;
-    const key = `${stream}:${account}`;
-    const group = groups.get(key) ?? { stream, accountId: account, entries: [] };
-    group.entries.push(entry);
-    groups.set(key, group);
-  }
-  const plan = [...groups.values()].map((group) => ({
-    accountId: group.accountId,
-    stream: group.stream,
-    read: 'changes of the account',
-    commands: group.entries.map(({ command }) => command.commandId),
-  }));
+  const groups = Map.groupBy(followed, ({ command: { request } }) => `${request.stream}:${request.accountId}`);
+  const plan = [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined
+      ? []
+      : {
+          accountId: first.command.request.accountId,
+          stream: first.command.request.stream,
+          read: 'changes of the account',
+          commands: [first, ...others].map(({ command }) => command.commandId),
+        },
+  );
   const unresolved = entries.filter(({ command }) => isUnresolved(command.state)).length;
   if (dryRun) return { unresolved, probes: plan.length, settled: [], plan };
   const over = new AbortController();
-  const all = Promise.all([...groups.values()].map((group) => watch.readAccount(group.stream, group.accountId)));
+  const all = Promise.all([...groups.values()].map(([first]) => first && watch.readAccountOf(first)));
   await Promise.race([all, clock.sleep(longestMs, over.signal)]);
   over.abort();
   const settled = followed

@@ -5,7 +5,9 @@ import type { Lease } from '../../runtime/lease.ts';
 import { timeOrderedUuid } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
 import { type Halts, haltedBecause } from './halts.ts';
 import type { Opening } from './opening.ts';
@@ -17,6 +19,8 @@ import { WritePermit } from './write-permit.ts';
 
 interface SendAttemptsDeps extends Ambient {
   readonly journal: CommandJournal;
+  readonly book: Pick<CommandBook, 'adopt' | 'release'>;
+  readonly steps: CommandSteps;
   readonly entry: OrderEntry;
   readonly lease: Lease;
   readonly halts: Pick<Halts, 'blocking'>;
@@ -98,7 +102,7 @@ export class SendAttempts {
       const command = await this.record(watched, answer, sending);
       const next = command && nextAttempt(command, attemptId);
       if (next === undefined) {
-        under.book.release(watched);
+        this.deps.book.release(watched);
         sending.onAnswered();
         return;
       }
@@ -193,9 +197,9 @@ export class SendAttempts {
    * finds the attempt as it is.
    */
   private async record(watched: Watched, answer: Answer, { under, onAnswered }: Sending): Promise<Command | undefined> {
-    const { clock, journal, log } = this.deps;
+    const { clock, journal, log, steps } = this.deps;
     const patience = clock.after(this.options.recordPatienceMs, onAnswered);
-    const result = await under.steps.commitUntilOver(watched.command, decideAnswer(answer), under.term);
+    const result = await steps.commitUntilOver(watched.command, decideAnswer(answer), under.term);
     patience.cancel();
     if (result.kind !== 'over') return result.command;
     const { commandId } = watched.command;

@@ -4,7 +4,6 @@ import type { Finding } from '../../domain/settling.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
@@ -33,9 +32,9 @@ interface Run {
 /**
  * Judges watched commands by all updates through ingest, one judgement at a time for each command.
  *
- * Invariant: once `settle` resolves, everything from before the call is judged, or the term is
- * over. Nothing is concluded from memory with a gap: an entry `behind` is first caught up from the
- * journal, and the read is tried until it works.
+ * Invariant: once `settle` resolves, everything from before the call is judged, or the entry's term
+ * is over. Nothing is concluded from memory with a gap: an entry `behind` is first caught up from
+ * the journal, and the read is tried until it works.
  */
 export class SettleWatched {
   private readonly runs = new Map<Watched, Run>();
@@ -48,45 +47,45 @@ export class SettleWatched {
   }
 
   /** Never rejects. */
-  settle(entry: Watched, term: Term): Promise<void> {
+  settle(entry: Watched): Promise<void> {
     const running = this.runs.get(entry);
     if (running !== undefined) {
       running.again = true;
       return running.done;
     }
-    const run: Run = { again: true, done: Promise.resolve().then(() => this.work(entry, run, term)) };
+    const run: Run = { again: true, done: Promise.resolve().then(() => this.work(entry, run)) };
     this.runs.set(entry, run);
     return run.done;
   }
 
-  private async work(entry: Watched, run: Run, term: Term): Promise<void> {
+  private async work(entry: Watched, run: Run): Promise<void> {
     const { clock, random, journal, book, log } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
     let failing = false;
-    while ((run.again || entry.behind) && !term.over.aborted) {
+    while ((run.again || entry.behind) && !entry.term.over.aborted) {
       run.again = false;
       try {
         if (entry.behind) await catchUp(journal, book, [entry]);
-        await this.conclude(entry, run, term);
+        await this.conclude(entry, run);
       } catch (err) {
         const { commandId } = entry.command;
         if (!failing) log.warn({ err, commandId }, 'a command could not be judged; trying again');
         failing = true;
         run.again = true;
-        await clock.sleep(backoff.nextMs(), term.over);
+        await clock.sleep(backoff.nextMs(), entry.term.over);
       }
     }
     this.runs.delete(entry);
   }
 
-  private async conclude(entry: Watched, run: Run, term: Term): Promise<void> {
+  private async conclude(entry: Watched, run: Run): Promise<void> {
     const { steps, clock } = this.deps;
     let finding: Finding = { kind: 'nothing' };
     const decide = (command: Command) => {
       finding = findingOf(entry, command);
       return decideFinding(command, finding, clock.nowMs());
     };
-    const result = await steps.commit(entry.command, decide, term);
+    const result = await steps.commit(entry.command, decide, entry.term);
     // The step may allow more: an answered command may conclude more than an open one, and one seen
     // pending more than another.
     if (result.kind === 'stepped') run.again = true;

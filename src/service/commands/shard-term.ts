@@ -1,36 +1,37 @@
 import { isUnresolved } from '../../domain/command.ts';
+import type { Ambient } from '../../observability/ambient.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { UnreadableCommand } from '../../store/commands/decode-command.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
-import { type Answer, anotherLeads, type Declined, ending } from './answer.ts';
+import { anotherLeads, type Declined, ending } from './answer.ts';
 import type { CancelAlls } from './cancel-all/cancel-all.ts';
-import { CancelTimers } from './cancel-all/cancel-timers.ts';
-import { CommandBook } from './command-book.ts';
-import type { CommandBooks } from './command-books.ts';
+import type { CancelTimers } from './cancel-all/cancel-timers.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
-import { CommandSteps, type MadeStep } from './command-steps.ts';
 import type { Halts } from './halts.ts';
-import { Reconciler } from './reconciler.ts';
+import type { Reconciler } from './reconciler.ts';
 import type { SendingTerm } from './sending-term.ts';
 
-/** The ports for its parts, and all the terms in one process share. */
-type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' | 'onStep'> &
-  Omit<ConstructorParameters<typeof Reconciler>[0], 'book' | 'steps'> &
-  Omit<ConstructorParameters<typeof CancelTimers>[0], 'maySend' | 'cancelAll'> & {
-    /** A step was committed, or a takeover has made some. */
-    readonly onStep: (made?: MadeStep) => void;
-    readonly books: CommandBooks;
-    readonly halts: Pick<Halts, 'refresh' | 'adopt'>;
-    readonly gauges: CommandGauges;
-    readonly cancelAlls: CancelAlls;
-    /** The term to send under, or why nothing may be sent. */
-    readonly maySend: (shard: number) => Answer<SendingTerm>;
-    /** The process takes no new commands. */
-    readonly draining: () => boolean;
-    /** Asks the writes under way to give up: the process is ending. */
-    readonly giveUp: AbortSignal;
-  };
+/** What all terms of a process share. */
+interface ShardTermDeps extends Pick<Ambient, 'clock' | 'log'> {
+  readonly journal: CommandJournal;
+  /** A takeover has made steps. */
+  readonly onStep: () => void;
+  readonly book: CommandBook;
+  /** Of the shards whose commands this process has taken over. */
+  readonly held: Map<number, Term>;
+  readonly halts: Pick<Halts, 'refresh' | 'adopt'>;
+  readonly gauges: CommandGauges;
+  readonly reconciler: Reconciler;
+  readonly cancelAlls: CancelAlls;
+  readonly timers: CancelTimers;
+  /** The process takes no new commands. */
+  readonly draining: () => boolean;
+  /** Asks the writes under way to give up: the process is ending. */
+  readonly giveUp: AbortSignal;
+}
 
 /**
  * How far back a takeover returns final commands: if not `applied`, one may have landed while the
@@ -39,8 +40,7 @@ type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' 
 const takeOverRecentMs = 120_000;
 
 /**
- * One shard's commands, for as long as this process holds it under one epoch: it knows the
- * unsettled ones, and follows them until they are settled (docs/commands.md).
+ * One shard's commands, for as long as this process holds it under one epoch.
  *
  * States: taking over → leading → closing, when the shard is given away → over. Invariant: every
  * write and every send belongs to the term it began under, and none is begun once the term is over.
@@ -49,10 +49,6 @@ const takeOverRecentMs = 120_000;
 export class ShardTerm implements SendingTerm {
   readonly term: Term;
   readonly giveUp: AbortSignal;
-  readonly book: CommandBook;
-  readonly steps: CommandSteps;
-  readonly reconciler: Reconciler;
-  readonly timers: CancelTimers;
   private state: 'taking over' | 'leading' | 'closing' = 'taking over';
   private readonly over = new AbortController();
   private readonly deps: ShardTermDeps;
@@ -63,21 +59,6 @@ export class ShardTerm implements SendingTerm {
     this.options = options;
     this.term = { fence: { shard, epoch }, over: this.over.signal };
     this.giveUp = deps.giveUp;
-    this.book = new CommandBook(deps.clock, options, deps.books);
-    this.steps = new CommandSteps({ ...deps, book: this.book }, options);
-    this.reconciler = new Reconciler({ ...deps, book: this.book, steps: this.steps }, this.term, options);
-    this.timers = new CancelTimers(
-      {
-        ...deps,
-        maySend: () => deps.maySend(shard),
-        cancelAll: (scope, word) => deps.cancelAlls.run(shard, scope, word),
-      },
-      { ...options, shard },
-    );
-    this.book.onChange = (watched, before) => {
-      deps.gauges.changed(watched, before);
-      this.reconciler.changed(watched, before);
-    };
   }
 
   /** The commands were taken over. */
@@ -95,7 +76,7 @@ export class ShardTerm implements SendingTerm {
    * written. An `end` meanwhile wins.
    */
   async begin(): Promise<void> {
-    const { journal, clock, log, halts, gauges, cancelAlls, onStep } = this.deps;
+    const { journal, clock, log, halts, gauges, reconciler, cancelAlls, timers, onStep } = this.deps;
     const { fence, over } = this.term;
     const unreadable: UnreadableCommand[] = [];
     const taken = await journal.takeOver(fence, clock.nowMs(), takeOverRecentMs, this.options.haltAt, (command) =>
@@ -105,10 +86,11 @@ export class ShardTerm implements SendingTerm {
     await halts.refresh();
     if (over.aborted) return;
     this.state = 'leading';
-    this.reconciler.begin(taken);
+    this.deps.held.set(fence.shard, this.term);
+    reconciler.begin(taken, this.term);
     gauges.begin();
     cancelAlls.begin(this.term);
-    this.timers.begin(this.term);
+    timers.begin();
     for (const { commandId, accountId, fault } of unreadable)
       log.error({ shard: fence.shard, commandId, accountId, fault }, 'a command is unreadable, and is not followed');
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
@@ -138,11 +120,13 @@ export class ShardTerm implements SendingTerm {
 
   /** Nothing more is sent or settled under it. Attempts in hand may still add evidence. */
   end(): void {
+    const { timers, cancelAlls, book, held } = this.deps;
+    const { shard } = this.term.fence;
     this.over.abort();
-    this.timers.end();
-    this.deps.cancelAlls.end(this.term.fence.shard);
-    this.reconciler.end();
-    this.book.close();
+    held.delete(shard);
+    timers.end(shard);
+    cancelAlls.end(shard);
+    book.forget(this.term);
   }
 
   stopped(): Declined | undefined {

@@ -19,10 +19,10 @@ import {
   untradedObjection,
 } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Journaled, Submission } from './commands.ts';
 import type { Halts } from './halts.ts';
+import type { JournalSweep } from './journal-sweep.ts';
 import {
   allQuotes,
   callerRefReused,
@@ -47,7 +47,7 @@ interface SubmitDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
-  readonly books: CommandBooks;
+  readonly book: CommandBook;
   readonly halts: Halts;
   readonly budgets: Budgets;
   readonly breaker: RateBreaker;
@@ -57,11 +57,7 @@ interface SubmitDeps extends Ambient {
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
   /** A command was opened, and its event is in the outbox. */
   readonly onStep: () => void;
-  /**
-   * A command of the shard may be in the journal with no process to send it. `neverWritten`: this
-   * process opened it, and has written none of its attempts.
-   */
-  readonly sweepSoon: (shard: number, neverWritten?: string) => void;
+  readonly sweep: Pick<JournalSweep, 'lookFor'>;
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string) => void;
 }
@@ -166,7 +162,8 @@ export class SubmitCommand {
   /** In the account's turn. Never rejects. */
   private async open(submission: Submission, under: SendingTerm, pacing: Pacing | undefined): Promise<Opened> {
     const { request } = submission;
-    const { term, book } = under;
+    const { book } = this.deps;
+    const { term } = under;
     const calledAtMs = this.deps.clock.monotonicMs();
     const turns = request.kind === 'cancel' ? this.turnsOfCancels : this.turns;
     using _place = this.deps.placesUnderWay.begin(request);
@@ -178,7 +175,7 @@ export class SubmitCommand {
     if (term.over.aborted) return await this.recall(submission, anotherLeads);
     if (isFollowed(submission, book)) return await this.recall(submission, storeUnavailable);
     try {
-      const checked = await checkSubmission({ ...this.deps, book }, this.options, submission, pacing !== undefined);
+      const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
         // From here on it is in flight, and a closing term waits for it: it must not begin after
         // the term has closed. An account leaving while its order was read would be judged as a
@@ -222,8 +219,10 @@ export class SubmitCommand {
   }
 
   private replay(command: Command, submission: Submission): Opened {
-    const { metrics, books, sweepSoon } = this.deps;
-    if (command.state === 'open' && books.get(command.commandId) === undefined) sweepSoon(command.shard);
+    const { metrics, book, sweep } = this.deps;
+    const attempt = command.attempts.at(-1);
+    if (command.state === 'open' && attempt !== undefined && book.get(command.commandId) === undefined)
+      sweep.lookFor(attempt.attemptId, false);
     const same = command.requestHash === hashOf(submission);
     metrics.idempotency.inc({ result: same ? 'replayed' : 'reused' });
     if (same) return { kind: 'replayed', command };
@@ -236,8 +235,8 @@ export class SubmitCommand {
     under: SendingTerm,
     { calledAtMs, pacing }: { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
   ): Promise<Opened> {
-    const { clock, sender } = this.deps;
-    const { term, book } = under;
+    const { clock, sender, book } = this.deps;
+    const { term } = under;
     const { request } = submission;
     const { attemptId, ...command } = this.newCommand(submission, passed);
     const { commandId } = command;
@@ -259,7 +258,7 @@ export class SubmitCommand {
       opening.settle(undefined);
       return this.notOpened(result, submission);
     }
-    const watched = book.watch(result.command, calledAtMs);
+    const watched = book.watch(result.command, calledAtMs, term);
     book.retain(watched);
     const isSending = result.command.attempts[0]?.state === 'sending';
     opening.settle({ watched, sending: isSending ? { attemptId, askedAtMs } : undefined });
@@ -273,7 +272,7 @@ export class SubmitCommand {
     const { clock, random } = this.deps;
     const { tokenNumber, idempotencyKey } = submission;
     const atMs = clock.nowMs();
-    const released = releasedBy(this.deps.books, submission.supersedes);
+    const released = releasedBy(this.deps.book, submission.supersedes);
     return {
       ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order, released }),
       commandId: timeOrderedUuid(random, atMs),
@@ -349,8 +348,8 @@ export class SubmitCommand {
    * The outcome of the commit was lost, and 4xx and 5xx mean nothing was journaled. Never rejects.
    */
   private async lookForLost(command: NewCommand, term: Term, err: unknown): Promise<Answer<OpenResult>> {
-    const { journal, clock, log, sweepSoon } = this.deps;
-    const { commandId } = command;
+    const { journal, clock, log, sweep } = this.deps;
+    const { commandId, attemptId } = command;
     log.warn({ err, commandId }, 'the journal did not say whether a command is in it');
     for (const delayMs of confirmDelaysMs) {
       await clock.sleep(delayMs, term.over);
@@ -358,7 +357,7 @@ export class SubmitCommand {
       if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
     }
     // It may still commit: then it is found, open and with no process to send it, and given up.
-    sweepSoon(term.fence.shard, commandId);
+    if (attemptId !== undefined) sweep.lookFor(attemptId, true);
     return storeUnavailable;
   }
 }

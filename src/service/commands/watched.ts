@@ -1,6 +1,7 @@
 import { awaitsVenue, type Command } from '../../domain/command.ts';
 import { isTerminal } from '../../domain/order.ts';
 import type { BoundOrder, Settling, SettlingUpdate } from '../../domain/settling.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { CompleteLook } from '../sources/account-access.ts';
 
 /**
@@ -10,6 +11,8 @@ import type { CompleteLook } from '../sources/account-access.ts';
 export interface Watched {
   /** The version committed last, as far as we know. */
   command: Command;
+  /** The hold on its shard under which it is followed: with it, the entry ends. */
+  readonly term: Term;
   /** Monotonic: when it was submitted; after a takeover, the same as `sentAtMs`. */
   readonly openedAtMs: number;
   /**
@@ -57,9 +60,10 @@ export interface Watched {
 }
 
 /** `sentAtMs`: see `Watched`. `nowMs`: monotonic. */
-export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): Watched {
+export function watchedFrom(command: Command, term: Term, sentAtMs: number, nowMs: number): Watched {
   return {
     command,
+    term,
     watchedSinceMs: nowMs,
     openedAtMs: sentAtMs,
     sentAtMs,

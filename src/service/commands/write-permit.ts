@@ -2,6 +2,7 @@ import type { Command, CommandRequest, Reason } from '../../domain/command.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import { type Halts, haltedBecause } from './halts.ts';
 import type { Opening } from './opening.ts';
@@ -9,6 +10,7 @@ import type { SendingTerm } from './sending-term.ts';
 
 interface WritePermitDeps {
   readonly journal: Pick<CommandJournal, 'markSending'>;
+  readonly book: Pick<CommandBook, 'adopt'>;
   readonly lease: Lease;
   readonly halts: Pick<Halts, 'blocking'>;
   readonly clock: Clock;
@@ -98,7 +100,7 @@ export class WritePermit {
     }
     if (marked === false) return this.refuse('LANE_LOST', 'another process holds the shard');
     if (marked !== true) return this.refuse(marked.code, marked.message);
-    under.book.adopt(sendingSince(command, attemptId, atMs));
+    this.deps.book.adopt(sendingSince(command, attemptId, atMs));
     return true;
   }
 

@@ -75,7 +75,7 @@ export class Credentials implements Service {
     await Promise.all([...this.entries.keys()].map((credential) => this.remove(credential)));
   }
 
-  /** Each login that followed an account in the database before was removed. */
+  /** No other login is left by which an account in the database was ever followed. */
   get knowsAll(): boolean {
     return (this.deps.list === undefined || this.looked) && this.unusable.length === 0;
   }

@@ -215,9 +215,13 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
   evidenceOf(commandId: string): Promise<Evidence[]>;
   /**
    * Commands not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above
-   * `after`. `shard`: of this one alone.
+   * `after`. `shards`: of these alone.
    */
-  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>, shard?: number): Promise<Command[]>;
+  unresolved(
+    limit: number,
+    after?: Pick<Command, 'createdAtMs' | 'commandId'>,
+    shards?: readonly number[],
+  ): Promise<Command[]>;
   /** Orders bound to these commands by ingest. */
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
   /**

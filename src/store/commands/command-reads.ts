@@ -81,24 +81,24 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
   return new Map(readableRows(rows, (row) => [row.attempt_id, decodeCommand(row.command)] as const, alreadyNamed));
 }
 
-/** Commands not final, oldest first, at most `limit`, from above `after`, of all shards or one. */
+/** Commands not final, oldest first, at most `limit`, from above `after`; see the port. */
 export async function readUnresolved(
   pool: Pool,
   limit: number,
   after?: Pick<Command, 'createdAtMs' | 'commandId'>,
-  shard?: number,
+  shards?: readonly number[],
 ): Promise<Command[]> {
   const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($3), $4::uuid)';
   const { rows } = await pool.query<{ command: StoredCommand }>(
     `select public.command_json(c) as command from public.commands c
-     where settled_at is null and ($2::integer is null or shard = $2) ${from} order by created_at, command_id limit $1`,
-    [limit, shard ?? null, ...(after === undefined ? [] : [after.createdAtMs, after.commandId])],
+     where settled_at is null and ($2::integer[] is null or shard = any($2)) ${from} order by created_at, command_id limit $1`,
+    [limit, shards ?? null, ...(after === undefined ? [] : [after.createdAtMs, after.commandId])],
   );
   const found = readableRows(rows, ({ command }) => decodeCommand(command), alreadyNamed);
   const last = rows.at(-1);
   if (last === undefined || rows.length < limit || found.length === limit) return found;
   // A short page is the last one, so the places of those that can't be read are filled.
-  return [...found, ...(await readUnresolved(pool, limit - found.length, last.command, shard))];
+  return [...found, ...(await readUnresolved(pool, limit - found.length, last.command, shards))];
 }
 
 /** Everything known about one command, oldest first. */

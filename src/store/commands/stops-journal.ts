@@ -18,6 +18,7 @@ export interface LimitsChange extends LimitScope {
 export interface CancelTimer {
   /** A new one with each renewal. */
   readonly timerId: string;
+  readonly shard: number;
   readonly principal: string;
   readonly accountId: string;
   /** 0: it has run out. */
@@ -110,8 +111,8 @@ export interface StopsJournal {
    * they run out, by the journal's own clock; undefined: fenced.
    */
   setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined>;
-  /** The shard's timers neither disarmed nor fired, the next one first. */
-  armedCancelTimers(shard: number): Promise<CancelTimer[]>;
+  /** The timers of these shards neither disarmed nor fired, the next one first. */
+  armedCancelTimers(shards: readonly number[]): Promise<CancelTimer[]>;
   /** The timer has fired. Changes nothing if it was renewed since. False: fenced. */
   endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
   /**

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../../domain/limits.ts';
 import type { Act, CommitWitness } from '../../runtime/lease.ts';
-import { and, asc, drizzle, eq, isNull, sql } from '../drizzle.ts';
+import { and, asc, drizzle, inArray, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/stops.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
@@ -82,14 +82,14 @@ export async function setCancelTimers(
   return row?.armed?.firesAtMs;
 }
 
-/** The shard's timers neither disarmed nor fired. */
-export async function readArmedCancelTimers(pool: Pool, shard: number): Promise<CancelTimer[]> {
-  const { timerId, principal, accountId, firesAt, endedAt } = cancelTimers;
+/** The timers of these shards neither disarmed nor fired. */
+export async function readArmedCancelTimers(pool: Pool, shards: readonly number[]): Promise<CancelTimer[]> {
+  const { timerId, shard, principal, accountId, firesAt, endedAt } = cancelTimers;
   const leftMs = sql<string>`(extract(epoch from ${firesAt} - clock_timestamp()) * 1000)::text`;
   const rows = await drizzle(pool)
-    .select({ timerId, principal, accountId, leftMs })
+    .select({ timerId, shard, principal, accountId, leftMs })
     .from(cancelTimers)
-    .where(and(eq(cancelTimers.shard, shard), isNull(endedAt)))
+    .where(and(inArray(shard, [...shards]), isNull(endedAt)))
     .orderBy(asc(firesAt), asc(timerId));
   return rows.map((row) => ({ ...row, leftMs: Math.max(0, Number(row.leftMs)) }));
 }

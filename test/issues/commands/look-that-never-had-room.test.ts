@@ -5,6 +5,7 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { AccountReads } from '../../../src/service/commands/account-reads.ts';
 import { ProbeBudget } from '../../../src/service/commands/probe-budget.ts';
 import type { AccountLook, FollowedAccounts } from '../../../src/service/sources/account-access.ts';
+import { fence } from '../../support/commands/journal-fixtures.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 // Found by the simulator (seed 1693). The look for an order that took the place of an ended
@@ -34,13 +35,13 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
   const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
   const ended = new AbortController();
   const readOn = async (accountId: string) => {
-    while (!ended.signal.aborted) await reads.read('account', accountId);
+    while (!ended.signal.aborted) await reads.read('account', accountId, { fence, over: ended.signal });
   };
   for (const accountId of ['a', 'b', 'c']) void readOn(accountId);
   await clock.advance(1_000);
   let looks = 0;
   void reads
-    .inTurn(async () => found)
+    .inTurn(async () => found, ended.signal)
     .then(() => {
       looks += 1;
     });
@@ -50,5 +51,4 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
   }
   expect(looks).toBe(1);
   ended.abort();
-  reads.end();
 });

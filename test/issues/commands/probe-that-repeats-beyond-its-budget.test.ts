@@ -10,6 +10,7 @@ import type { AccountLook, FollowedAccounts } from '../../../src/service/sources
 import type { HttpOutcome } from '../../../src/venue/platform/http.ts';
 import type { ReadBudget } from '../../../src/venue/platform/order-reads.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { fence } from '../../support/commands/journal-fixtures.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const failed: HttpOutcome = { kind: 'answered', status: 503, headers: {}, text: '{}' };
@@ -58,7 +59,13 @@ function rigOf(answer: (url: string) => HttpOutcome) {
   const probes = new ProbeBudget(clock, rate);
   const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSend: () => undefined };
   const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
-  return { clock, asked, reads };
+  const over = new AbortController();
+  return {
+    clock,
+    asked,
+    readAll: (accountId: string) => reads.read('account', accountId, { fence, over: over.signal }),
+    over,
+  };
 }
 
 const mostIn = (ms: number) => rate.burst + (rate.perSecond * ms) / 1_000;
@@ -67,22 +74,22 @@ const mostIn = (ms: number) => rate.burst + (rate.perSecond * ms) / 1_000;
 // every read fails, many times what the budget allows.
 describe('the budget of probes', () => {
   it('bounds the requests of an outage, repeats too', async () => {
-    const { clock, asked, reads } = rigOf(() => failed);
+    const { clock, asked, readAll, over } = rigOf(() => failed);
     for (let i = 0; i < 60; i += 1) {
-      for (const account of ['a', 'b', 'c']) void reads.read('account', account);
+      for (const account of ['a', 'b', 'c']) void readAll(account);
       await clock.advance(1_000);
       expect(asked.length).toBeLessThanOrEqual(mostIn(clock.monotonicMs()));
     }
     expect(asked.length).toBeGreaterThan(mostIn(60_000) / 2);
-    reads.end();
+    over.abort();
   });
 
   it('lets a read that has it to itself repeat a request that failed', async () => {
     let failures = 1;
-    const { clock, asked, reads } = rigOf(() =>
+    const { clock, asked, readAll } = rigOf(() =>
       failures-- > 0 ? failed : { ...failed, status: 200, text: '{"orders":[]}' },
     );
-    const read = reads.read('account', 'a');
+    const read = readAll('a');
     await clock.advance(5_000);
     expect((await read).look.complete).toBe(true);
     expect(asked).toHaveLength(2);
@@ -92,9 +99,9 @@ describe('the budget of probes', () => {
     let page = 0;
     const text = () =>
       JSON.stringify({ orders: [{ any: page }], ...(page++ % 12 < 11 && { nextCursor: `c-${page}` }) });
-    const { clock, asked, reads } = rigOf(() => ({ ...failed, status: 200, text: text() }));
+    const { clock, asked, readAll } = rigOf(() => ({ ...failed, status: 200, text: text() }));
     for (let i = 0; i < 5; i += 1) {
-      const read = reads.read('account', 'a');
+      const read = readAll('a');
       await clock.advance(12_000);
       expect((await read).look.complete).toBe(true);
       expect(asked.length).toBe(12 * (i + 1));

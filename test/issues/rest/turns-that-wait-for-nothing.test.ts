@@ -19,14 +19,14 @@ it('a caller that waits for a conflict which a person settles at that moment has
   const clock = new VirtualClock();
   const command = (state: Command['state'], version: number) => ({ commandId: 'c', state, version }) as Command;
   let hear: (command: Command) => void = () => undefined;
-  const books = {
+  const book = {
     get: () => ({ command: command('unknown', 1) }) as never,
     listen: (_: string, callback: (command: Command) => void) => {
       hear = callback;
       return () => undefined;
     },
   };
-  const answer = awaitCommand({ books, clock, journal: { find: async () => undefined } }, 'c', 10_000);
+  const answer = awaitCommand({ book, clock, journal: { find: async () => undefined } }, 'c', 10_000);
   await clock.advance(100);
   hear(command('conflict', 2));
   hear(command('accepted', 3));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
-import type { CommandBooks } from '../../../src/service/commands/command-books.ts';
+import type { CommandBook } from '../../../src/service/commands/command-book.ts';
 import {
   accepted,
   atCapacity,
@@ -162,9 +162,58 @@ describe('a shard that is gone', () => {
     expect(answer).toMatchObject({ kind: 'journaled', command: { state: 'open' } });
     await rig.clock.advance(60_000);
     const opened = answer.kind === 'journaled' ? answer.command.commandId : '';
-    const { books } = rig.commands as unknown as { books: CommandBooks };
-    expect([books.get(left), books.get(opened), books.watched, books.count]).toEqual([undefined, undefined, 0, 1]);
+    const { book } = rig.commands as unknown as { book: CommandBook };
+    expect([book.get(left), book.get(opened), book.size]).toEqual([undefined, undefined, 0]);
     expect(rig.commands.status()).toMatchObject({ unresolved: 0 });
+  });
+});
+
+describe('a shard beside others', () => {
+  it('whose journal takes no writes holds up none of the others in a sweep', async () => {
+    const rig = await holding(1, 2);
+    let away = true;
+    rig.journal.hook = async (operation, transact) => {
+      if (operation === 'find' && away) throw new Error('no database');
+      const result = await transact();
+      if (operation === 'open') throw new Error('the answer was lost');
+      return result;
+    };
+    for (const accountId of ['acct-1', 'acct-2'])
+      expect(await rig.submit(of(accountId, placeEquity))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    away = false;
+    const { step } = rig.journal;
+    rig.journal.step = (asked, fence) =>
+      fence.shard === 1 ? new Promise(() => {}) : step.call(rig.journal, asked, fence);
+    await rig.clock.advance(20_000);
+    const states = [...rig.journal.commands.values()].map(({ shard, state }) => [shard, state]);
+    expect(states.sort()).toEqual([
+      [1, 'open'],
+      [2, 'not_sent'],
+    ]);
+    expect(rig.entry.sent).toEqual([]);
+  });
+
+  it('that is given up in the middle of a sweep is not taken up by it', async () => {
+    const haltAt = { account: 100, service: 100 };
+    const first = await CommandRig.leading({ shards: [1, 2], shardOf, haltAt });
+    const fits = await unknownPlace(first, 'acct-1');
+    await unknownPlace(first, 'acct-2');
+    first.commands.endAll();
+    const rig = await CommandRig.leading({ shards: [1, 2], shardOf, maxWatched: 1, haltAt }, first);
+    rig.land(fits, { accountId: 'acct-1' });
+    await rig.clock.advance(100);
+    let sweeps = 0;
+    rig.journal.hook = async (operation, transact) => {
+      const result = await transact();
+      if (operation !== 'unresolved') return result;
+      sweeps += 1;
+      rig.commands.end(2);
+      return result;
+    };
+    await rig.clock.advance(60_000);
+    const { book } = rig.commands as unknown as { book: CommandBook };
+    expect([book.size, sweeps > 0]).toEqual([0, true]);
+    expect((await rig.send(of('acct-1', placeEquity))).state, 'what is left is followed whole').toBe('accepted');
   });
 });
 
@@ -370,7 +419,7 @@ describe('what there is once', () => {
     ]);
   });
 
-  it('is the room for commands, of which each shard has its part', async () => {
+  it('is the room for commands: with more of them nothing is placed, in any shard', async () => {
     const rig = await CommandRig.leading({
       ...{ shards: [1, 2], shardOf, maxWatched: 4 },
       haltAt: { account: 100, service: 100 },
@@ -381,10 +430,12 @@ describe('what there is once', () => {
         of(accountId, { ...placeEquity, terms: { ...placeEquity.terms, qty: `${qty}` } } as typeof placeEquity),
       );
     };
-    for (let qty = 1; qty <= 4; qty += 1) expect(await place('acct-1', qty)).toMatchObject({ kind: 'journaled' });
-    expect(await place('acct-1', 5)).toMatchObject({ code: 'RATE_LIMITED' });
-    for (let qty = 1; qty <= 2; qty += 1) expect(await place('acct-2', qty)).toMatchObject({ kind: 'journaled' });
-    expect(await place('acct-2', 3)).toMatchObject({ code: 'RATE_LIMITED' });
+    for (let qty = 1; qty <= 3; qty += 1) expect(await place('acct-1', qty)).toMatchObject({ kind: 'journaled' });
+    expect(await place('acct-2', 1)).toMatchObject({ kind: 'journaled' });
+    for (const accountId of ['acct-1', 'acct-2'])
+      expect(await place(accountId, 5)).toMatchObject({ code: 'RATE_LIMITED' });
+    rig.commands.end(1);
+    expect(await place('acct-2', 5), 'the room of a shard that is gone').toMatchObject({ kind: 'journaled' });
   });
 
   it('lets 16 shards at rest ask nothing of the journal for minutes', async () => {
@@ -400,5 +451,27 @@ describe('what there is once', () => {
     await rig.clock.advance(590_000);
     expect(new Set(asked)).toEqual(new Set(['landings']));
     expect(asked).toHaveLength(16);
+  });
+
+  it("is the look at dead man's switches: one a second for 16 shards, and none once all are off", async () => {
+    const shards = Array.from({ length: 16 }, (_, shard) => shard);
+    const rig = await holding(...shards);
+    const asked = { principal: 'desk', requestId: 'request-1', accountIds: shards.map((shard) => `acct-${shard}`) };
+    await rig.during(rig.commands.cancelAfter({ ...asked, afterMs: 3_600_000 }));
+    const looksIn = async (ms: number) => {
+      let looks = 0;
+      rig.journal.hook = async (operation, transact) => {
+        looks += 1;
+        expect(operation).toBe('armedCancelTimers');
+        return transact();
+      };
+      await rig.clock.advance(ms);
+      rig.journal.hook = (_operation, transact) => transact();
+      return looks;
+    };
+    expect(await looksIn(60_000)).toBe(60);
+    await rig.during(rig.commands.cancelAfter({ ...asked, afterMs: 0 }));
+    await rig.clock.advance(2_000);
+    expect(await looksIn(60_000)).toBe(0);
   });
 });

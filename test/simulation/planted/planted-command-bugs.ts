@@ -11,7 +11,7 @@ import type { Watched } from '../../../src/service/commands/watched.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { CommandStep, Miss, MissResult } from '../../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../../src/store/commands/stops-journal.ts';
-import type { Fence, Term } from '../../../src/store/commands/term.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -25,14 +25,14 @@ function judging(kind: CommandKind, change: Change) {
   return replaced(
     SettleWatched,
     'conclude' as keyof SettleWatched,
-    async function (this: SettleWatched, entry: Watched, run: { again: boolean }, term: Term) {
+    async function (this: SettleWatched, entry: Watched, run: { again: boolean }) {
       const { steps, clock } = (this as unknown as { deps: { steps: CommandSteps; clock: { nowMs(): number } } }).deps;
       const decide = (command: Command) => {
         const finding = findingOf(entry, command);
         const made = command.request.kind === kind ? change(finding, command, entry) : finding;
         return decideFinding(command, made, clock.nowMs());
       };
-      const result = await steps.commit(entry.command, decide, term);
+      const result = await steps.commit(entry.command, decide, entry.term);
       if (result.kind === 'stepped') run.again = true;
     },
   );
@@ -374,7 +374,7 @@ const memories: readonly PlantedBug[] = [
     seed: 6,
     seeds: 'moving',
     shows: /follows it without its shard/,
-    plant: replaced(CommandBook, 'close', () => undefined),
+    plant: replaced(CommandBook, 'forget', () => undefined),
   },
   {
     name: 'the probes of a command outlive it',

@@ -305,7 +305,7 @@ it.each(buildsOfBefore)('keys, halts, limits, tokens and unpublished rows of $bu
     of('approvals').map((row) => ({ approvalId: row.approval_id, action: row.action, by: row.requested_by })),
   );
   for (const timer of of('cancel_timers'))
-    expect(await journal.armedCancelTimers(timer.shard)).toMatchObject([{ timerId: timer.timer_id }]);
+    expect(await journal.armedCancelTimers([timer.shard])).toMatchObject([{ timerId: timer.timer_id }]);
 
   const tokens = await new PostgresPrincipalStore(rig.deps).active();
   expect(tokens.map(({ name, sha256 }) => [name, `\\x${sha256}`])).toEqual(

@@ -5,7 +5,7 @@ import { fence, type JournalUnderTest } from './journal-fixtures.ts';
 export function cancelTimerContract(make: () => Promise<JournalUnderTest>): void {
   const timers = (...accountIds: string[]) => accountIds.map((accountId) => ({ accountId, timerId: randomUUID() }));
   const armed = async ({ journal }: JournalUnderTest) =>
-    (await journal.armedCancelTimers(fence.shard)).map(({ principal, accountId, timerId }) => ({
+    (await journal.armedCancelTimers([fence.shard])).map(({ principal, accountId, timerId }) => ({
       principal,
       accountId,
       timerId,
@@ -25,13 +25,13 @@ export function cancelTimerContract(make: () => Promise<JournalUnderTest>): void
         { principal: 'desk', ...first[0] },
         { principal: 'desk', ...renewed[0] },
       ]);
-      expect(await rig.journal.armedCancelTimers(fence.shard + 1)).toEqual([]);
+      expect(await rig.journal.armedCancelTimers([fence.shard + 1])).toEqual([]);
     });
 
     it('tells how much is left, and nothing below zero', async () => {
       await using rig = await make();
       await rig.journal.setCancelTimers({ principal: 'desk', afterMs: 3_600_000, timers: timers('acct-1') }, fence);
-      const [timer] = await rig.journal.armedCancelTimers(fence.shard);
+      const [timer] = await rig.journal.armedCancelTimers([fence.shard]);
       expect(timer?.leftMs).toBeGreaterThan(0);
       expect(timer?.leftMs).toBeLessThanOrEqual(3_600_000);
     });

@@ -106,9 +106,9 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.unresolved(1, oldest[0])).toEqual(oldest.slice(1, 2));
       expect(await rig.journal.unresolved(2, oldest[2])).toEqual([]);
       const { shard = 0 } = oldest[0] ?? {};
-      expect(await rig.journal.unresolved(10, undefined, shard)).toEqual(oldest);
-      expect(await rig.journal.unresolved(10, oldest[0], shard)).toEqual(oldest.slice(1));
-      expect(await rig.journal.unresolved(10, undefined, shard + 1)).toEqual([]);
+      expect(await rig.journal.unresolved(10, undefined, [shard])).toEqual(oldest);
+      expect(await rig.journal.unresolved(10, oldest[0], [shard, shard + 1])).toEqual(oldest.slice(1));
+      expect(await rig.journal.unresolved(10, undefined, [shard + 1])).toEqual([]);
     });
   });
 }

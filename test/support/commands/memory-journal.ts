@@ -83,10 +83,7 @@ export class MemoryJournal implements CommandJournal {
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
   /** Those that are armed. */
-  readonly cancelTimers = new Map<
-    string,
-    Omit<CancelTimer, 'leftMs'> & { readonly shard: number; readonly firesAtMs: number }
-  >();
+  readonly cancelTimers = new Map<string, Omit<CancelTimer, 'leftMs'> & { readonly firesAtMs: number }>();
   /** The journal's own clock: it stands unless it is set. */
   nowMs: () => number = () => 0;
   readonly cancelAlls: { readonly shard: number; readonly cancelAll: NewCancelAll }[] = [];
@@ -186,14 +183,18 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('evidenceOf', () => [...(this.evidence.get(commandId) ?? [])]);
   }
 
-  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>, shard?: number): Promise<Command[]> {
+  unresolved(
+    limit: number,
+    after?: Pick<Command, 'createdAtMs' | 'commandId'>,
+    shards?: readonly number[],
+  ): Promise<Command[]> {
     const isAbove = ({ createdAtMs, commandId }: Command) =>
       after === undefined ||
       createdAtMs > after.createdAtMs ||
       (createdAtMs === after.createdAtMs && commandId > after.commandId);
     return this.hook('unresolved', () =>
       this.oldestFirst()
-        .filter((command) => !isFinal(command.state) && isAbove(command) && (shard ?? command.shard) === command.shard)
+        .filter((command) => !isFinal(command.state) && isAbove(command) && shards?.includes(command.shard) !== false)
         .slice(0, limit),
     );
   }
@@ -328,13 +329,13 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  armedCancelTimers(shard: number): Promise<CancelTimer[]> {
+  armedCancelTimers(shards: readonly number[]): Promise<CancelTimer[]> {
     return this.hook('armedCancelTimers', () =>
       [...this.cancelTimers.values()]
-        .filter((timer) => timer.shard === shard)
+        .filter(({ shard }) => shards.includes(shard))
         .sort((a, b) => a.firesAtMs - b.firesAtMs)
-        .map(({ timerId, principal, accountId, firesAtMs }) => ({
-          ...{ timerId, principal, accountId },
+        .map(({ timerId, shard, principal, accountId, firesAtMs }) => ({
+          ...{ timerId, shard, principal, accountId },
           leftMs: Math.max(0, firesAtMs - this.nowMs()),
         })),
     );

@@ -12,7 +12,7 @@ import {
 import type { CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import type { Answer, DeclineCode } from '../answer.ts';
-import type { CommandBooks } from '../command-books.ts';
+import type { CommandBook } from '../command-book.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAll, Journaled, Submission } from '../commands.ts';
 import type { Pacing } from '../send-attempts.ts';
@@ -37,7 +37,7 @@ const looks = { most: 3, everyMs: 1_000 };
 /** What a single run needs from `CancelAlls`. */
 export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly journal: CommandJournal;
-  readonly books: Pick<CommandBooks, 'listen'>;
+  readonly book: Pick<CommandBook, 'listen'>;
   readonly submit: (submission: Submission, pacing?: Pacing) => Promise<Answer<Journaled>>;
 }
 
@@ -214,7 +214,7 @@ export class CancelAllRun {
     const { signal } = this.stopped;
     const wake = () => news.resolve();
     signal.addEventListener('abort', wake, { once: true });
-    const unlisten = this.deps.books.listen(commandId, take);
+    const unlisten = this.deps.book.listen(commandId, take);
     try {
       await this.look(commandId, take);
       do {

@@ -1,25 +1,24 @@
 import type { Ambient } from '../../../observability/ambient.ts';
 import type { Metrics } from '../../../observability/metrics.ts';
-import { Backoff } from '../../../runtime/backoff.ts';
-import type { Timer } from '../../../runtime/clock.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { CancelTimer } from '../../../store/commands/stops-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, anotherLeads, type Declined, declined } from '../answer.ts';
-import type { CommandOptions } from '../command-options.ts';
-import type { CancelAll, CancelAllScope, TimersSet } from '../commands.ts';
-import type { SendingTerm } from '../sending-term.ts';
-import { untilAnswered } from '../until-answered.ts';
-import type { CancelAllWord } from './cancel-all.ts';
+import type { TimersSet } from '../commands.ts';
+import type { HeldTerms, SendingTerm } from '../sending-term.ts';
+import type { CancelAlls } from './cancel-all.ts';
 
 interface CancelTimersDeps extends Ambient {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
   readonly metrics: Metrics['commands'];
-  readonly maySend: () => Answer<SendingTerm>;
+  readonly held: HeldTerms;
+  readonly maySend: (shard: number) => Answer<SendingTerm>;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  readonly cancelAll: (scope: CancelAllScope, word: CancelAllWord) => Promise<Answer<CancelAll>>;
+  readonly cancelAlls: Pick<CancelAlls, 'run'>;
   readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
+  /** The process ends. */
+  readonly stopped: AbortSignal;
 }
 
 export interface CancelAfter {
@@ -32,70 +31,79 @@ export interface CancelAfter {
   readonly requestId: string;
 }
 
-type CancelTimersOptions = Pick<CommandOptions, 'journalBackoff'> & { readonly shard: number };
+/** Timers that are being changed, or fired. */
+interface Change {
+  readonly keys: readonly string[];
+  /** Monotonic. A look that begins later finds what came of it. */
+  overAtMs: number;
+}
 
-const again = { firstMs: 500, maxMs: 5_000 };
-/** Longer than a statement of the journal may take. */
+/** A switch fires up to so much later than it runs out. */
+const lookEveryMs = 1_000;
+/**
+ * A change whose answer was lost may commit so much later. Longer than a statement of the journal
+ * may take.
+ */
 const inDoubtMs = 6_000;
 
 /**
  * The dead man's switch: when a principal falls silent, its accounts' open orders are cancelled.
  *
  * A timer's states: armed → run out → ended, once a cancel-all for its account is in the journal.
- * The cancel-all then stays in force until it is done, over restarts and takeovers. Invariants:
- * only the shard's holder changes and fires timers, so its memory has them all. A timer fires with
- * its own id as the key: fired again, by this process or the next, it is the same cancel-all.
+ * The cancel-all then stays in force until it is done, over restarts and takeovers. One look a
+ * second asks the journal which timers of the held shards have run out, by its clock; no look is
+ * made while none is armed.
+ *
+ * Invariants: only the shard's holder changes and fires timers, so none is armed that it has not
+ * set, or found when it took the shard. No timer fires by a look that began before a change of it
+ * was over. A timer fires with its own id as the key: fired again, by this process or the next, it
+ * is the same cancel-all.
  */
 export class CancelTimers {
-  private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
-  /** Timers run out and not ended, by id. */
-  private readonly overdue = new Set<string>();
-  /** The newest change under way of each timer. */
-  private readonly renewing = new Map<string, Promise<unknown>>();
-  /** The term of the read that follows a lost answer. */
-  private doubting: Term | undefined;
-  /** Rises when a journal change ends: timers read before may be out of date. */
-  private changes = 0;
-  /** This shard's part of the gauges. */
-  private shown = { armed: 0, overdue: 0 };
+  /** As the last look found them, or as they were set since. */
+  private armed = new Map<string, CancelTimer>();
+  private readonly changes = new Set<Change>();
+  /** Timers whose first try is in the log, by id. */
+  private readonly reported = new Set<string>();
+  private running = false;
+  private again = false;
   private readonly deps: CancelTimersDeps;
-  private readonly options: CancelTimersOptions;
 
-  constructor(deps: CancelTimersDeps, options: CancelTimersOptions) {
+  constructor(deps: CancelTimersDeps) {
     this.deps = deps;
-    this.options = options;
   }
 
-  /**
-   * Takes up the journal's timers, in the background: those that ran out while the shard had no
-   * holder fire at once.
-   */
-  begin(term: Term): void {
-    void this.takeUp(term);
+  /** A shard was taken: those that ran out while it had no holder fire at once. */
+  begin(): void {
+    this.again = true;
+    if (this.running) return;
+    this.running = true;
+    void this.run();
   }
 
-  end(): void {
-    for (const { alarm } of this.armed.values()) alarm.cancel();
-    this.armed.clear();
-    this.overdue.clear();
+  /** The shard's term is over. */
+  end(shard: number): void {
+    for (const [key, timer] of this.armed) if (timer.shard === shard) this.armed.delete(key);
     this.show();
   }
 
   /** The accounts whose timers the call is about. */
-  meant({ principal, implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): readonly string[] {
+  meant(shard: number, { principal, implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): readonly string[] {
     if (implied !== true || afterMs === 0) return accountIds;
     const isUnknown = (accountId: string) => this.deps.objection(accountId)?.code === 'ACCOUNT_NOT_FOUND';
-    return accountIds.filter((accountId) => this.armed.has(keyOf({ principal, accountId })) || !isUnknown(accountId));
+    const isArmed = (accountId: string) => this.armed.has(keyOf({ shard, principal, accountId }));
+    return accountIds.filter((accountId) => isArmed(accountId) || !isUnknown(accountId));
   }
 
   /** Why timers of these accounts are not set just now. */
-  refusal({ principal, implied, afterMs, accountIds }: Omit<CancelAfter, 'requestId'>): Declined | undefined {
-    const under = this.deps.maySend();
+  refusal(shard: number, asked: Omit<CancelAfter, 'requestId'>): Declined | undefined {
+    const { principal, implied, afterMs, accountIds } = asked;
+    const under = this.deps.maySend(shard);
     if ('code' in under) return under;
     if (afterMs === 0) return undefined;
     const objections = accountIds.map((accountId) => {
       const objection = this.deps.objection(accountId);
-      const isArmed = this.armed.has(keyOf({ principal, accountId }));
+      const isArmed = this.armed.has(keyOf({ shard, principal, accountId }));
       // An armed timer would cancel for want of a renewal, although its caller is there.
       const passes = implied === true ? ['SOURCE_NOT_LIVE', 'ACCOUNT_NOT_FOUND'] : ['SOURCE_NOT_LIVE'];
       return isArmed && objection !== undefined && passes.includes(objection.code) ? undefined : objection;
@@ -104,28 +112,29 @@ export class CancelTimers {
     return objections.find((each) => each !== undefined);
   }
 
-  /** Arms, renews or disarms. Declined: the timers are as they were. Never rejects. */
-  async set(asked: CancelAfter): Promise<Answer<TimersSet>> {
+  /**
+   * Arms, renews or disarms what has no `refusal`. Declined: the timers are as they were. Never
+   * rejects.
+   */
+  async set(shard: number, asked: CancelAfter): Promise<Answer<TimersSet>> {
     const { principal, afterMs, accountIds, requestId } = asked;
-    const { journal, maySend, random, log, record } = this.deps;
-    const refused = this.refusal(asked);
-    if (refused !== undefined) return refused;
-    const under = maySend();
+    const { journal, maySend, random, clock, log, record } = this.deps;
+    const under = maySend(shard);
     if ('code' in under) return under;
-    const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
     const { term } = under;
-    const keys = accountIds.map((accountId) => keyOf({ principal, accountId }));
-    const written = journal.setCancelTimers({ principal, afterMs, timers }, term.fence).finally(() => {
-      this.changes += 1;
-      for (const key of keys) if (this.renewing.get(key) === written) this.renewing.delete(key);
-    });
-    for (const key of keys) this.renewing.set(key, written);
+    const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
+    const keys = accountIds.map((accountId) => keyOf({ shard, principal, accountId }));
+    const change = this.change(keys);
     try {
-      const firesAtMs = await written;
+      const firesAtMs = await journal.setCancelTimers({ principal, afterMs, timers }, term.fence);
+      change.overAtMs = clock.monotonicMs();
       if (firesAtMs === undefined || term.over.aborted) return anotherLeads;
-      const known = keys.map((key) => this.armed.get(key));
-      const changed = afterMs === 0 || known.some((each) => each === undefined);
-      for (const timer of timers) this.arm({ ...timer, principal, leftMs: afterMs }, term, afterMs === 0);
+      const changed = afterMs === 0 || keys.some((key) => !this.armed.has(key));
+      for (const timer of timers) {
+        const set = { ...timer, shard, principal, leftMs: afterMs };
+        if (afterMs === 0) this.armed.delete(keyOf(set));
+        else this.armed.set(keyOf(set), set);
+      }
       this.show();
       const action = afterMs === 0 ? 'cancel_after_disarm' : 'cancel_after_arm';
       // Renewals are not recorded: they come every few seconds.
@@ -133,8 +142,8 @@ export class CancelTimers {
         for (const accountId of accountIds) record({ principal, action, accountId, requestId, detail: { afterMs } });
       return { kind: 'done', accountIds, declined: [], ...(afterMs > 0 && { firesAtMs }) };
     } catch (err) {
+      change.overAtMs = clock.monotonicMs() + inDoubtMs;
       log.warn({ err, requestId }, "timers of a dead man's switch could not be written");
-      void this.readAfterDoubt(term);
       return declined(
         'STORE_UNAVAILABLE',
         'the database could not be reached; the timers may be as they were or as asked',
@@ -143,97 +152,85 @@ export class CancelTimers {
     }
   }
 
-  private arm(timer: CancelTimer, term: Term, off = false): void {
-    const key = keyOf(timer);
-    const before = this.armed.get(key);
-    before?.alarm.cancel();
-    if (before !== undefined) this.overdue.delete(before.timer.timerId);
-    if (off) this.armed.delete(key);
-    else this.armed.set(key, { timer, alarm: this.deps.clock.after(timer.leftMs, () => void this.fire(timer, term)) });
+  private change(keys: readonly string[]): Change {
+    const change = { keys, overAtMs: Number.POSITIVE_INFINITY };
+    this.changes.add(change);
+    this.begin();
+    return change;
   }
 
-  /** Tries until its cancel-all is written down, the timer was renewed, or the term is over. */
-  private async fire(timer: CancelTimer, term: Term): Promise<void> {
-    const { clock, random, log, metrics } = this.deps;
-    const { timerId, principal, accountId } = timer;
-    const isCurrent = () => !term.over.aborted && this.armed.get(keyOf(timer))?.timer.timerId === timerId;
-    this.overdue.add(timerId);
+  private async run(): Promise<void> {
+    const { clock, log, held, stopped } = this.deps;
+    let failing = false;
+    while (!stopped.aborted && held.size > 0 && (this.again || this.armed.size + this.changes.size > 0)) {
+      this.again = false;
+      try {
+        await this.look();
+        failing = false;
+      } catch (err) {
+        this.again = true;
+        if (!failing) log.warn({ err }, "the timers of dead man's switches could not be read; trying again");
+        failing = true;
+      }
+      await clock.sleep(lookEveryMs, stopped);
+    }
+    this.running = false;
+  }
+
+  private async look(): Promise<void> {
+    const { journal, clock, held } = this.deps;
+    const nowMs = clock.monotonicMs();
+    for (const change of this.changes) if (change.overAtMs <= nowMs) this.changes.delete(change);
+    const terms = new Map(held);
+    const found = await journal.armedCancelTimers([...terms.keys()]);
+    const changing = new Set([...this.changes].flatMap(({ keys }) => keys));
+    const isHeld = ({ shard }: CancelTimer) => terms.get(shard)?.over.aborted === false;
+    const settled = found.filter((timer) => isHeld(timer) && !changing.has(keyOf(timer)));
+    const kept = [...this.armed].filter(([key]) => changing.has(key));
+    this.armed = new Map([...settled.map((timer) => [keyOf(timer), timer] as const), ...kept]);
+    const ids = new Set([...this.armed.values()].map(({ timerId }) => timerId));
+    for (const id of this.reported) if (!ids.has(id)) this.reported.delete(id);
     this.show();
-    log.warn(
-      { principal, accountId, timerId },
-      'a principal has fallen silent: the orders of its account are cancelled',
-    );
-    const backoff = new Backoff(random, again);
+    for (const timer of settled) {
+      const term = terms.get(timer.shard);
+      if (timer.leftMs === 0 && term !== undefined) void this.fire(timer, term);
+    }
+  }
+
+  /** One try: until its cancel-all is written down, each look makes the next one. */
+  private async fire(timer: CancelTimer, term: Term): Promise<void> {
+    const { journal, clock, log, metrics } = this.deps;
+    const { shard, timerId, principal, accountId } = timer;
+    const about = { principal, accountId, timerId };
+    const change = this.change([keyOf(timer)]);
+    const isFirst = !this.reported.has(timerId);
+    this.reported.add(timerId);
+    if (isFirst) log.warn(about, 'a principal has fallen silent: the orders of its account are cancelled');
     const word = {
       ...{ by: principal, requestId: timerId, idempotencyKey: `cancel-after:${timerId}` },
       reason: 'cancel-after: the principal has not renewed its timer',
     };
-    // One that is being renewed now may be renewed in time: the database decides by its clock.
-    await this.renewing.get(keyOf(timer))?.catch(() => undefined);
-    for (let logged = false; isCurrent(); ) {
-      const result = await this.deps.cancelAll({ kind: 'account', accountId }, word);
-      if (result.kind === 'done' && (await this.ended(timerId, term))) {
-        metrics.cancelAfter.inc({ outcome: result.open ? 'open' : 'in_hand' });
-        if (result.open)
-          log.error({ principal, accountId, timerId }, "orders may be open after a dead man's switch has fired");
-        if (isCurrent()) this.armed.delete(keyOf(timer));
-        break;
-      }
-      if (result.kind === 'declined' && !logged) {
-        logged = true;
-        log.error(
-          { principal, accountId, timerId, code: result.code },
-          "a dead man's switch could not cancel; trying again",
-        );
-      }
-      await clock.sleep(backoff.nextMs(), term.over);
-    }
-    this.overdue.delete(timerId);
-    this.show();
-  }
-
-  private async ended(timerId: string, { fence }: Term): Promise<boolean> {
-    return this.deps.journal.endCancelTimer(timerId, fence).catch(() => false);
-  }
-
-  /** The lost answer may have been of a commit, by now or until the statement's own deadline. */
-  private async readAfterDoubt(term: Term): Promise<void> {
-    if (this.doubting === term) return;
-    this.doubting = term;
-    await this.deps.clock.sleep(inDoubtMs, term.over);
-    this.doubting = undefined;
-    if (!term.over.aborted) await this.takeUp(term);
-  }
-
-  private async takeUp(term: Term): Promise<void> {
-    const { journal, clock, random, log } = this.deps;
-    for (;;) {
-      const { changes } = this;
-      const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.shard), {
-        clock,
-        backoff: new Backoff(random, this.options.journalBackoff),
-        over: term.over,
-        onFailure: (err) => log.warn({ err }, "the timers of dead man's switches could not be read; trying again"),
-      });
-      if (timers === undefined || term.over.aborted) return;
-      // Read again: a timer that was disarmed meanwhile may be among them.
-      if (changes !== this.changes) continue;
-      const read = new Map(timers.map((timer) => [keyOf(timer), timer]));
-      for (const [key, { timer }] of [...this.armed]) if (!read.has(key)) this.arm(timer, term, true);
-      for (const [key, timer] of read) if (this.armed.get(key)?.timer.timerId !== timer.timerId) this.arm(timer, term);
+    const result = await this.deps.cancelAlls.run(shard, { kind: 'account', accountId }, word);
+    if (result.kind === 'declined') {
+      if (isFirst) log.error({ ...about, code: result.code }, "a dead man's switch could not cancel; trying again");
+    } else if (await journal.endCancelTimer(timerId, term.fence).catch(() => false)) {
+      metrics.cancelAfter.inc({ outcome: result.open ? 'open' : 'in_hand' });
+      if (result.open) log.error(about, "orders may be open after a dead man's switch has fired");
+      if (this.armed.get(keyOf(timer))?.timerId === timerId) this.armed.delete(keyOf(timer));
       this.show();
-      return;
     }
+    change.overAtMs = clock.monotonicMs();
   }
 
   private show(): void {
+    const timers = [...this.armed.values()];
+    const overdue = timers.filter(({ leftMs }) => leftMs === 0).length;
     const { cancelTimers } = this.deps.metrics;
-    const now = { armed: this.armed.size - this.overdue.size, overdue: this.overdue.size };
-    for (const state of ['armed', 'overdue'] as const) cancelTimers.inc({ state }, now[state] - this.shown[state]);
-    this.shown = now;
+    cancelTimers.set({ state: 'armed' }, timers.length - overdue);
+    cancelTimers.set({ state: 'overdue' }, overdue);
   }
 }
 
-function keyOf({ principal, accountId }: Pick<CancelTimer, 'principal' | 'accountId'>): string {
-  return JSON.stringify([principal, accountId]);
+function keyOf({ shard, principal, accountId }: Pick<CancelTimer, 'shard' | 'principal' | 'accountId'>): string {
+  return JSON.stringify([shard, principal, accountId]);
 }

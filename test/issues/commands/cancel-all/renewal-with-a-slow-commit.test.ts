@@ -28,8 +28,10 @@ it('the switch waits for the commit, and does not fire', async () => {
   expect(rig.entry.sent).toEqual([]);
 });
 
-it('the switch fires where the renewal fails', async () => {
+it('the switch fires where the renewal fails, once it can not commit any more', async () => {
   const { rig, answer } = await renewedSlowly(true);
   expect(answer).toMatchObject({ kind: 'declined' });
+  expect(rig.entry.sent).toEqual([]);
+  await rig.clock.advance(3_500);
   expect(rig.entry.sent).toHaveLength(1);
 });

@@ -97,6 +97,24 @@ it('a switch that fires while the journal is away cancels when it is back, once'
   });
 });
 
+it('a switch that runs out while the journal can not be read fires when it is back, and not where it was renewed meanwhile', async () => {
+  const rig = await rigWithOrders();
+  await arm(rig, 10_000);
+  await rig.during(rig.commands.cancelAfter({ ...asked, principal: 'other', afterMs: 10_000 }));
+  const { armedCancelTimers } = rig.journal;
+  rig.journal.armedCancelTimers = async () => {
+    throw new Error('the database cannot be reached');
+  };
+  await rig.clock.advance(600_000);
+  expect(cancelled(rig)).toEqual([]);
+  await rig.during(rig.commands.cancelAfter({ ...asked, principal: 'other', afterMs: 30_000 }));
+  rig.journal.armedCancelTimers = armedCancelTimers;
+  await rig.clock.advance(5_000);
+  expect(rig.journal.cancelAlls.map(({ principal }) => principal)).toEqual(['desk']);
+  await rig.clock.advance(30_000);
+  expect(rig.journal.cancelAlls.map(({ principal }) => principal)).toEqual(['desk', 'other']);
+});
+
 it('a switch that fired, and was not ended before its process died, is the same cancel-all at the next one', async () => {
   const first = await rigWithOrders();
   await arm(first, 10_000);

@@ -43,3 +43,20 @@ it('a renewal whose answer was lost is one all the same, and the switch fires on
   await second.clock.advance(120_000);
   expect(second.entry.sent).toEqual([]);
 });
+
+it('a renewal that commits seconds after its answer was lost keeps the switch from firing', async () => {
+  const rig = await CommandRig.leading();
+  rig.commit(workingOrder);
+  await arm(rig);
+  await rig.clock.advance(29_000);
+  rig.journal.hook = async (operation, transact) => {
+    if (operation !== 'setCancelTimers') return transact();
+    void rig.clock.sleep(4_000).then(transact);
+    throw new JournalError('COMMIT_UNKNOWN', false, new Error('cut'));
+  };
+  expect(await arm(rig)).toMatchObject({ kind: 'declined', code: 'STORE_UNAVAILABLE' });
+  await rig.clock.advance(30_000);
+  expect(rig.entry.sent).toEqual([]);
+  await rig.clock.advance(6_000);
+  expect(rig.entry.sent).toHaveLength(1);
+});
