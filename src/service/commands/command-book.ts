@@ -10,7 +10,7 @@ interface BookOptions {
   readonly recentMs: number;
 }
 
-/** The commands that were sent and are unresolved. */
+/** Commands sent and unresolved. */
 export interface SentAndUnresolved {
   readonly unresolved: number;
   /** Wall time: the oldest one's last possible send. */
@@ -32,7 +32,7 @@ const maxRecent = 50_000;
  * unresolved before it". Callers who wait for a command are called whichever term follows it.
  */
 export class CommandBook {
-  /** Commands that are watched. Read for each row that is committed. */
+  /** Watched commands. Read for each committed row. */
   size = 0;
   private readonly watched = new Map<string, Watched>();
   private readonly byOrder = new Map<string, Set<Watched>>();

@@ -50,7 +50,7 @@ export class JournalSweep {
   private running = false;
   /** The command at which the round through the journal has arrived. */
   private after: Command | undefined;
-  /** This round has passed commands that are not followed. */
+  /** This round has passed commands not followed here. */
   private again = false;
   /**
    * Openings without an answer, by the attempt's id, until the command is followed here or over.
@@ -66,7 +66,7 @@ export class JournalSweep {
     this.options = options;
   }
 
-  /** A shard's commands were taken over. The round may have passed those that did not fit. */
+  /** A shard's commands were taken over. The round may have passed some without room. */
   begin(): void {
     this.again = true;
     this.start();
@@ -105,7 +105,7 @@ export class JournalSweep {
     this.running = false;
   }
 
-  /** Side by side: a shard that takes no writes holds up no other one. */
+  /** Side by side: a shard taking no writes holds up no other one. */
   private async lookForLost(): Promise<void> {
     const { journal, held, clock, book } = this.deps;
     const terms = new Map(held);

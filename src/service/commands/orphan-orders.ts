@@ -22,7 +22,7 @@ interface OrphanOrdersDeps extends Ambient {
 
 const maxQueued = 1_000;
 const idsPerQuery = 500;
-/** One that can't be written down holds up none of another shard. */
+/** An unwritten one holds up no other shard's. */
 const judgedAtOnce = 8;
 
 /**

@@ -31,7 +31,7 @@ export interface CancelAfter {
   readonly requestId: string;
 }
 
-/** Timers that are being changed, or fired. */
+/** Timers being changed, or fired. */
 interface Change {
   readonly keys: readonly string[];
   /** Monotonic. A look that begins later finds what came of it. */

@@ -3,8 +3,7 @@ import { reconcileAnswer } from '../../../contract/rest-answers.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
 import type { Answer, Done } from '../../commands/answer.ts';
-import type { Commands } from '../../commands/commands.ts';
-import { mergeReports } from '../../commands/over-shards.ts';
+import type { Commands, ReconcileReport } from '../../commands/commands.ts';
 import type { AnyCall, Forwarding } from './forwarding.ts';
 import { askAll, unansweredOf } from './over-instances.ts';
 
@@ -68,4 +67,13 @@ export async function reconcileAll(
     ...unansweredOf(missing),
   };
   return { kind: 'done', body };
+}
+
+function mergeReports(reports: readonly ReconcileReport[]) {
+  return {
+    unresolved: reports.reduce((sum, { unresolved }) => sum + unresolved, 0),
+    probes: reports.reduce((sum, { probes }) => sum + probes, 0),
+    settled: reports.flatMap(({ settled }) => [...settled]),
+    plan: reports.flatMap(({ plan }) => plan.map((each) => ({ ...each, commands: [...each.commands] }))),
+  };
 }
