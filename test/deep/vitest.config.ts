@@ -12,7 +12,7 @@ process.env['TMPDIR'] = temporaryFolder();
 export default defineConfig({
   test: {
     name: 'deep',
-    include: ['test/deep/**/*.deep.ts', 'test/issues/**/*.deep.ts'],
+    include: ['test/deep/**/*.deep.ts'],
     globalSetup: ['test/support/servers/global-setup-postgres.ts', 'test/support/servers/global-setup-kafka.ts'],
     pool: 'forks',
     maxWorkers: 2,

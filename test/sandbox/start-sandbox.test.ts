@@ -6,12 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZodError } from 'zod';
+import { BreakItServer } from '../../src/demo/break-it/break-it-server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { sandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { ask, askToken, controlLines, runningSandbox, signedIn } from '../support/platform/sandbox.ts';
+import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../support/platform/sandbox.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { silentLog } from '../support/runs/silent-log.ts';
+import { sendRaw } from '../support/servers/raw-socket.ts';
 
 const deps = { clock: systemClock, random: seededRandom(1), log: silentLog };
 /** A temporary folder of this test's own: other tests start sandboxes at the same moment. */
@@ -118,5 +121,96 @@ describe('a scenario', () => {
       expect(lines.map((line) => line.what)).toEqual(['set', 'rate', 'healed', 'rate', 'burst']);
     });
     expect((await ask(`${it.control}/faults`)).json).toMatchObject({ requests: {} });
+  });
+});
+
+describe("issue: The accounts of a user added by POST /users never had an order from the sandbox's market.", () => {
+  it('the market trades the accounts of a new user', async () => {
+    const sandbox = await runningSandbox();
+    const at = sandbox.description;
+    const accounts = [{ id: 'SIM-2001', predictions: true }];
+    await control(at, '/users', { username: 'dave', password: 'p', accounts });
+    await control(at, '/burst', { count: 1000 });
+    await eventually(() => expect(sandbox.controls.status()).toMatchObject({ changes: 1000 }));
+    expect((await controlLines(at, '/state?accountId=SIM-2001')).length).toBeGreaterThan(0);
+  });
+});
+
+describe('issue: Any web page that a developer had open could stop or change the sandbox.', () => {
+  /** The status of a request as a browser sends it for a page. */
+  async function statusOf(
+    address: string,
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<number> {
+    const { host } = new URL(address);
+    const lines = Object.entries({ host, connection: 'close', 'content-length': '0', ...headers }).map(
+      ([name, value]) => `${name}: ${value}`,
+    );
+    const answer = await sendRaw(address, `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    return Number(answer.match(/^HTTP\/1\.1 (\d+)/)?.[1]);
+  }
+
+  const pages: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ['of another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    ['of another site in an older browser', { origin: 'https://evil.example' }],
+    ['of another port of this machine', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
+    ['without an origin that can be named', { origin: 'null' }],
+    ['whose name was made to resolve here', { host: 'evil.example', origin: 'http://evil.example' }],
+    ['whose name was made to resolve here, as its own', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }],
+    ['with a form', { origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' }],
+  ];
+
+  /**
+   * A verb without a body is a simple request of a browser: any page that a
+   * developer had open could stop the sandbox.
+   */
+  describe.each(['/heal', '/day', '/stop', '/faults', '/rate'])('POST %s of the control port', (verb) => {
+    it.each(pages)('does nothing for a page %s', async (_page, headers) => {
+      const { description } = await runningSandbox();
+      expect(await statusOf(description.control, 'POST', verb, headers)).toBe(403);
+      expect(await statusOf(description.control, 'GET', '/status', {})).toBe(200);
+    });
+  });
+
+  describe('the control port', () => {
+    it('shows nothing to a page whose name was made to resolve here', async () => {
+      const { description } = await runningSandbox();
+      for (const path of ['/status', '/faults', '/state', '/ledger', '/'])
+        expect(await statusOf(description.control, 'GET', path, { host: 'evil.example' }), path).toBe(403);
+    });
+
+    it('answers programs, and a person who types its address', async () => {
+      const { description } = await runningSandbox();
+      expect(await statusOf(description.control, 'POST', '/heal', {})).toBe(200);
+      expect(await statusOf(description.control, 'GET', '/', { 'sec-fetch-site': 'none' })).toBe(200);
+      const { port } = new URL(description.control);
+      expect(await statusOf(description.control, 'POST', '/heal', { host: `localhost:${port}` })).toBe(200);
+    });
+  });
+
+  describe('"Break it" of the demo', () => {
+    it.each(pages)('does nothing for a page %s', async (_page, headers) => {
+      const breakIt = new BreakItServer();
+      const address = await breakIt.open();
+      expect(await statusOf(address, 'POST', '/proofs', headers)).toBe(403);
+      // No demo is attached.
+      expect(await statusOf(address, 'POST', '/proofs', {})).toBe(503);
+      await breakIt.close();
+    });
+  });
+});
+
+describe('issue: A sandbox that ran for long ended without memory, on settings that nobody had changed.', () => {
+  /** Measured at the highest rate, 500,001 orders in 770 MB: the largest figure of three. */
+  const bytesPerOrder = 1_600;
+  /** Node's own choice on a machine of 2 GB. */
+  const smallestHeapBytes = 2 ** 30;
+
+  it('keeps no more orders than fit the heap of a small machine', () => {
+    const { maxOrders, openOrders } = sandboxOptions.parse({}).market;
+    expect(maxOrders * bytesPerOrder).toBeLessThan(0.8 * smallestHeapBytes);
+    expect(maxOrders).toBeGreaterThan(100 * openOrders);
   });
 });

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { optionContract } from '../../../src/sandbox/data/option-contracts.ts';
 import { dayMs, newYorkDay } from '../../../src/sandbox/data/trading-days.ts';
 import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { priceOf } from '../../../src/sandbox/market/invent-terms.ts';
 import { seedOrders } from '../../../src/sandbox/market/seed-orders.ts';
+import { orderClient } from '../../support/commands/order-entry.ts';
 import { book } from '../../support/platform/book.ts';
+import { control } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 describe('the market', () => {
   it('makes the same orders from the same seed, and others from another', () => {
@@ -190,5 +194,54 @@ describe('the orders of before the start', () => {
       if (terms.timeInForce.toLowerCase() === 'fok') expect([0n, workingQuantity]).toContain(cumQty);
       if (cumQty > 0n) expect(workingOrderType.toLowerCase()).not.toContain('stop');
     }
+  });
+});
+
+describe('issue: The sandbox showed old stock orders as filled at 0.5, far from the market price.', () => {
+  it('no order of before the start was filled far from where its instrument stood', () => {
+    const { exchange, market, random, clock } = book();
+    seedOrders({ exchange, market, random, clock }, { knownOrders: 2000, openOrders: 400 });
+    let priced = 0;
+    for (const order of exchange.orders.values()) {
+      if (order.cumQty === 0n || order.workingPrice !== undefined) continue;
+      priced += 1;
+      expect(order.notional / order.cumQty, order.terms.symbol).toBe(market.priceOf(order));
+    }
+    expect(priced).toBeGreaterThan(100);
+  });
+});
+
+describe('issue: The sandbox went on filling a large order after its market had been stopped.', () => {
+  /** Rounds in which the venue would have filled more of the order. */
+  const severalRefillsMs = 300;
+
+  it('fills a large order no further once the market was stopped, so that a proof compares what does not change, and goes on with the market', async () => {
+    const client = await orderClient({ venue: { depth: 50 } });
+    await client.place({ clientId: 'large', qty: '1000000', price: '900' });
+    const filled = async () => Number((await client.byReference('large'))[0].cumQty);
+    await eventually(async () => expect(await filled()).toBeGreaterThan(0));
+
+    await control(client.at, '/rate', { rate: 0 });
+    const atRest = await filled();
+    await systemClock.sleep(severalRefillsMs);
+    expect(await filled()).toBe(atRest);
+
+    await control(client.at, '/rate', { rate: 1 });
+    await eventually(async () => expect(await filled()).toBeGreaterThan(atRest));
+  });
+});
+
+describe("issue: A market order of any size passed the sandbox's check of buying power; a limit did not.", () => {
+  const call = { symbol: 'AAPL280121C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+
+  it('a market order is worth what the market asks now, and refused above the limit', async () => {
+    // AAPL trades at 221.50, the call at some 50.
+    const client = await orderClient({ venue: { orderLimit: '1000' } });
+    const market = { type: 'MARKET', price: undefined };
+    const rejected = { success: false, status: 'REJECTED', ordRejReason: 'INSUFFICIENT_BUYING_POWER' };
+    expect((await client.place({ ...market, qty: '5' })).json).toMatchObject(rejected);
+    expect((await client.place({ ...market, qty: '4' })).json).toMatchObject({ success: true });
+    expect((await client.place({ ...market, qty: '1000', legs: [call] })).json).toMatchObject(rejected);
+    expect((await client.place({ ...market, qty: '5', legs: [call] })).json).toMatchObject({ success: true });
   });
 });

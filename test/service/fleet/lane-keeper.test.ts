@@ -299,3 +299,90 @@ describe('the keeper of the lane', () => {
     expect(a.calls).toEqual(['begin 1']);
   });
 });
+
+describe('issue: A process gave a lane that it had just taken back, for a wish of its last term.', () => {
+  // The look at the fleet that asks for another lane may still run when the term is lost.
+  it('keeps a lane that it takes after the term ended in which a change was asked for', async () => {
+    const clock = new VirtualClock();
+    const database = new MemoryDatabase(clock, seededRandom(1));
+    const calls: string[] = [];
+    const work = { begin: async () => void calls.push('begin'), end: async () => void calls.push('end') };
+    const log = testLog.child({}, { level: 'silent' });
+    const deps = { store: database, lease: new Lease(clock, 3000), work, clock, metrics: createMetrics().ingest, log };
+    const keeper = new LaneKeeper(deps, { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 });
+    await keeper.start();
+    await clock.advance(100);
+    keeper.reportLost('batch_refused');
+    await clock.advance(10);
+    keeper.change();
+    await clock.advance(30_000);
+    expect(calls).toEqual(['begin', 'end', 'begin']);
+    const drained = keeper.drain(new AbortController().signal);
+    await clock.advance(100);
+    await drained;
+  });
+});
+
+describe('issue: After a stop, the standby had to wait for the lease to run out before it could begin.', () => {
+  // Found by reading: ingest was waiting for a reclaim when the service was told to stop. The
+  // reclaim raised the epoch behind the keeper's back, so the lane was given back under an epoch
+  // that it no longer had, and the standby waited for the lease to expire.
+  it('gives the lane back, and may act no more, when a reclaim ends while its work does', async () => {
+    const clock = new VirtualClock();
+    const database = new MemoryDatabase(clock, seededRandom(1));
+    const lease = new Lease(clock, 3000);
+    const metrics = createMetrics().ingest;
+    let reclaiming: Promise<unknown> = Promise.resolve();
+    const keeper: LaneKeeper = new LaneKeeper(
+      {
+        store: database,
+        lease,
+        work: {
+          begin: async () => undefined,
+          end: async () => {
+            await reclaiming;
+          },
+        },
+        clock,
+        metrics,
+        log: testLog.child({}, { level: 'silent' }),
+      },
+      { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 },
+    );
+    await keeper.start();
+    await clock.advance(100);
+    reclaiming = keeper.reclaim();
+    const drained = keeper.drain(new AbortController().signal);
+    await clock.advance(100);
+    await drained;
+    expect(lease.mayAct()).toBe(false);
+    expect((await metrics.laneHeld.get()).values[0]?.value).toBe(0);
+    const next = database.acquire(0, 'b', 6000);
+    await clock.advance(100);
+    expect(await next).toMatchObject({ kind: 'held' });
+  });
+});
+
+describe('issue: A standby that was being stopped still opened sockets and began to read accounts.', () => {
+  // Found by reading: a standby that was told to stop while it was asking for the lane began
+  // everything (sockets, reads, batches), behind parts that had drained already.
+  it('begins nothing when it gets the lane after it was told to stop, and gives it back', async () => {
+    const clock = new VirtualClock();
+    const database = new MemoryDatabase(clock, seededRandom(1));
+    const calls: string[] = [];
+    const work = { begin: async () => void calls.push('begin'), end: async () => void calls.push('end') };
+    const lease = new Lease(clock, 3000);
+    const log = testLog.child({}, { level: 'silent' });
+    const deps = { store: database, lease, work, clock, metrics: createMetrics().ingest, log };
+    const keeper = new LaneKeeper(deps, { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 });
+    await keeper.start();
+    const drained = keeper.drain(new AbortController().signal);
+    await clock.advance(100);
+    await drained;
+    expect(calls).toEqual([]);
+    expect(lease.mayAct()).toBe(false);
+    const next = database.acquire(0, 'b', 6000);
+    await clock.advance(100);
+    expect(await next).toMatchObject({ kind: 'held' });
+  });
+});

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
+import { OrphanLanes } from '../../../src/service/fleet/orphan-lanes.ts';
 import { ShardKeeper, shardKeeperDefaults } from '../../../src/service/fleet/shard-keeper.ts';
-import type { HeldShard, LaneMember } from '../../../src/store/fleet/shard-store.ts';
+import { ShardWork } from '../../../src/service/fleet/shard-work.ts';
+import type { Fleet, HeldShard, LaneMember } from '../../../src/store/fleet/shard-store.ts';
+import { CommandRig, placeEquity } from '../../support/commands/command-rig.ts';
+import { service } from '../../support/commands/journal-fixtures.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 import { MemoryFleet } from './memory-fleet.ts';
@@ -483,5 +487,158 @@ describe('the keeper of the shards', () => {
     await keeper.retire(new AbortController().signal);
     await keeper.release(AbortSignal.abort());
     expect(fleet.of(0)).toEqual([0, 1, 2, 3]);
+  });
+});
+
+describe('issue: The accounts of dead processes stayed without service behind one lane that always failed.', () => {
+  const introduction = { holder: 'p9', weight: 1, address: undefined, version: '1', draining: false, drained: false };
+  const member: LaneMember = { lane: 9, livedMs: 60_000, ...introduction };
+
+  /**
+   * Looks at these lanes without a process for `forMs`, and gives the times in seconds at which
+   * each was tried. Those of `stuck` take 20 s, and fail.
+   */
+  async function triesOf(all: readonly number[], stuck: ReadonlySet<number>, forMs: number) {
+    const clock = new VirtualClock();
+    const tries = new Map<number, number[]>(all.map((lane) => [lane, []]));
+    const left = new Set(all);
+    const lanes = new OrphanLanes({
+      lease: { lane: 9 },
+      finish: async (lane) => {
+        tries.get(lane)?.push(clock.monotonicMs() / 1000);
+        await clock.sleep(stuck.has(lane) ? 20_000 : 300);
+        if (stuck.has(lane)) throw new Error('a row that Kafka refuses');
+        left.delete(lane);
+      },
+      changeLane: () => {},
+      metrics: createMetrics().ingest,
+      clock,
+      log: silentLog,
+    });
+    const { signal } = new AbortController();
+    for (let t = 0; t < forMs; t += 500) {
+      const assignments = [...left].map((lane) => ({ shard: lane, lane, pinned: false, epoch: 1n, sinceMs: 0 }));
+      const fleet: Fleet = {
+        members: [member],
+        assignments,
+        orphans: [...left].map((lane) => ({ lane, idleMs: 7_000 })),
+      };
+      lanes.review(fleet, { holds: true, isTroubled: false }, signal);
+      await clock.advance(500);
+    }
+    return { tries, left: [...left] };
+  }
+
+  // Lane 0 alone was tried for as long as it could not be finished.
+  it('one lane that can not be finished delays none of those behind it', async () => {
+    const { tries, left } = await triesOf([0, 1, 2, 3, 4], new Set([0]), 300_000);
+    expect(left).toEqual([0]);
+    for (const lane of [1, 2, 3, 4]) expect(tries.get(lane)?.at(-1)).toBeLessThan(3);
+    // It is tried again and again itself: a try of 20 s, and a rest of 2 s.
+    expect(tries.get(0)?.length).toBeGreaterThan(12);
+  });
+
+  it('as many stuck lanes as are tried at once leave the others their turn', async () => {
+    const { tries, left } = await triesOf([0, 1, 2, 3, 4, 5], new Set([0, 1, 2, 3]), 120_000);
+    expect(left).toEqual([0, 1, 2, 3]);
+    // Behind one round of tries.
+    for (const lane of [4, 5]) expect(tries.get(lane)?.at(-1)).toBeLessThan(25);
+    for (const lane of [0, 1, 2, 3]) expect(tries.get(lane)?.length).toBeGreaterThan(2);
+  });
+});
+
+describe('issue: Commands of healthy shards waited because the journal of one shard could not be read.', () => {
+  it('commands of a shard are taken although the journal of another one can not be read', async () => {
+    const begun: number[] = [];
+    let broken = true;
+    const commands = {
+      expect: () => undefined,
+      begin: async ({ shard }: { readonly shard: number }) => {
+        if (shard === 0 && broken) throw new Error('the journal of shard 0 can not be read');
+        begun.push(shard);
+      },
+      quiesce: async () => undefined,
+      end: () => undefined,
+    };
+    const ingest = { forgetOrders: () => undefined };
+    const sources = { review: () => undefined };
+    const deps = { held: new HeldShards(), sources, ingest, commands, metrics: createMetrics().ingest, log: silentLog };
+    const work = new ShardWork(deps);
+    work.resume(
+      16,
+      [0, 1, 2].map((shard) => ({ shard, epoch: 1n })),
+    );
+    const failure = 'the journal of shard 0';
+    await expect(work.beginCommands()).rejects.toThrow(failure);
+    await expect(work.beginCommands()).rejects.toThrow(failure);
+    await expect(work.beginCommands()).rejects.toThrow(failure);
+    expect(begun).toEqual([1, 2]);
+    broken = false;
+    await work.beginCommands();
+    expect(begun).toEqual([1, 2, 0]);
+  });
+});
+
+describe('issue: A command had two outcomes of one version after a failover lost the takeover of its shard.', () => {
+  const held = { shard: 0, epoch: 2n };
+  const again = { shard: 0, epoch: 3n };
+
+  /**
+   * A process that took over a place in the middle of its write, and a database that has lost that:
+   * the taking, the sweep, and a halt that another process raised is there by now.
+   */
+  async function withoutItsTakeover(noticeLost: () => Promise<void>) {
+    const before = await CommandRig.leading();
+    before.entry.scripts.push({ answerMs: 60_000, result: { kind: 'accepted', answer: {} } });
+    void before.commands.submit(before.submission(placeEquity));
+    await before.clock.advance(100);
+    const [commandId = ''] = before.journal.commands.keys();
+    const sending = before.command(commandId);
+    before.commands.end(0);
+    const rig = new CommandRig({}, before);
+    rig.lease.confirm(held.epoch, rig.clock.monotonicMs());
+    const work = new ShardWork({
+      ...{ held: new HeldShards(), sources: { review: () => undefined }, ingest: { forgetOrders: () => undefined } },
+      ...{ commands: rig.commands, noticeLost, metrics: createMetrics().ingest, log: silentLog },
+    });
+    work.resume(1, [held]);
+    await rig.during(work.beginCommands());
+    const swept = rig.command(commandId);
+    expect(swept).toMatchObject({ state: 'unknown', version: sending.version + 1 });
+    rig.loseSteps(commandId);
+    await work.lose(0);
+    const halt = { scope: service, cause: 'operator' as const, reason: 'kill switch', by: 'ann' };
+    await rig.during(rig.journal.raiseHalt({ haltId: 'halt-1', ...halt, sinceMs: rig.clock.nowMs() }));
+    return { rig, work, commandId, sending };
+  }
+
+  it('is made again whole: what is lost is noticed first, its attempts are swept, and the halts are read', async () => {
+    const versions: number[] = [];
+    let note = () => {};
+    const { rig, work, commandId, sending } = await withoutItsTakeover(async () => note());
+    note = () => void versions.push(rig.command(commandId).version);
+    const taking = work.add([again]);
+    const place = () => rig.commands.submit(rig.submission(placeEquity, { idempotencyKey: 'meanwhile' }));
+    const early = place();
+    await rig.during(taking);
+    expect(versions, 'before the version is given again').toEqual([sending.version]);
+    expect(rig.command(commandId)).toMatchObject({ state: 'unknown', attempts: [{ state: 'unknown' }] });
+    expect(await rig.during(early)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
+    expect(await rig.during(place())).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
+    await rig.during(work.beginCommands());
+    expect(versions, 'and once').toHaveLength(1);
+  });
+
+  it('waits while it can not be asked what is lost, and its commands with it', async () => {
+    let away = false;
+    const { rig, work, commandId } = await withoutItsTakeover(async () => {
+      if (away) throw new Error('no database');
+    });
+    away = true;
+    await expect(work.add([again])).rejects.toThrow('no database');
+    expect(rig.command(commandId).state).toBe('open');
+    away = false;
+    await rig.during(work.beginCommands());
+    expect(rig.command(commandId).state).toBe('unknown');
   });
 });

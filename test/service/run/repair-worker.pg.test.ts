@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess } from '../../../src/service/sources/account-access.ts';
@@ -33,4 +33,43 @@ it('reads the newest changes for a read, and from its time on for a backfill', a
   );
   await worker.drain();
   expect(since).toEqual([undefined, 7_000, 0]);
+});
+
+describe('issue: One read that hung held up the repairs of all other accounts for half an hour.', () => {
+  // Requests were answered one after the other: a read that hung held up those of all other
+  // accounts for half an hour.
+  it('a read that hangs does not delay the reads of other accounts, and its own account has one at a time', async () => {
+    await using rig = await storeRig();
+    const registry = new PostgresAccountRegistry(rig.deps);
+    const repairs = new PostgresAccountRepairs(rig.deps);
+    for (const accountId of ['stuck', 'well']) await registry.save(unreadAccount(accountId));
+    const ask = (accountId: string) =>
+      repairs.ask({ kind: 'read', accountId, askedBy: 'desk', reason: 'a fill is missing' });
+    await ask('stuck');
+    await ask('stuck');
+    await ask('well');
+    let hanging = 0;
+    const lookOf =
+      (accountId: string): AccountAccess['lookAtAll'] =>
+      async (_, signal) => {
+        if (accountId === 'stuck') {
+          hanging += 1;
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        }
+        return { complete: true, startedAtMs: 0, shown: ['o-1'], certain: true };
+      };
+    const accounts = {
+      account: (_: string, accountId: string) => ({ lookAtAll: lookOf(accountId) }) as unknown as AccountAccess,
+    };
+    const { ingest: metrics } = createMetrics();
+    const worker = new RepairWorker({ ...rig.deps, accounts, metrics, log: silentLog }, { lookEveryMs: 10 });
+    await worker.start();
+    await eventually(async () =>
+      expect((await repairs.list('well', 10)).map(({ answer }) => answer?.outcome)).toEqual(['done']),
+    );
+    await ask('well');
+    await eventually(async () => expect((await repairs.list('well', 10)).every(({ answer }) => answer)).toBe(true));
+    expect(hanging).toBe(1);
+    await worker.drain();
+  });
 });

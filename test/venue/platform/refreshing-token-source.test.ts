@@ -1,11 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import type { Token, TokenStore } from '../../../src/runtime/token-store.ts';
-import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { MemoryTokenStore, type Token, type TokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import type { CredentialOptions } from '../../../src/venue/platform/acquire-token.ts';
+import { acquireToken, type CredentialOptions } from '../../../src/venue/platform/acquire-token.ts';
+import type { Http } from '../../../src/venue/platform/http.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
@@ -221,5 +221,317 @@ describe('a refresh token', () => {
     expect(await tokens.get(here)).toMatchObject({ error: { code: 'TOKEN_UNAVAILABLE' } });
     await clock.advance(1_000);
     expect(await tokens.get(here)).toMatchObject({ error: { code: 'LOGIN_REQUIRED' } });
+  });
+});
+
+describe('issue: The accounts of a login stopped working although the platform had just given a new token.', () => {
+  class StickyStore extends MemoryTokenStore {
+    override async unclaim(): Promise<void> {
+      throw new Error('the database went away');
+    }
+  }
+
+  async function setUp() {
+    const server = await scriptedServer((_, response, count) =>
+      json(response, 200, { access_token: `t${count}`, token_type: 'Bearer', expires_in: 1000 }),
+    );
+    const http = new UndiciHttp({ clock: systemClock });
+    onTestFinished(async () => {
+      await http.close();
+      await server.close();
+    });
+    const deps = { http, clock: systemClock, store: new StickyStore({ clock: systemClock }) };
+    const credential = { clientId: 'id', clientSecret: new Secret('hush') };
+    const options = {
+      name: 'client',
+      holder: 'one',
+      baseUrl: server.url,
+      credential,
+      grant: 'client_credentials',
+    } as const;
+    return { server, acquire: (beyond: number) => acquireToken(deps, options, beyond, {}) };
+  }
+
+  // Found by reading: the claim was given back in `finally`, and when the store failed just then,
+  // its error took the place of the token that had been had and stored: the credential counted as
+  // unavailable, and with it every read, stream and command of its accounts.
+  it('is no reason to throw away the token that was had under it', async () => {
+    const { server, acquire } = await setUp();
+    expect(await acquire(0)).toMatchObject({ ok: true, token: { generation: 1 } });
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('is no reason to throw away a token that somebody else has stored', async () => {
+    const { server, acquire } = await setUp();
+    await acquire(0);
+    expect(await acquire(0)).toMatchObject({ ok: true, token: { generation: 1 } });
+    expect(server.received).toHaveLength(1);
+  });
+});
+
+describe("issue: Staging refused every token, and production's stream was opened anew each 15 s.", () => {
+  const staging = 'http://staging/v1';
+
+  async function tokenSource() {
+    const server = await scriptedServer((_, response, count) =>
+      json(response, 200, { access_token: `t${count}`, token_type: 'Bearer', expires_in: 86_400 }),
+    );
+    const clock = new VirtualClock();
+    const http = new UndiciHttp({ clock: systemClock });
+    const store = new MemoryTokenStore({ clock });
+    const tokens = new RefreshingTokenSource(
+      { http, clock, store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
+      {
+        ...{ name: 'client', holder: 'one', baseUrl: server.url, grant: 'client_credentials' },
+        credential: { clientId: 'id', clientSecret: new Secret('hush') },
+      },
+    );
+    onTestFinished(async () => {
+      await tokens.drain();
+      await http.close();
+      await server.close();
+    });
+    const refusedNow = async () => {
+      const held = await tokens.get(staging);
+      if (held.ok) await tokens.renew(held.token.generation, staging);
+    };
+    return { tokens, server, clock, refusedNow };
+  }
+
+  it('a token that is refused at once, again and again, is renewed once a minute at most', async () => {
+    const { server, clock, refusedNow } = await tokenSource();
+    // A thousand accounts are read each minute by a host that refuses all of it.
+    for (let second = 0; second < 600; second += 1) {
+      await refusedNow();
+      await clock.advance(1_000);
+    }
+    expect(server.received.length).toBeLessThan(20);
+    expect(server.received.length).toBeGreaterThan(8);
+  });
+
+  it('one that was good for a while is renewed at once, and so is the next', async () => {
+    const { server, clock, refusedNow } = await tokenSource();
+    await refusedNow();
+    expect(server.received).toHaveLength(2);
+    await clock.advance(600_000);
+    await refusedNow();
+    await refusedNow();
+    expect(server.received).toHaveLength(4);
+  });
+});
+
+describe('issue: Accounts said that a person has to sign in, while one more token would have been enough.', () => {
+  const production = 'https://platform/v1/orders';
+  const staging = 'https://staging/v1/orders';
+  const hourMs = 3_600_000;
+
+  /** `nameOf`: the text of the n-th token that the platform gives; a word alone is its refusal. */
+  function rig(
+    nameOf: (n: number) => string = (n) => `t${n}`,
+    grant: CredentialOptions['grant'] = 'client_credentials',
+  ) {
+    const clock = new VirtualClock();
+    const asked: string[] = [];
+    const http: Http = {
+      request: async ({ body }) => {
+        asked.push(body ?? '');
+        const name = nameOf(asked.length);
+        const isRefused = name === 'invalid_grant';
+        const answer = isRefused ? { error: name } : { access_token: name, token_type: 'Bearer', expires_in: 3600 };
+        const headers = { 'content-type': 'application/json' };
+        return { kind: 'answered', status: isRefused ? 400 : 200, headers, text: JSON.stringify(answer) };
+      },
+      close: async () => undefined,
+    };
+    const store = new MemoryTokenStore({ clock });
+    const tokens = new RefreshingTokenSource(
+      { http, clock, store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
+      {
+        ...{ name: 'client', holder: 'one', baseUrl: 'https://platform', grant },
+        credential: { clientId: 'id', clientSecret: new Secret('hush') },
+      },
+    );
+    onTestFinished(() => tokens.drain());
+    const textOf = async (result: ReturnType<RefreshingTokenSource['get']>) => {
+      const outcome = await result;
+      return outcome.ok ? outcome.token.secret.reveal() : outcome.error.code;
+    };
+    const get = (url: string) => textOf(tokens.get(url));
+    /** The host answers 401 to the token that it gets. */
+    const refusedAt = async (url: string) => {
+      const held = await tokens.get(url);
+      return held.ok ? textOf(tokens.renew(held.token.generation, url)) : held.error.code;
+    };
+    /** Two renewals in a row did not help: from now on there is a rest between two. */
+    const rested = async (url: string) => {
+      for (const want of ['t2', 't3']) expect(await refusedAt(url)).toBe(want);
+    };
+    return { clock, asked, store, tokens, get, refusedAt, rested };
+  }
+
+  it('the reporter of a refused token never gets it again, and hears why there is no other', async () => {
+    const { tokens, get, refusedAt, rested } = rig();
+    await rested(production);
+    const held = await tokens.get(production);
+    if (!held.ok) throw new Error('there is a new one');
+    const answer = await tokens.renew(held.token.generation, production);
+    expect(answer).toMatchObject({
+      ok: false,
+      error: {
+        code: 'TOKEN_UNAVAILABLE',
+        retryable: true,
+        message: expect.stringMatching(/each new token ends the one before/),
+      },
+    });
+    expect(tokens.status()).toMatchObject({
+      state: 'held',
+      lastError: expect.stringMatching(/soon after it gave them/),
+    });
+    // Another read of that host may find out once or twice more that it is not good.
+    for (let reads = 0; reads < 10; reads += 1) await refusedAt(production);
+    expect(await get(production)).toBe('TOKEN_UNAVAILABLE');
+  });
+
+  it('a host that refuses what the others take is left alone, and the others go on', async () => {
+    const { clock, asked, get, refusedAt, rested } = rig();
+    await rested(staging);
+    for (let reads = 0; reads < 10; reads += 1) {
+      await refusedAt(staging);
+      expect(await get(production)).toBe('t3');
+    }
+    expect(asked).toHaveLength(3);
+    await clock.advance(2_000);
+    expect(await get(staging), 'the rest is over').toBe('t4');
+    expect(asked).toHaveLength(4);
+  });
+
+  it('one account that is refused with every token leaves the token to the others', async () => {
+    const { tokens, get, refusedAt, rested } = rig();
+    await rested(production);
+    for (let reads = 0; reads < 20; reads += 1) {
+      await refusedAt(production);
+      const held = await tokens.get(production);
+      if (!held.ok) throw new Error('the others have no token');
+      tokens.taken(held.token.generation, production);
+    }
+    expect(await get(production)).toBe('t3');
+  });
+
+  it('a token that is given again opens no connection anew, and is tried again where it was refused after a rest', async () => {
+    const { clock, asked, tokens, get, refusedAt } = rig(() => 'same');
+    const renewed: number[] = [];
+    tokens.onRenewed(({ generation }) => renewed.push(generation));
+    expect(await get(production)).toBe('same');
+    expect(await refusedAt(staging)).toBe('TOKEN_UNAVAILABLE');
+    expect([await get(staging), await get(production)]).toEqual(['TOKEN_UNAVAILABLE', 'same']);
+    expect(renewed).toHaveLength(1);
+    await clock.advance(1_100);
+    expect(await get(staging)).toBe('same');
+    for (let second = 0; second < 600; second += 1) {
+      await refusedAt(staging);
+      expect(await get(production)).toBe('same');
+      await clock.advance(1_000);
+    }
+    expect(asked.length).toBeLessThan(40);
+  });
+
+  it('a token that another process has stored is taken in the rest, too', async () => {
+    const { store, get, refusedAt, rested } = rig();
+    await rested(production);
+    await store.save('client', 3, {
+      accessToken: new Secret('theirs'),
+      expiresAtMs: Date.now() + 10 * 365 * 24 * hourMs,
+    });
+    expect(await refusedAt(production)).toBe('theirs');
+    expect(await get(production)).toBe('theirs');
+  });
+
+  it('a refresh that is refused after another process has made it asks no person', async () => {
+    const clockless = Number.MAX_SAFE_INTEGER;
+    const { store, asked, get } = rig(() => {
+      // Our claim has ended while we stood still, and the other one was quicker.
+      void store.save('client', 1, {
+        accessToken: new Secret('theirs'),
+        expiresAtMs: clockless,
+        refreshToken: new Secret('r2'),
+      });
+      return 'invalid_grant';
+    }, 'refresh');
+    await store.save('client', 0, { accessToken: new Secret('old'), expiresAtMs: 0, refreshToken: new Secret('r1') });
+    expect(await get(production)).toBe('theirs');
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('issue: Ten tokens a second were asked for, and every stream was opened anew for each of them.', () => {
+  /** The latest instant that a `timestamptz` has. */
+  const latestMs = Date.parse('9999-12-31T00:00:00Z');
+
+  /**
+   * A token endpoint that gives every token this lifetime, and a source at work for ten minutes.
+   */
+  async function tenMinutesWith(expiresIn: string) {
+    const clock = new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
+    let asked = 0;
+    const http: Http = {
+      request: async () => {
+        asked += 1;
+        await clock.sleep(5);
+        const text = `{"access_token":"t${asked}","token_type":"Bearer","expires_in":${expiresIn}}`;
+        return { kind: 'answered', status: 200, headers: { 'content-type': 'application/json' }, text };
+      },
+      close: async () => undefined,
+    };
+    const saved: Token[] = [];
+    const store = new MemoryTokenStore({ clock });
+    const save = store.save.bind(store);
+    store.save = (name, replaces, token) => {
+      saved.push(token);
+      return save(name, replaces, token);
+    };
+    const source = new RefreshingTokenSource(
+      { http, clock, store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
+      {
+        name: 'client',
+        holder: 'one',
+        baseUrl: 'http://127.0.0.1:1',
+        credential: { clientId: 'id', clientSecret: new Secret('hush') },
+        grant: 'client_credentials',
+      },
+    );
+    let renewed = 0;
+    source.onRenewed(() => {
+      renewed += 1;
+    });
+    await source.start();
+    onTestFinished(() => source.drain());
+    const first = source.get('http://platform');
+    for (let second = 0; second < 600; second += 1) await clock.advance(1_000);
+    return { result: await first, asked, renewed, saved };
+  }
+
+  it.each(['0', '-5', '0.001', '1e-9', '"0.2"', 'null', '""', '"never"', '1e400', '[]', '{}'])(
+    'a lifetime of %s is taken for one that was left out',
+    async (expiresIn) => {
+      const { result, asked, renewed } = await tenMinutesWith(expiresIn);
+      expect(result.ok).toBe(true);
+      expect(asked).toBeLessThan(10);
+      expect(renewed).toBeLessThan(10);
+    },
+  );
+
+  it.each(['1e12', '1e13', '1e300', '9007199254740993', '"99999999999999999999"'])(
+    'a lifetime of %s ends at a time that can be stored',
+    async (expiresIn) => {
+      const { result, asked, saved } = await tenMinutesWith(expiresIn);
+      expect([result.ok, asked]).toEqual([true, 1]);
+      expect(saved[0]?.expiresAtMs).toBeLessThan(latestMs);
+    },
+  );
+
+  it.each(['1', '5', '30'])('a lifetime of %s s is a short one, and is kept to', async (expiresIn) => {
+    const { asked } = await tenMinutesWith(expiresIn);
+    expect(asked).toBeLessThanOrEqual(600 / (Number(expiresIn) * 0.8) + 2);
+    expect(asked).toBeGreaterThan(500 / Number(expiresIn));
   });
 });

@@ -1,5 +1,9 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OtherInstances } from '../../../../src/service/fleet/other-instances.ts';
+import type { OtherInstance, OtherInstances } from '../../../../src/service/fleet/other-instances.ts';
+import { Forwarding } from '../../../../src/service/rest/instances/forwarding.ts';
+import { replaced } from '../../../simulation/planted/replaced.ts';
 import { commandId, sampleCommand } from '../../../support/commands/scripted-commands.ts';
 import { ask, type RestRigOptions, sha256, startRest } from '../../../support/rest/rest-rig.ts';
 import { accountBody } from '../../../support/rest/route-samples.ts';
@@ -271,5 +275,227 @@ describe('a forward without an answer', () => {
     leave.abort();
     expect(await first).toBe('left');
     await eventually(async () => expect(await outcomes(other)).toMatchObject({ unanswered: 1 }));
+  });
+});
+
+describe('issue: One frozen instance made places for healthy instances fail or wait.', () => {
+  const stops: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  });
+
+  const most = 4;
+  const notLeader = { kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard' } as const;
+
+  async function start(options: RestRigOptions) {
+    const rig = await startRest(options);
+    stops.push(() => rig.server.drain(new AbortController().signal));
+    return rig;
+  }
+
+  /**
+   * An instance that holds nothing, one that is well and has ACC-2, and one that takes requests and
+   * answers none, with the shard of ACC-1.
+   */
+  async function startFleet(forwards: NonNullable<RestRigOptions['forwards']>) {
+    const frozen = await scriptedServer(() => undefined);
+    stops.push(() => frozen.close());
+    const well = await start({ instance: 'well' });
+    const seen = new Map<string, OtherInstance>([
+      ['ACC-1', { instance: 'frozen', address: frozen.url }],
+      ['ACC-2', { instance: 'well', address: well.address }],
+    ]);
+    const others: OtherInstances = { holderOf: (accountId) => seen.get(accountId), all: () => [...seen.values()] };
+    const asked = await start({ instance: 'asked', others, forwards });
+    asked.commands.submitAnswer = () => notLeader;
+    let keys = 0;
+    const place = async (accountId: string): Promise<unknown> => {
+      keys += 1;
+      const headers = { 'content-type': 'application/json', 'idempotency-key': `key-${keys}` };
+      const body = JSON.stringify({ ...accountBody, accountId });
+      const answer = await ask(`${asked.address}/v1/orders`, { method: 'POST', headers, body });
+      return answer.body['code'] ?? answer.headers.get('tidemark-instance');
+    };
+    return { place, seen, frozen, others, asked, well };
+  }
+
+  /**
+   * What becomes of a place for the instance that is well, while
+   * the frozen one has as many as it may.
+   */
+  async function besideFrozen(): Promise<unknown> {
+    const { place, frozen, seen } = await startFleet({ most, ms: 30_000 });
+    const hung = Array.from({ length: most }, () => place('ACC-1'));
+    await eventually(() => expect(frozen.received).toHaveLength(most));
+    const answer = await place('ACC-2');
+    seen.delete('ACC-1');
+    await Promise.all(hung);
+    return answer;
+  }
+
+  describe('a frozen instance', () => {
+    it('takes no place of those that wait for another one', async () => {
+      expect(await besideFrozen()).toBe('well');
+    });
+
+    it('would be noticed to, if all shared one window', async () => {
+      const attempt = (Forwarding.prototype as unknown as { attempt(...of: unknown[]): Promise<unknown> }).attempt;
+      const shared = { inFlight: 0 };
+      const plant = replaced(
+        Forwarding,
+        'attempt' as keyof Forwarding,
+        async function (this: Forwarding, ...of: unknown[]) {
+          if (shared.inFlight >= most) return { kind: 'not_sent' };
+          shared.inFlight += 1;
+          return attempt.apply(this, of).finally(() => {
+            shared.inFlight -= 1;
+          });
+        } as never,
+      );
+      const back = plant();
+      try {
+        expect(await besideFrozen()).toBe('NOT_LEADER');
+      } finally {
+        back();
+      }
+    });
+
+    it('keeps nobody waiting once the fleet shows another holder, and the command is not sent there as well', async () => {
+      const { place, frozen, seen, well } = await startFleet({ most, ms: 30_000 });
+      const hung = place('ACC-1');
+      await eventually(() => expect(frozen.received).toHaveLength(1));
+      seen.set('ACC-1', { instance: 'well', address: well.address });
+      expect(await hung).toBe('FORWARD_UNANSWERED');
+      expect(well.commands.submissions).toEqual([]);
+    });
+
+    it('keeps nobody waiting beyond the deadline, though the fleet still shows it', async () => {
+      const { place, frozen } = await startFleet({ most, ms: 300 });
+      expect(await place('ACC-1')).toBe('FORWARD_UNANSWERED');
+      expect(frozen.received).toHaveLength(1);
+    });
+
+    it('is left out of a cancel-all of everything once the fleet has gone on without it', async () => {
+      const { asked, frozen, seen } = await startFleet({ most, ms: 30_000 });
+      const headers = { 'content-type': 'application/json', 'idempotency-key': 'all' };
+      const answer = ask(`${asked.address}/v1/cancel-all`, { method: 'POST', headers, body: '{"reason":"stop"}' });
+      await eventually(() => expect(frozen.received).toHaveLength(1));
+      seen.delete('ACC-1');
+      expect((await answer).body).toMatchObject({
+        open: true,
+        unanswered: [{ instance: 'frozen', code: 'FORWARD_UNANSWERED' }],
+      });
+    });
+  });
+});
+
+describe('issue: A page of another program at an old address was the answer to a place.', () => {
+  const stops: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  });
+  const notLeader = { kind: 'declined', code: 'NOT_LEADER', message: 'x' } as const;
+
+  /** Status and code of a place for an account that another instance holds. */
+  async function placeAt(listener: RequestListener): Promise<[number, unknown]> {
+    const http = createServer(listener);
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    stops.push(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    const address = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const others: OtherInstances = {
+      holderOf: () => ({ instance: 'odd', address }),
+      all: () => [{ instance: 'odd', address }],
+    };
+    const asked = await startRest({ instance: 'asked', others, forwards: { most: 4, ms: 700 } });
+    stops.push(() => asked.server.drain(new AbortController().signal));
+    asked.commands.submitAnswer = () => notLeader;
+    const answer = await ask(`${asked.address}/v1/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'k' },
+      body: JSON.stringify({ ...accountBody, accountId: 'ACC-1' }),
+    });
+    return [answer.status, answer.body['code']];
+  }
+
+  function idOf({ headers }: IncomingMessage): { readonly 'x-request-id': string } {
+    return { 'x-request-id': String(headers['x-request-id']) };
+  }
+
+  /** Writes the same again and again, until the other side has gone. */
+  function dripped({ socket }: IncomingMessage, text: string): void {
+    const timer = setInterval(() => socket.write(text), 20);
+    socket.on('error', () => undefined).on('close', () => clearInterval(timer));
+  }
+
+  function withoutEnd(response: ServerResponse): void {
+    const piece = Buffer.alloc(1_000_000, 'a');
+    const more = (): void => {
+      while (!response.destroyed && response.write(piece));
+      if (!response.destroyed) response.once('drain', more);
+    };
+    more();
+  }
+
+  it.each<[string, RequestListener]>([
+    [
+      'sends its answer byte by byte',
+      (request, response) => {
+        response.writeHead(200, { ...idOf(request), 'content-type': 'application/json' });
+        dripped(request, '1\r\n \r\n');
+      },
+    ],
+    [
+      'sends its headers one by one',
+      (request) => {
+        request.socket.write('HTTP/1.1 200 OK\r\n');
+        dripped(request, 'x-a: b\r\n');
+      },
+    ],
+    ['says that it is at work, without end', (request) => dripped(request, 'HTTP/1.1 102 Processing\r\n\r\n')],
+    ['never answers', () => undefined],
+    ['ends the connection', ({ socket }) => socket.destroy()],
+    ['answers 500 without an end', (request, response) => withoutEnd(response.writeHead(500, idOf(request)))],
+    [
+      'sends elsewhere',
+      (request, response) => {
+        const headers = { ...idOf(request), 'content-type': 'application/json', location: 'http://127.0.0.1:1/' };
+        response.writeHead(307, headers).end('{}');
+      },
+    ],
+    [
+      'is a page',
+      (request, response) => {
+        response.writeHead(200, { ...idOf(request), 'content-type': 'text/html' }).end('<p>Welcome</p>');
+      },
+    ],
+    [
+      'says nothing of what it sends',
+      (request, response) => {
+        response.writeHead(200, idOf(request)).end('hello');
+      },
+    ],
+    [
+      'answers another request',
+      (_request, response) => {
+        response.writeHead(200, { 'x-request-id': 'other', 'content-type': 'application/json' }).end('{}');
+      },
+    ],
+  ])(
+    'a place for an instance that %s has an answer that was lost, in time',
+    async (_what, listener) => {
+      expect(await placeAt(listener)).toEqual([503, 'FORWARD_UNANSWERED']);
+    },
+    20_000,
+  );
+
+  it('an answer of ours is passed on', async () => {
+    const answer = await placeAt((request, response) => {
+      const headers = { ...idOf(request), 'content-type': 'application/problem+json; charset=utf-8' };
+      response.writeHead(409, headers).end('{"code":"PLACING_HALTED"}');
+    });
+    expect(answer).toEqual([409, 'PLACING_HALTED']);
   });
 });

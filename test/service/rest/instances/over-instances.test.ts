@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type StatusDocument, statusAnswer } from '../../../../src/contract/status-answer.ts';
 import type { CancelAll } from '../../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../../src/service/fleet/other-instances.ts';
@@ -388,5 +388,23 @@ describe('the state of the service', () => {
     ]);
     expect([instances?.length, updatesPerSecond, trust.trusted]).toEqual([1, 12.5, false]);
     expect(trust.doubts).toMatchObject([{ name: 'instances_unanswered', runbook: 'TargetDown', link: '/v1/fleet' }]);
+  });
+});
+
+describe("issue: Two machines advertised 127.0.0.1, and each took its own answers for the other's.", () => {
+  async function started() {
+    const other = { instance: 'two', address: '' };
+    const rig = await startRest({ instance: 'one', others: { all: () => [other], holderOf: () => other } });
+    onTestFinished(async () => void (await rig.server.drain(new AbortController().signal)));
+    other.address = rig.address;
+    return rig;
+  }
+
+  it('the other one counts as one that gave no answer', async () => {
+    const { address } = await started();
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' };
+    const init = { method: 'POST', headers, body: '{"reason":"stop"}' };
+    expect((await ask(`${address}/v1/cancel-all`, init)).body).toMatchObject({ unanswered: [{ instance: 'two' }] });
+    expect((await ask(`${address}/v1/status`)).body).toMatchObject({ unanswered: [{ instance: 'two' }] });
   });
 });
