@@ -25,8 +25,7 @@ export async function runningSandbox(input: SandboxInput = {}): Promise<RunningS
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a stranger's client
-  // would
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a stranger's client would
   readonly json: any;
   readonly headers: Headers;
 }

@@ -2,8 +2,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 
 export interface RestReply {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a stranger's client
-  // would
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a stranger's client would
   readonly body: any;
   readonly replayed: boolean;
   /** Monotonic: when the request that this answers was sent, the last of its tries. */
