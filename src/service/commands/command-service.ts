@@ -209,6 +209,7 @@ export class CommandService implements Commands, Service {
   end(shard: number): void {
     this.stop(shard);
     if (this.held.size > 0) return;
+    this.reconciler.sweep.end();
     this.gauges.end();
     this.book.overflow(false);
   }

@@ -18,8 +18,6 @@ interface JournalSweepDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly held: HeldTerms;
   /** Takes a command that is not watched. */
   readonly adopt: (command: Command, term: Term) => void;
-  /** The process ends. */
-  readonly stopped: AbortSignal;
 }
 
 /**
@@ -48,6 +46,7 @@ const pagesAtOnce = 20;
  */
 export class JournalSweep {
   private running = false;
+  private resting = new AbortController();
   /** The command at which the round through the journal has arrived. */
   private after: Command | undefined;
   /** This round has passed commands not followed here. */
@@ -72,6 +71,11 @@ export class JournalSweep {
     this.start();
   }
 
+  /** No shard is held any more. */
+  end(): void {
+    this.resting.abort();
+  }
+
   /** A command may be in the journal although its opening failed. */
   lookFor(attemptId: string, neverWritten: boolean): void {
     const [oldest] = this.lost.keys();
@@ -91,10 +95,12 @@ export class JournalSweep {
   }
 
   private async run(): Promise<void> {
-    const { clock, log, stopped, book, held } = this.deps;
+    const { clock, log, book, held } = this.deps;
     while (held.size > 0 && (this.lost.size > 0 || !book.complete)) {
-      await clock.sleep(this.options.sweepEveryMs, stopped);
-      if (stopped.aborted) break;
+      this.resting = new AbortController();
+      // Also while the process drains: an opening without an answer may still commit.
+      await clock.sleep(this.options.sweepEveryMs, this.resting.signal);
+      if (held.size === 0) break;
       try {
         if (this.lost.size > 0) await this.lookForLost();
         if (!book.complete) await this.goRound();
