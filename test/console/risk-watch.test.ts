@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CancelAllRun } from '../../src/console/state/commands/cancel-all-run.ts';
 import { RiskWatch } from '../../src/console/state/commands/risk-watch.ts';
-import { stopsByScope } from '../../src/console/state/commands/stops-by-scope.ts';
+import { haltsByScope } from '../../src/console/state/commands/halts-by-scope.ts';
 import { addDecimals } from '../../src/console/state/text/decimal-text.ts';
 import type { HaltDocument } from '../../src/contract/halt-answers.ts';
 import { ConsoleRig, eventOf } from '../support/rest/console-rig.ts';
@@ -61,7 +61,7 @@ describe('halts', () => {
       stream: 'account' as const,
       openOrders: 0,
     }));
-    const lines = stopsByScope(accounts, [haltOf('h-1', 'A-2'), haltOf('h-2'), haltOf('h-3', 'unlisted')]);
+    const lines = haltsByScope(accounts, [haltOf('h-1', 'A-2'), haltOf('h-2'), haltOf('h-3', 'unlisted')]);
     expect(lines.map(({ accountId, halts }) => [accountId, halts.map(({ haltId }) => haltId)])).toEqual([
       [undefined, ['h-2']],
       ['A-2', ['h-1']],
@@ -69,7 +69,7 @@ describe('halts', () => {
       ['A-1', []],
     ]);
     const unknown = (from: typeof accounts | undefined) =>
-      stopsByScope(from, [haltOf('h-2'), haltOf('h-3', 'unlisted')]).filter(({ isUnknown }) => isUnknown);
+      haltsByScope(from, [haltOf('h-2'), haltOf('h-3', 'unlisted')]).filter(({ isUnknown }) => isUnknown);
     expect(unknown(accounts).map(({ accountId }) => accountId)).toEqual(['unlisted']);
     // Before the accounts were read, nothing is said about them.
     expect(unknown(undefined)).toEqual([]);

@@ -456,7 +456,7 @@ describe('actions of the console in Chromium', () => {
     expect(await page.getByRole('button', { name: /Cancel|Replace/ }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Place' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Risk' }).click();
-    await page.getByRole('heading', { name: 'Stops', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Halts', exact: true }).waitFor();
     await page.getByRole('rowheader', { name: 'All accounts' }).waitFor();
     expect(await page.getByRole('button', { name: /Halt|Resume|Cancel all|Approve/ }).count()).toBe(0);
     await page.goto(`${rig.address}/console/place`);

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import type { Act, CommitWitness } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { CommandJournal, Miss } from '../../src/store/commands/command-journal.ts';
-import type { Halt } from '../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../src/store/commands/halts-journal.ts';
 import type { Fence } from '../../src/store/commands/term.ts';
 import { JournalViolation } from '../support/commands/journal-rules.ts';
 import type { JournalHook, JournalOperation, MemoryJournal } from '../support/commands/memory-journal.ts';
@@ -74,7 +74,7 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
   });
 }
 
-/** What a process remembers of an answer about halts, as `store/commands/stops.ts` does. */
+/** What a process remembers of an answer about halts, as `store/commands/halts.ts` does. */
 function actOf(
   journal: MemoryJournal,
   name: JournalOperation,

@@ -23,7 +23,7 @@ interface TableProps {
   readonly children: ComponentChildren;
   readonly label?: string;
   /** Beside `list`. */
-  readonly class?: 'roomy' | 'stops' | 'accounts';
+  readonly class?: 'roomy' | 'halts' | 'accounts';
 }
 
 export function Table({ head, children, label, class: kind }: TableProps) {

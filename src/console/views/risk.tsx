@@ -5,16 +5,16 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { Approvals } from './approvals.tsx';
 import { CancelAllProgress } from './cancel-all-progress.tsx';
 import { Exposure } from './exposure.tsx';
+import { Halts } from './halts.tsx';
 import { Limits } from './limits.tsx';
-import { type AskedStop, StopDialog } from './stop-dialog.tsx';
-import { Stops } from './stops.tsx';
+import { type AskedAct, RiskDialog } from './risk-dialog.tsx';
 
 /** Money at work in orders, and the ways to stop it. */
 export function Risk({ state }: { readonly state: ConsoleState }) {
   const watch = useMemo(() => new RiskWatch(state), [state]);
   const beginning = useValue(state.beginnings);
   const run = useValue(state.cancelAll);
-  const [asked, setAsked] = useState<AskedStop | undefined>(undefined);
+  const [asked, setAsked] = useState<AskedAct | undefined>(undefined);
   const [note, setNote] = useState<string | undefined>(undefined);
   useEffect(() => {
     watch.again();
@@ -28,7 +28,7 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
   return (
     <section class="screen risk" aria-labelledby="risk-title">
       <div class="screen-head">
-        <h1 id="risk-title">Risk and stops</h1>
+        <h1 id="risk-title">Risk and halts</h1>
       </div>
       {note !== undefined && (
         <p class="note" role="status">
@@ -40,10 +40,10 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
       )}
       {run !== undefined && <CancelAllProgress key={run.atMs} state={state} run={run} />}
       {mayRead && <Approvals state={state} watch={watch} done={done} />}
-      {mayRead && <Stops state={state} watch={watch} ask={setAsked} />}
+      {mayRead && <Halts state={state} watch={watch} ask={setAsked} />}
       <Exposure watch={watch} nowMs={state.ports.nowMs()} />
       {mayRead && <Limits watch={watch} nowMs={state.ports.nowMs()} />}
-      {asked !== undefined && <StopDialog state={state} asked={asked} done={done} close={() => setAsked(undefined)} />}
+      {asked !== undefined && <RiskDialog state={state} asked={asked} done={done} close={() => setAsked(undefined)} />}
     </section>
   );
 }

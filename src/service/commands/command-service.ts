@@ -5,7 +5,7 @@ import type { Tracing } from '../../observability/tracing.ts';
 import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
-import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';

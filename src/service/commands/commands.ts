@@ -5,7 +5,7 @@ import type { Measure } from '../../domain/measure-command.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { OrderSelection } from '../../domain/select-orders.ts';
 import type { OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/cancel-all-journal.ts';
-import type { Approval, Approving, Halt } from '../../store/commands/stops-journal.ts';
+import type { Approval, Approving, Halt } from '../../store/commands/halts-journal.ts';
 import type { Answer, Declined, Done } from './answer.ts';
 import type { QuoteRead } from './order-entry.ts';
 

@@ -6,7 +6,7 @@ import {
   mostWaiting,
   type NewApproval,
   type OperatorAction,
-} from '../../store/commands/stops-journal.ts';
+} from '../../store/commands/halts-journal.ts';
 import { type Answer, type Declined, type Done, declined, isDeclined } from './answer.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Approvals, OperatorWord, Requested } from './commands.ts';

@@ -3,7 +3,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Act } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import { declined } from './answer.ts';
 import type { OperatorWord } from './commands.ts';

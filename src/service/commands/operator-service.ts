@@ -11,7 +11,7 @@ import {
 } from '../../domain/limits.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
-import type { Approval, Halt } from '../../store/commands/stops-journal.ts';
+import type { Approval, Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type Answer, anotherLeads, type Declined, type Done, declined } from './answer.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { formatInstant } from '../../domain/instant.ts';
-import type { Approval } from '../../store/commands/stops-journal.ts';
+import type { Approval } from '../../store/commands/halts-journal.ts';
 import type { Declined } from '../commands/answer.ts';
 import type { Requested } from '../commands/commands.ts';
 import { type FromElsewhere, sendFromElsewhere } from './instances/forwarding.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import { type Approval, type Approving, mostWaiting, type NewApproval, type OperatorAction } from './stops-journal.ts';
+import { type Approval, type Approving, mostWaiting, type NewApproval, type OperatorAction } from './halts-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
 

@@ -4,8 +4,8 @@ import type { Stream } from '../../domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import type { CancelAllJournal } from './cancel-all-journal.ts';
 import type { UnreadableCommand } from './decode-command.ts';
+import type { Approving, Halt, HaltsJournal } from './halts-journal.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
-import type { Approving, Halt, StopsJournal } from './stops-journal.ts';
 import type { Fence } from './term.ts';
 
 export interface NewCommand extends JudgedCommand {
@@ -156,7 +156,7 @@ export interface Rival {
  * - one command per bound order and kind `place`;
  * - one cancel-all per (shard, principal, key).
  */
-export interface CommandJournal extends CancelAllJournal, StopsJournal {
+export interface CommandJournal extends CancelAllJournal, HaltsJournal {
   /**
    * One transaction: the command, attempt 1, the first event. With `sendingAtMs` an answer of this
    * very call that shows attempt 1 as `sending` permits its one write, as `markSending` does; a

@@ -21,7 +21,7 @@ import type {
 } from './command-journal.ts';
 import { decodeCommand, type StoredCommand, type UnreadableCommand } from './decode-command.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type StoredHalt, toHalt } from './stops.ts';
+import { type StoredHalt, toHalt } from './halts.ts';
 import type { Fence } from './term.ts';
 
 /** For writes that share a commit with others of their moment. */
@@ -197,7 +197,7 @@ async function readByIds(
 
 /**
  * Writes a cancel-all with its list, unless its key is known. By `open_cancel_all` in
- * `src/store/sql/stops.sql`.
+ * `src/store/sql/halts.sql`.
  */
 export async function openCancelAll(
   deps: RetryDeps & { readonly pool: Pool },

@@ -44,7 +44,7 @@ import {
   readArmedCancelTimers,
   readLimits,
   setCancelTimers,
-} from './stops.ts';
+} from './halts.ts';
 import type { Fence } from './term.ts';
 
 interface CommandJournalDeps extends RetryDeps {

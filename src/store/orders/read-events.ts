@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
-import type { StoredHalt } from '../commands/stops.ts';
+import type { StoredHalt } from '../commands/halts.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
 import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
 

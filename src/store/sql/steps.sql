@@ -1,6 +1,6 @@
 -- ----- What the journal is asked for -----
 
--- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is a NewApproval (store/commands/stops-journal.ts). The answer is the
+-- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is a NewApproval (store/commands/halts-journal.ts). The answer is the
 -- request that waits: another one, where this principal waits for the same act already. No row: `p_most` of this principal wait already.
 CREATE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -3,7 +3,7 @@ import type { BoundsChange, LimitScope } from '../../../src/domain/limits.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Halts } from '../../../src/service/commands/halts.ts';
-import { type Approval, mostWaiting } from '../../../src/store/commands/stops-journal.ts';
+import { type Approval, mostWaiting } from '../../../src/store/commands/halts-journal.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 import { accountScope, service } from '../../support/commands/journal-fixtures.ts';
 import type { JournalOperation } from '../../support/commands/memory-journal.ts';

@@ -2,7 +2,7 @@ import { type Command, isDoubtful } from '../../../src/domain/command.ts';
 import type { Answer } from '../../../src/service/commands/answer.ts';
 import type { HaltsNow, Requested } from '../../../src/service/commands/commands.ts';
 import type { HaltBounds } from '../../../src/store/commands/command-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { LedgerWrite } from '../write-ledger.ts';
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../../src/runtime/random.ts';
 import { happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import type { SimulatedService } from '../simulated-service.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { OperatorActions } from './operator-actions.ts';

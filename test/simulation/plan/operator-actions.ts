@@ -3,7 +3,7 @@ import type { Random } from '../../../src/runtime/random.ts';
 import { isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
 import type { Commands, OperatorWord } from '../../../src/service/commands/commands.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Reached } from './callers.ts';
 

@@ -10,7 +10,7 @@ import { findingOf, SettleWatched } from '../../../src/service/commands/settle-w
 import type { Watched } from '../../../src/service/commands/watched.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { CommandStep, Miss, MissResult } from '../../../src/store/commands/command-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';

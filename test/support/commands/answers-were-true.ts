@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import { eventually } from '../runs/poll.ts';
 import type { CommandsUnderFaults } from './commands-under-faults.ts';
 

@@ -17,8 +17,8 @@ import type {
 } from '../../../src/service/commands/commands.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
 import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { WriteOptions } from '../../../src/venue/platform/write-platform.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { predictionView } from '../orders/arbitrary-orders.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { mostWaiting, type NewApproval } from '../../../src/store/commands/stops-journal.ts';
+import { mostWaiting, type NewApproval } from '../../../src/store/commands/halts-journal.ts';
 import { answered, atMs, fence, halt, type JournalUnderTest, sending, unknown } from './journal-fixtures.ts';
 
 function request(over: Partial<NewApproval> = {}): NewApproval {

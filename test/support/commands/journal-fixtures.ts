@@ -8,7 +8,7 @@ import type {
   NewCommand,
   NewEvidence,
 } from '../../../src/store/commands/command-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {

@@ -20,7 +20,7 @@ import {
 } from '../../../src/domain/command-machine.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 
 /**
  * As the journal in Postgres names them: a rule of our own, a unique index, a

@@ -30,7 +30,7 @@ import type {
   Rival,
   StepResult,
 } from '../../../src/store/commands/command-journal.ts';
-import type { CancelTimer, CancelTimersChange, ClearingWord, Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { CancelTimer, CancelTimersChange, ClearingWord, Halt } from '../../../src/store/commands/halts-journal.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import {
   must,

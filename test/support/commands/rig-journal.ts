@@ -10,9 +10,9 @@ import {
   evidenceColumns,
   type StoredCommand,
 } from '../../../src/store/commands/decode-command.ts';
+import { type StoredHalt, toHalt } from '../../../src/store/commands/halts.ts';
+import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
-import { type StoredHalt, toHalt } from '../../../src/store/commands/stops.ts';
-import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import { InnerPostgres } from '../servers/inner-postgres.ts';
 import { takingJournal } from './journal-rig.ts';
 import { RigOrders } from './rig-orders.ts';

@@ -21,7 +21,7 @@ import type {
   Submission,
   TimersSet,
 } from '../../../src/service/commands/commands.ts';
-import type { Approval, Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Approval, Halt } from '../../../src/store/commands/halts-journal.ts';
 
 export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
 

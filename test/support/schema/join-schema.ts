@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 
 /** The pieces of the schema beside its tables, in the order in which a database gets them. */
 const subjects = [
-  ...['head', 'lanes', 'log', 'journal', 'limits', 'steps', 'stops', 'principals', 'losses', 'guards', 'rights'],
+  ...['head', 'lanes', 'log', 'journal', 'limits', 'steps', 'halts', 'principals', 'losses', 'guards', 'rights'],
 ];
 
 /** What the last migration has of the pieces stands below this line. */

@@ -1,7 +1,7 @@
 import type { Ambient } from '../../../observability/ambient.ts';
 import type { Metrics } from '../../../observability/metrics.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
-import type { CancelTimer } from '../../../store/commands/stops-journal.ts';
+import type { CancelTimer } from '../../../store/commands/halts-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, anotherLeads, type Declined, declined } from '../answer.ts';
 import type { TimersSet } from '../commands.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Halt } from '../../../store/commands/stops-journal.ts';
+import type { Halt } from '../../../store/commands/halts-journal.ts';
 import type { OperatorWord } from '../../commands/commands.ts';
 import type { Call } from '../route.ts';
 import { sendProblem } from '../send-answer.ts';

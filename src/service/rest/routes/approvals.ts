@@ -1,6 +1,6 @@
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts';
-import type { Approval } from '../../../store/commands/stops-journal.ts';
+import type { Approval } from '../../../store/commands/halts-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';

@@ -3,7 +3,7 @@ import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
-import type { Halt } from '../../../store/commands/stops-journal.ts';
+import type { Halt } from '../../../store/commands/halts-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';

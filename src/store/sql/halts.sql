@@ -113,7 +113,7 @@ $$;
 
 -- ----- Halts -----
 
--- In the names of store/commands/stops-journal.ts, with the scope as `accountId`.
+-- In the names of store/commands/halts-journal.ts, with the scope as `accountId`.
 CREATE FUNCTION public.halt_json(h public.halts) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,7 +1,7 @@
 import type { AccountListDocument } from '../../../contract/account-answers.ts';
 import type { HaltDocument } from '../../../contract/halt-answers.ts';
 
-/** One line of the stops: all accounts together, or one account, with the halts in force there. */
+/** One line of the halts: all accounts together, or one account, with the halts in force there. */
 export interface ScopeLine {
   /** Undefined: all accounts. */
   readonly accountId: string | undefined;
@@ -12,7 +12,7 @@ export interface ScopeLine {
 }
 
 /** All accounts first, then the halted ones, then the others, by name. */
-export function stopsByScope(
+export function haltsByScope(
   accounts: AccountListDocument['items'] | undefined,
   halts: readonly HaltDocument[],
 ): readonly ScopeLine[] {

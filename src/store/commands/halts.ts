@@ -2,11 +2,11 @@ import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../../domain/limits.ts';
 import type { Act, CommitWitness } from '../../runtime/lease.ts';
 import { and, asc, drizzle, inArray, isNull, sql } from '../drizzle.ts';
-import { cancelTimers, limits } from '../schema/stops.ts';
+import { cancelTimers, limits } from '../schema/halts.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import { doAct } from './approvals.ts';
-import type { CancelTimer, CancelTimersChange, ClearingWord, Halt, LimitsChange } from './stops-journal.ts';
+import type { CancelTimer, CancelTimersChange, ClearingWord, Halt, LimitsChange } from './halts-journal.ts';
 import type { Fence } from './term.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool; readonly witness?: CommitWitness };

@@ -4,32 +4,32 @@ import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
+import { haltsByScope, type ScopeLine } from '../state/commands/halts-by-scope.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
-import { type ScopeLine, stopsByScope } from '../state/commands/stops-by-scope.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { AskedStop } from './stop-dialog.tsx';
+import type { AskedAct } from './risk-dialog.tsx';
 
-interface StopsProps {
+interface HaltsProps {
   readonly state: ConsoleState;
   readonly watch: RiskWatch;
-  readonly ask: (asked: AskedStop) => void;
+  readonly ask: (asked: AskedAct) => void;
 }
 
 /** The scopes with a halt: since when, by whom and why; and buttons to halt, resume and cancel. */
-export function Stops({ state, watch, ask }: StopsProps) {
+export function Halts({ state, watch, ask }: HaltsProps) {
   const halts = usePolled(watch.halts);
   const accounts = usePolled(watch.accounts);
-  const lines = halts.value === undefined ? undefined : stopsByScope(accounts.value?.items, halts.value.halts);
+  const lines = halts.value === undefined ? undefined : haltsByScope(accounts.value?.items, halts.value.halts);
   return (
     <>
-      <h2>Stops</h2>
+      <h2>Halts</h2>
       {staleNote(halts)}{' '}
       {accounts.fault !== undefined && faultNote(`The accounts could not be read. ${accounts.fault}`)}
       <div class="panel">
         {lines === undefined ? (
           waitingNote(halts, 'the halts')
         ) : (
-          <Table class="stops" head={['Account', 'Placing', 'Why', unseen('Actions')]}>
+          <Table class="halts" head={['Account', 'Placing', 'Why', unseen('Actions')]}>
             {lines.map((line) => lineOf(line, state, ask))}
           </Table>
         )}
@@ -38,7 +38,7 @@ export function Stops({ state, watch, ask }: StopsProps) {
   );
 }
 
-function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
+function lineOf(line: ScopeLine, state: ConsoleState, ask: HaltsProps['ask']) {
   const { accountId, isSim, isUnknown, halts } = line;
   const nowMs = state.ports.nowMs();
   const scope = scopeText(accountId);
@@ -77,13 +77,13 @@ function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
           </p>
         ))}
       </td>
-      <td>{mayStop(state, accountId) && actionsOf(line, scope, ask)}</td>
+      <td>{mayHalt(state, accountId) && actionsOf(line, scope, ask)}</td>
     </tr>
   );
 }
 
 /** An act on all accounts needs a token for every account. */
-function mayStop({ session }: ConsoleState, accountId: string | undefined): boolean {
+function mayHalt({ session }: ConsoleState, accountId: string | undefined): boolean {
   const state = session.state.peek();
   return (
     session.may('ops:write') &&
@@ -92,8 +92,8 @@ function mayStop({ session }: ConsoleState, accountId: string | undefined): bool
   );
 }
 
-function actionsOf({ accountId, halts }: ScopeLine, scope: string, ask: StopsProps['ask']) {
-  const button = (verb: AskedStop['verb'], label: string, danger = false) => (
+function actionsOf({ accountId, halts }: ScopeLine, scope: string, ask: HaltsProps['ask']) {
+  const button = (verb: AskedAct['verb'], label: string, danger = false) => (
     <button class={danger ? 'danger' : ''} aria-label={`${label} ${scope}`} onClick={() => ask({ verb, accountId })}>
       {label} …
     </button>

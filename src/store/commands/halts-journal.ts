@@ -105,7 +105,7 @@ export interface ClearingWord {
 }
 
 /** The part of the journal that keeps timers, halts, limits, and acts that wait for approval. */
-export interface StopsJournal {
+export interface HaltsJournal {
   /**
    * Arms, renews or ends a principal's timers on these accounts, and no other timers. Returns when
    * they run out, by the journal's own clock; undefined: fenced.

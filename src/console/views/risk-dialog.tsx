@@ -6,22 +6,22 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { pause } from '../state/ports.ts';
 import type { Answer } from '../state/rest.ts';
 
-export interface AskedStop {
+export interface AskedAct {
   readonly verb: 'halt' | 'resume' | 'cancel-all';
   /** Undefined: all accounts. */
   readonly accountId: string | undefined;
 }
 
-interface StopDialogProps {
+interface RiskDialogProps {
   readonly state: ConsoleState;
-  readonly asked: AskedStop;
+  readonly asked: AskedAct;
   /** With a line for the reader, if the action does not show by itself. */
   readonly done: (note: string | undefined) => void;
   readonly close: () => void;
 }
 
 /** Confirms a halt, a resume or a cancel-all by its scope's name and a reason. */
-export function StopDialog(props: StopDialogProps) {
+export function RiskDialog(props: RiskDialogProps) {
   return props.asked.verb === 'cancel-all' ? <CancelAllDialog {...props} /> : <HaltDialog {...props} />;
 }
 
@@ -30,7 +30,7 @@ const texts = {
   resume: 'Orders can be placed and replaced there again. Every halt of this scope ends.',
 } as const;
 
-function HaltDialog({ state, asked: { verb, accountId }, done, close }: StopDialogProps) {
+function HaltDialog({ state, asked: { verb, accountId }, done, close }: RiskDialogProps) {
   if (verb === 'cancel-all') return undefined;
   const scope = scopeText(accountId);
   const path = accountId === undefined ? `/v1/${verb}` : `/v1/accounts/${encodeURIComponent(accountId)}/${verb}`;
@@ -63,7 +63,7 @@ const selections = [
   ['reference', 'Reference'],
 ] as const;
 
-function CancelAllDialog({ state, asked: { accountId }, done, close }: StopDialogProps) {
+function CancelAllDialog({ state, asked: { accountId }, done, close }: RiskDialogProps) {
   const scope = scopeText(accountId);
   const [only, setOnly] = useState<Readonly<Record<string, string>>>({});
   const [onLanding, setOnLanding] = useState<'cancel' | 'leave'>('cancel');
