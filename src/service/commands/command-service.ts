@@ -7,6 +7,7 @@ import type { Service } from '../../runtime/supervisor.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
+import type { ReadIfChanged } from '../../store/fleet/changes.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -67,6 +68,8 @@ interface CommandServiceDeps extends Ambient {
   readonly metrics: Metrics['commands'];
   /** See `Halts` and `CommandSteps`. */
   readonly noticeLost?: (act: Act) => Promise<void>;
+  /** See `Halts`. */
+  readonly haltChanges?: ReadIfChanged;
   /** Steps were just committed, and their events are in the outbox. Never waits, never throws. */
   readonly onStep?: (made?: MadeStep) => void;
   readonly tracing?: Tracing | undefined;

@@ -5,6 +5,7 @@ import type { Act } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
+import { type ReadIfChanged, readAlways } from '../../store/fleet/changes.ts';
 import { declined } from './answer.ts';
 import type { OperatorWord } from './commands.ts';
 
@@ -23,6 +24,8 @@ interface HaltsDeps extends Ambient {
    * it can't be asked. Left out: only the halt is put back.
    */
   readonly noticeLost?: (act: Act) => Promise<void>;
+  /** Spares the reads while no halt has changed. */
+  readonly haltChanges?: ReadIfChanged;
 }
 
 /** The halt that stops this request, if any. No halt stops a cancel. */
@@ -85,27 +88,31 @@ export class Halts {
 
   /** Reads the journal until `signal` aborts, and writes what it lacks. */
   async keepUp(signal: AbortSignal): Promise<void> {
+    const { clock, haltChanges = readAlways } = this.deps;
     while (!signal.aborted) {
+      const read = this.unwritten.size > 0 ? readAlways : haltChanges;
       await this.keepDurable()
-        .then(() => this.refresh())
+        .then(() => read(() => this.refresh()))
         .catch(() => undefined);
-      await this.deps.clock.sleep(lookEveryMs, signal);
+      await clock.sleep(lookEveryMs, signal);
     }
   }
 
   /**
    * Reads the journal. An answer that something known here has overtaken says nothing: the next
    * look does. The journal keeps each halt's row for good, so one that it had, and does not name,
-   * was lost with the newest commits. Rejects when the journal can't be read.
+   * was lost with the newest commits. False: its answer was overtaken. Rejects when the journal
+   * can't be read.
    */
-  async refresh(): Promise<void> {
+  async refresh(): Promise<boolean> {
     const before = this.active;
     const halts = await this.deps.journal.activeHalts([...before.keys()]);
-    if (this.active !== before) return;
+    if (this.active !== before) return false;
     const known = new Set(halts.map(({ haltId }) => haltId));
     for (const halt of before.values()) if (!known.has(halt.haltId)) this.lose(halt);
     this.active = new Map();
     this.adopt(halts, before);
+    return true;
   }
 
   /** Halts with which the journal has answered. */

@@ -25,6 +25,8 @@ interface OutcomeRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly tracing?: Tracing | undefined;
   /** Covers everything before it is sent. Left out: no witness is kept. */
   readonly witness?: Pick<WitnessWriter, 'cover'>;
+  /** A look has just shown that the outbox is empty. Left out: not known. */
+  readonly isEmpty?: () => boolean;
 }
 
 interface OutcomeRelayOptions {
@@ -77,6 +79,8 @@ export class OutcomeRelay implements Service {
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
   private unmarked: readonly OutcomeRow[] = [];
   private foundMs = Number.NEGATIVE_INFINITY;
+  /** There was a wake-up since the last read began. */
+  private stepped = false;
   private readonly backoff: Backoff;
   private readonly kafkaTrouble: TroubleReport;
   private readonly logTrouble: TroubleReport;
@@ -113,6 +117,7 @@ export class OutcomeRelay implements Service {
 
   /** A step was just committed. Never waits. */
   wake(): void {
+    this.stepped = true;
     this.loop.wake();
   }
 
@@ -133,6 +138,7 @@ export class OutcomeRelay implements Service {
 
   /** `more`: there may be more to publish at once. */
   private async round(signal: AbortSignal): Promise<'more' | 'all' | 'failed'> {
+    this.stepped = false;
     const rows = await this.next();
     if (rows === undefined) return 'failed';
     this.gauge(rows);
@@ -227,10 +233,17 @@ export class OutcomeRelay implements Service {
   }
 
   private async idle(signal: AbortSignal): Promise<void> {
-    const { clock } = this.deps;
-    const timer = clock.after(this.options.pollEveryMs, () => this.loop.wake());
-    await this.loop.wait();
-    timer.cancel();
+    const { clock, isEmpty = () => false } = this.deps;
+    let due = false;
+    do {
+      due = false;
+      const timer = clock.after(this.options.pollEveryMs, () => {
+        due = true;
+        this.loop.wake();
+      });
+      await this.loop.wait();
+      timer.cancel();
+    } while (due && !this.stepped && !this.loop.draining && !signal.aborted && isEmpty());
     const leftMs = this.options.gatherMs - (clock.monotonicMs() - this.foundMs);
     if (leftMs > 0 && !this.loop.draining) await clock.sleep(leftMs, signal);
   }

@@ -105,6 +105,7 @@ export class RestServer implements Service {
           {
             clock: deps.sharedClock ?? clock,
             log,
+            tokenChanges: deps.tokenChanges,
             ...(deps.principals === undefined ? {} : { store: deps.principals }),
           },
           { configured: tokens ?? [], refreshEveryMs: tokensEveryMs },

@@ -3,6 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountRepairs } from '../../store/account-repairs.ts';
+import type { ReadIfChanged } from '../../store/fleet/changes.ts';
 import type { FleetActions } from '../../store/fleet/fleet-actions.ts';
 import type { OrderReads } from '../../store/orders/order-reads.ts';
 import type { PrincipalStore } from '../../store/principals.ts';
@@ -48,6 +49,8 @@ export interface RestParts extends Ambient {
    * sign in, even while it holds no token.
    */
   readonly principals?: PrincipalStore;
+  /** Spares their reads. Left out: none. */
+  readonly tokenChanges?: ReadIfChanged;
   /** Left out: there is no console, and its addresses do not exist. */
   readonly console?: ConsoleSite;
   /** Only in the demo: the way to "Break it". */

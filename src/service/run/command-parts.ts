@@ -32,6 +32,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
     ...{ ...shared, witness, logger: log, log: store.outcomes, metrics: metrics.relay },
     shards: () => held.shards,
     publisher: kafka.outcomePublisher,
+    isEmpty: () => store.changes.isNone('outcomes'),
   });
   const service = new CommandService(
     {
@@ -43,12 +44,15 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
       shardOf: (accountId) => held.shardOf(accountId) ?? 0,
       part: () => held.part,
       noticeLost: store.noticeLost,
+      haltChanges: store.changes.readerOf('halts'),
       onStep: () => outcomes.wake(),
     },
     commandOptions(config),
   );
-  const { pool } = store;
-  return { service, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, metrics: metrics.ingest }) };
+  const { pool, changes } = store;
+  const isIdle = () => changes.isNone('repairs');
+  const repairs = new RepairWorker({ clock, log, pool, accounts, metrics: metrics.ingest, isIdle });
+  return { service, outcomes, repairs };
 }
 
 /** The settings as options of the command side; an option without a setting keeps its default. */

@@ -50,7 +50,7 @@ export function credentialParts(
   const credentials: Credentials = new Credentials(
     {
       ...{ clock, log, metrics: metrics.platform, signedIn: platform.signedIn, connectors: sources },
-      ...(list !== undefined && { list }),
+      ...(list !== undefined && { list, loginChanges: store.changes.readerOf('logins') }),
     },
     {
       withClient: config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined,

@@ -2,6 +2,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { type CredentialList, loginPrefix, type StoredCredential } from '../../runtime/token-store.ts';
+import { type ReadIfChanged, readAlways } from '../../store/fleet/changes.ts';
 import type { OrderReads } from '../../venue/platform/order-reads.ts';
 import { type RefreshingTokenSource, type TokenStatus, tokenStates } from '../../venue/platform/token-source.ts';
 import type { Connectors } from '../sources/connectors.ts';
@@ -16,6 +17,8 @@ interface CredentialsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics['platform'];
   /** The linked logins. Left out: tokens are kept in memory only. */
   readonly list?: CredentialList;
+  /** Spares the reads while no login has changed. */
+  readonly loginChanges?: ReadIfChanged;
   readonly signedIn: (credential: string, grant: 'client_credentials' | 'refresh') => SignedIn;
   readonly connectors: Pick<Connectors, 'add' | 'remove' | 'end'>;
 }
@@ -100,16 +103,19 @@ export class Credentials implements Service {
   }
 
   private async look(): Promise<void> {
-    const { list, log } = this.deps;
+    const { list, log, loginChanges = readAlways } = this.deps;
     if (list === undefined) return;
     try {
-      const stored = await list.stored(loginPrefix);
-      // A login linked again is gone for a moment: its accounts do not go to another one.
-      this.looked = false;
-      if (this.options.unusable === undefined) await this.apply(stored);
-      else this.nameUnusable(stored, this.options.unusable);
+      await loginChanges(async () => {
+        const stored = await list.stored(loginPrefix);
+        // A login linked again is gone for a moment: its accounts do not go to another one.
+        this.looked = false;
+        if (this.options.unusable === undefined) await this.apply(stored);
+        else this.nameUnusable(stored, this.options.unusable);
+        this.looked = true;
+        return true;
+      });
       this.unlisted = false;
-      this.looked = true;
     } catch (error) {
       if (!this.unlisted) log.warn({ err: error }, 'the linked logins could not be listed; it is tried again');
       this.unlisted = true;

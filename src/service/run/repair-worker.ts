@@ -15,6 +15,8 @@ interface RepairWorkerDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
   readonly metrics: Pick<Metrics['ingest'], 'quarantineJobRows'>;
+  /** A look has just shown that nothing is asked for. Left out: not known. */
+  readonly isIdle?: () => boolean;
 }
 
 export interface RepairWorkerOptions {
@@ -74,7 +76,7 @@ export class RepairWorker implements Service {
     const { clock, log } = this.deps;
     while (!this.over.signal.aborted) {
       try {
-        await this.round();
+        if (this.deps.isIdle?.() !== true) await this.round();
         this.failing = false;
       } catch (error) {
         if (!this.failing) log.warn({ err: error }, 'requests for repair could not be read; it is tried again');

@@ -59,7 +59,7 @@ export function restServer(
         },
       ),
       auditTrail: new AuditTrail({ ...deps, journal }),
-      ...(config.authPrincipals === 'on' && { principals }),
+      ...(config.authPrincipals === 'on' && { principals, tokenChanges: store.changes.readerOf('tokens') }),
       ...(console === 'on' && {
         console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }),
       }),

@@ -9,6 +9,7 @@ import { GroupCommit } from '../../store/commands/group-commit.ts';
 import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
 import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
+import { Changes } from '../../store/fleet/changes.ts';
 import { type FoundLoss, PostgresLaneStore } from '../../store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../store/fleet/shard-store.ts';
 import { defaultPartitionRows } from '../../store/migrate.ts';
@@ -72,13 +73,11 @@ export type StoreParts = ReturnType<typeof storeParts>;
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const { url, poolSize, generationFloor = 1 } = options;
-  const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
-  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
-  const commandPool = createPool(deps, {
-    url,
-    applicationName: 'tidemark-commands',
-    maxConnections: commandConnections,
-  });
+  const poolOf = (applicationName: string, maxConnections: number) =>
+    createPool(deps, { url, applicationName, maxConnections });
+  const pool = poolOf('tidemark', poolSize);
+  const lanePool = poolOf('tidemark-lease', 3);
+  const commandPool = poolOf('tidemark-commands', commandConnections);
   const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
   const commandReadPool = createReadPool(deps, {
     url,
@@ -102,6 +101,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const keys = tokenKeys(options);
   const durable = keys === undefined ? undefined : new PostgresTokenStore({ ...shared, ...keys });
   const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
+  const changes = new Changes(deps.clock);
   const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
   return {
     pool,
@@ -112,7 +112,8 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     isKeyed: options.encryptionKey !== undefined,
     lanes,
     noticeLost,
-    shards: new PostgresShardStore({ ...deps, pool }),
+    changes,
+    shards: new PostgresShardStore({ ...deps, pool, changes }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
     journal: createPostgresJournal({ ...acknowledging, pool: commandPool, groups }),

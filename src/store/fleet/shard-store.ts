@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Trouble } from '../../domain/judge-fitness.ts';
 import { emptyReport, type MemberReport } from '../../domain/member-report.ts';
 import type { FleetMember, ShardAssignment } from '../../domain/plan-shards.ts';
+import type { Changes, Marks } from './changes.ts';
 import { epochSpread } from './lane-store.ts';
 
 /**
@@ -153,7 +154,9 @@ const assignmentDigest =
   'bit_xor(hashint8extended(epoch, hashint8extended(epoch >> 32, (shard::bigint << 32) + coalesce(lane, -1) * 2 + pinned::integer)))';
 
 /**
- * One look, with digests for the rows the caller knows: it gets only the differences. $2 is the
+ * One look, with digests for the rows the caller knows: it gets only the differences. Beside it the
+ * marks for `Changes`. Each change to a halt takes a number from the sequence, so a halt raised and
+ * cleared between two looks shows as well. $2 is the
  * members' digest (null: it knows none), $3 those for the parts of the shards. The digests are made
  * anew from the rows at each look. So no write has to keep a version, and lost commits can't make
  * one forgotten.
@@ -188,7 +191,14 @@ const looking = {
       select json_agg(json_build_object('lane', l.lane, 'idleMs', greatest(0, round(date_part('epoch', at - renewed_at) * 1000))) order by l.lane) from aged l
       where not l.live and (l.lane in (select lane from public.shards)
         or l.lane in (select public.unpublished_lanes(array(select lane from aged where not live))))
-    ) as orphans
+    ) as orphans, json_build_object(
+      'halts', (select last_value from public.command_events_id_seq) || ' ' || (
+        select coalesce(bit_xor(hashtextextended(halt_id, 0)), 0) from public.halts where cleared_at is null),
+      'tokens', (select coalesce(bit_xor(hash_record_extended(row(principal, number, expires_at), 0)), 0)::text from public.principal_tokens),
+      'logins', (select coalesce(bit_xor(hash_record_extended(row(credential, generation), 0)), 0)::text from public.credentials where sealed is not null),
+      'repairs', case when not exists (select from public.repair_requests where answered_at is null)
+        and not exists (select from public.quarantine_jobs where ended_at is null) then 'none' end,
+      'outcomes', case when not exists (select from public.command_outbox) then 'none' end) as marks
     from now, digests`,
 };
 
@@ -218,6 +228,7 @@ interface FleetRow {
   readonly members: readonly MemberRow[] | null;
   readonly parts: readonly { readonly digest: string; readonly assignments: readonly AssignmentRow[] | null }[] | null;
   readonly orphans: readonly OrphanLane[] | null;
+  readonly marks: Marks;
 }
 
 /** The rows a look brought, and those it found unchanged. */
@@ -240,10 +251,13 @@ interface HeldRow {
 /** The port `ShardStore` in Postgres: every call is one statement. */
 export class PostgresShardStore implements ShardStore {
   private readonly pool: Pool;
+  private readonly changes: Changes | undefined;
   private known: KnownFleet = { members: [], parts: [] };
 
-  constructor({ pool }: { readonly pool: Pool }) {
+  /** `changes`: is told the marks of each look. */
+  constructor({ pool, changes }: { readonly pool: Pool; readonly changes?: Changes }) {
     this.pool = pool;
+    this.changes = changes;
   }
 
   async look(expireAfterMs: number): Promise<Fleet> {
@@ -254,6 +268,7 @@ export class PostgresShardStore implements ShardStore {
     const [row] = rows;
     if (row === undefined) throw new Error('a look at the fleet had no answer');
     this.known = knownAfter(known, row);
+    this.changes?.saw(row.marks);
     return fleetOf(this.known, row);
   }
 

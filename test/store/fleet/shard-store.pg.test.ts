@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MemberReport } from '../../../src/domain/member-report.ts';
+import type { Changes, Marks } from '../../../src/store/fleet/changes.ts';
 import { afterRestore } from '../../../src/store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';
 import { batch, storeRig } from '../../support/orders/store-rig.ts';
@@ -392,5 +393,50 @@ describe('orphans', () => {
     const resumed = await rig.shards.resume(0, await rig.hold(0, 'next'));
     expect(numbers(resumed)).toEqual([0, 1]);
     expect(resumed?.[0]?.epoch).toBeGreaterThan(taken?.[0]?.epoch ?? 0n);
+  });
+});
+
+describe('the marks of a look', () => {
+  it('are others after each change of their rows, also after two that undo each other', async () => {
+    await using rig = await storeRig();
+    let marks: Marks | undefined;
+    const changes = { saw: (seen: Marks) => (marks = seen) } as unknown as Changes;
+    const shards = new PostgresShardStore({ pool: rig.pool, changes });
+    const marksNow = async () => {
+      await shards.look(6_000);
+      return marks;
+    };
+    const raise = (id: string) => rig.rows(`select public.raise_halt('${id}', null, 'operator', 'desk', 'ann', 1)`);
+    const clear = "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = 'desk'";
+    const token = (number: number) =>
+      rig.rows(
+        `insert into principal_tokens (principal, number, token_sha256, scopes) values ('bot', ${number}, sha256('${number}'), '{orders:read}')`,
+      );
+    const steps: readonly (readonly [keyof Marks, () => Promise<unknown>])[] = [
+      ['halts', () => raise('h-1')],
+      ['halts', () => rig.rows(clear)],
+      ['halts', async () => raise('h-2').then(() => rig.rows(`${clear} where cleared_at is null`))],
+      ['tokens', () => token(1)],
+      ['tokens', () => token(2)],
+      ['tokens', () => rig.rows('update principal_tokens set expires_at = now() where number = 1')],
+      ['logins', () => rig.rows("insert into credentials (credential, generation, sealed) values ('login:a', 1, '')")],
+      ['logins', () => rig.rows('update credentials set generation = 2')],
+      ['logins', () => rig.rows('delete from credentials')],
+      [
+        'repairs',
+        () => rig.rows("insert into repair_requests (kind, stream, account_id) values ('read', 'account', 'A-1')"),
+      ],
+      ['repairs', () => rig.rows("update repair_requests set answered_at = now(), outcome = 'done'")],
+    ];
+    const start = await marksNow();
+    expect(start).toMatchObject({ repairs: 'none', outcomes: 'none' });
+    for (const [at, [kind, change]] of steps.entries()) {
+      const before = await marksNow();
+      await change();
+      const after = await marksNow();
+      expect(after?.[kind], `${kind}, step ${at + 1}`).not.toBe(before?.[kind]);
+      for (const other of Object.keys(before ?? {}) as (keyof Marks)[])
+        if (other !== kind) expect(after?.[other], `${other} beside ${kind}`).toBe(before?.[other]);
+    }
   });
 });

@@ -2,12 +2,15 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { isReservedName } from '../../../domain/reserved-name.ts';
 import type { Ambient } from '../../../observability/ambient.ts';
 import type { Timer } from '../../../runtime/clock.ts';
+import { type ReadIfChanged, readAlways } from '../../../store/fleet/changes.ts';
 import { mostActive, type PrincipalStore, type PrincipalToken } from '../../../store/principals.ts';
 import { type Principal, principalOf } from './principal.ts';
 
 interface StaticTokensDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Absent: only the configured tokens exist. */
   readonly store?: PrincipalStore;
+  /** Spares the reads while no token has changed. */
+  readonly tokenChanges?: ReadIfChanged | undefined;
 }
 
 interface StaticTokensOptions {
@@ -76,13 +79,17 @@ export class StaticTokens {
   }
 
   private async refresh(store: PrincipalStore): Promise<void> {
+    const { tokenChanges = readAlways } = this.deps;
     try {
-      // Written into the table by hand: its actions would look like the service's own.
-      const read = (await store.active()).filter(({ name }) => !isReservedName(name));
-      this.noteEnds(store, read);
-      this.stored = read.map((token) =>
-        knownOf({ ...token, expiresAtMs: this.ends.get(token.sha256) ?? Number.POSITIVE_INFINITY }),
-      );
+      await tokenChanges(async () => {
+        // Written into the table by hand: its actions would look like the service's own.
+        const read = (await store.active()).filter(({ name }) => !isReservedName(name));
+        this.noteEnds(store, read);
+        this.stored = read.map((token) =>
+          knownOf({ ...token, expiresAtMs: this.ends.get(token.sha256) ?? Number.POSITIVE_INFINITY }),
+        );
+        return true;
+      });
       this.failing = false;
     } catch (error) {
       if (!this.failing)
