@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CancelAllRun } from '../../src/console/state/commands/cancel-all-run.ts';
-import { RiskWatch } from '../../src/console/state/commands/risk-watch.ts';
 import { haltsByScope } from '../../src/console/state/commands/halts-by-scope.ts';
+import { RiskWatch } from '../../src/console/state/commands/risk-watch.ts';
 import { addDecimals } from '../../src/console/state/text/decimal-text.ts';
 import type { HaltDocument } from '../../src/contract/halt-answers.ts';
 import { ConsoleRig, eventOf } from '../support/rest/console-rig.ts';
