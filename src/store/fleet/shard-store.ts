@@ -254,7 +254,7 @@ export class PostgresShardStore implements ShardStore {
   private readonly changes: Changes | undefined;
   private known: KnownFleet = { members: [], parts: [] };
 
-  /** `changes`: is told the marks of each look. */
+  /** `changes`: gets the marks of each look. */
   constructor({ pool, changes }: { readonly pool: Pool; readonly changes?: Changes }) {
     this.pool = pool;
     this.changes = changes;
