@@ -69,7 +69,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
   const parts = await Promise.all([
     bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
-    bounded(io, 'topic ids', checkPublishedTopics(config, { log, clock: io.clock })),
+    bounded(io, 'published topics', checkPublishedTopics(config, { log, clock: io.clock })),
     bounded(io, 'platform', examinePlatform(config, io)),
     bounded(
       io,

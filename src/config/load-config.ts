@@ -183,15 +183,7 @@ const fault = (option: OptionName, problem: string): ConfigFault => ({ name: opt
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
   below('leaseMarginMs', 'leaseTtlMs', 'this process would never send'),
-  ({ leaseRenewMs, leaseMarginMs, leaseTtlMs }) =>
-    leaseRenewMs === undefined || leaseMarginMs === undefined || leaseTtlMs === undefined || leaseMarginMs >= leaseTtlMs
-      ? undefined
-      : leaseRenewMs >= leaseTtlMs - leaseMarginMs
-        ? fault(
-            'leaseRenewMs',
-            `(${leaseRenewMs}) must be below ${optionTable.leaseTtlMs.env} less ${optionTable.leaseMarginMs.env} (${leaseTtlMs - leaseMarginMs}): this process would stop sending between two renewals`,
-          )
-        : undefined,
+  renewsInTime,
   together('kafkaSslCert', 'kafkaSslKey'),
   together('kafkaSslKey', 'kafkaSslCert'),
   withTls('kafkaSslCa'),
@@ -250,6 +242,16 @@ function checkRules(config: Draft, env: Environment): ConfigFault[] {
 }
 
 type NumberOption = { [K in OptionName]: Config[K] extends number ? K : never }[OptionName];
+
+/** A margin as long as the lease is the fault of another rule. */
+function renewsInTime({ leaseRenewMs, leaseMarginMs, leaseTtlMs }: Draft): ConfigFault | undefined {
+  if (leaseRenewMs === undefined || leaseMarginMs === undefined || leaseTtlMs === undefined) return undefined;
+  const actMs = leaseTtlMs - leaseMarginMs;
+  if (actMs <= 0 || leaseRenewMs < actMs) return undefined;
+  const most = `${optionTable.leaseTtlMs.env} less ${optionTable.leaseMarginMs.env} (${actMs})`;
+  const problem = `(${leaseRenewMs}) must be below ${most}: this process would stop sending between two renewals`;
+  return fault('leaseRenewMs', problem);
+}
 
 function below(lower: NumberOption, upper: NumberOption, why: string): Rule {
   return (config) => {

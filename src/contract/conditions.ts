@@ -42,7 +42,7 @@ const table = {
 
 export type DoubtName = keyof typeof table;
 
-export const conditions: Readonly<Record<DoubtName, Condition>> = table;
+export const conditions: { readonly [Name in DoubtName]: Condition & (typeof table)[Name] } = table;
 
 /** The gravest first. */
 export const doubtNames = Object.keys(table) as [DoubtName, ...DoubtName[]];

@@ -76,7 +76,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
 export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
   const { depth, oldestUncommittedMs = clock.nowMs() } = ingest;
   const waitsMs = clock.nowMs() - oldestUncommittedMs;
-  if (waitsMs <= (conditions.rows_not_stored.afterMs ?? 0))
+  if (waitsMs < conditions.rows_not_stored.afterMs)
     return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
   return {
     ok: false,
