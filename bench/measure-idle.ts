@@ -7,7 +7,7 @@ import { withService } from './with-service.ts';
 interface IdleFigures {
   readonly accounts: number;
   readonly batchesPerSecond: number;
-  /** Records of the continuity topic. */
+  /** Records of the watermark topic. */
   readonly marksPerSecond: number;
   /** Of one core, by process. */
   readonly percent: Readonly<Record<string, number>>;
@@ -62,7 +62,7 @@ async function atRest(bench: Bench, { accounts, warmUpMs }: typeof few): Promise
   return {
     accounts,
     batchesPerSecond: rateOf('tidemark_batch_size_count'),
-    marksPerSecond: rateOf('tidemark_publish_records_total', { topic: 'continuity', outcome: 'acknowledged' }),
+    marksPerSecond: rateOf('tidemark_publish_records_total', { topic: 'watermarks', outcome: 'acknowledged' }),
     percent: Object.fromEntries(
       figures.processes.map(({ name, cpuSeconds }) => [name, round((100 * cpuSeconds) / figures.seconds)]),
     ),

@@ -11,7 +11,7 @@ const unknownCommands = 1000;
 const placedAtOnce = 16;
 
 /**
- * The rate of the stream with commands off, and with the journal, the reconciler and a thousand
+ * The rate of the stream with commands off, and with the journal, the resolver and a thousand
  * commands that it watches, in turn.
  */
 export async function measureWatched(bench: Bench): Promise<Figure[]> {

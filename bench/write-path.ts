@@ -144,7 +144,7 @@ async function measure(
       number += 1n;
       const startMs = performance.now();
       const places = { newest: heads.map((_, k) => k + 1), before: heads.map((_, k) => -(k + 1)) };
-      const rows = { heads, updates, places, quarantine: [] };
+      const rows = { heads, updates, places, deadLetters: [] };
       const result = await store.applyBatch({ lane: 0, epoch: lane.epoch, number, ...rows });
       if (result.kind !== 'committed') throw new Error(`a batch ended as ${JSON.stringify(result)}`);
       return performance.now() - startMs;

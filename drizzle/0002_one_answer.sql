@@ -47,6 +47,32 @@ DROP TABLE public.command_fence;
 ALTER TABLE public.published_topics DROP COLUMN topic_id, DROP COLUMN since, ADD COLUMN ends bigint[] DEFAULT '{}' NOT NULL, ADD COLUMN lost text;
 ALTER TABLE public.published_topics ALTER COLUMN ends DROP DEFAULT;
 
+-- The words of the field: watermarks, in the log and on a topic of their own.
+UPDATE public.order_updates
+SET stream = 'watermarks', payload = replace(payload, '"schema":"tidemark.continuity.v1"', '"schema":"tidemark.watermarks.v1"')
+WHERE stream = 'continuity';
+DELETE FROM public.published_topics WHERE kind IN ('continuity', 'witness');
+
+-- Dead letters, and commands that are resolved.
+ALTER TABLE public.quarantine RENAME TO dead_letters;
+ALTER SEQUENCE public.quarantine_id_seq RENAME TO dead_letters_id_seq;
+ALTER INDEX public.quarantine_open RENAME TO dead_letters_open;
+ALTER TABLE public.dead_letters RENAME CONSTRAINT quarantine_pkey TO dead_letters_pkey;
+ALTER TABLE public.quarantine_jobs RENAME TO dead_letter_jobs;
+ALTER INDEX public.quarantine_jobs_asked RENAME TO dead_letter_jobs_asked;
+ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_pkey TO dead_letter_jobs_pkey;
+ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_action TO dead_letter_jobs_action;
+ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_reason TO dead_letter_jobs_reason;
+ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_cancelled TO dead_letter_jobs_cancelled;
+ALTER TABLE public.repair_requests RENAME COLUMN quarantine_id TO dead_letter_id;
+ALTER TABLE public.commands RENAME COLUMN settled_at TO resolved_at;
+ALTER INDEX public.commands_settled RENAME TO commands_resolved;
+ALTER TABLE public.commands RENAME CONSTRAINT commands_settled_is_final TO commands_resolved_is_final;
+ALTER TABLE public.command_events RENAME COLUMN settled_at TO resolved_at;
+ALTER TABLE public.approvals DISABLE TRIGGER approvals_guard;
+UPDATE public.approvals SET action = (action::jsonb || '{"kind": "resolve"}')::json WHERE action ->> 'kind' = 'settle';
+ALTER TABLE public.approvals ENABLE TRIGGER approvals_guard;
+
 -- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. Written by test/store/baseline.test.ts -----
 
 CREATE OR REPLACE FUNCTION public.no_state(p_stream text, p_order_id text) RETURNS text
@@ -81,6 +107,97 @@ SELECT o.stream, o.order_id, o.lane, o.account_id, o.symbol, o.status, o.is_open
   CASE WHEN o.state IS NULL THEN coalesce((SELECT u.payload FROM public.order_updates u WHERE u.lane = o.lane AND u.seq = o.seq), public.no_state(o.stream, o.order_id)) END AS payload,
   o.join_state, o.updated_at, o.closed_changed_at, o.seq
 FROM public.orders o;
+
+CREATE OR REPLACE FUNCTION public.apply_batch(
+  p_lane integer, p_epoch bigint, p_number bigint,
+  h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
+  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], h_update bigint[],
+  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_before bigint[], u_payload text[],
+  q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[]
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_rows bigint;
+  v_added bigint;
+  v_seqs bigint[];
+  v_all integer[];
+  v_new integer[];
+  v_places integer[];
+  v_before_seq bigint[];
+  v_before_lane integer[];
+BEGIN
+  PERFORM public.enter_lane(p_lane, p_epoch, p_number);
+  SELECT array_agg(nextval('public.order_updates_seq')) FILTER (WHERE n <= cardinality(u_stream)), array_agg(n) FILTER (WHERE n <= cardinality(h_stream)) INTO v_seqs, v_all
+  FROM generate_series(1, greatest(cardinality(u_stream), cardinality(h_stream))) n;
+
+  -- Compare and set on the revision that the new state was made from (0: a new order). If another revision is stored, the caller worked from an old state, or another
+  -- lane follows the account as well. Then the whole batch is refused, and the states are read again.
+  IF cardinality(h_stream) > 0 THEN
+    v_new := array_positions(h_reduced_from, 0::bigint);
+    -- Each order is looked up by its key: ANY leaves no other way to join, whatever the table held when this was planned. Without an update only the join's memory changed: the state
+    -- stays where it is.
+    WITH changed AS (
+      UPDATE public.orders o SET
+        symbol = h.symbol, status = h.status, revision = h.revision, reduced_from = h.reduced_from, source_version = h.source_version,
+        lane = CASE WHEN h.update IS NULL THEN o.lane ELSE p_lane END, seq = coalesce(v_seqs[h.update], o.seq),
+        state = CASE WHEN h.update IS NOT NULL THEN NULL WHEN h.revision = o.revision THEN o.state ELSE h.state END,
+        join_state = h.join_state, updated_at = now(), before_seq = o.seq, before_lane = o.lane
+      FROM (SELECT unnest(v_all) AS place, unnest(h_stream) AS stream, unnest(h_order_id) AS order_id, unnest(h_symbol) AS symbol, unnest(h_status) AS status,
+        unnest(h_revision) AS revision, unnest(h_reduced_from) AS reduced_from, unnest(h_source_version) AS source_version, unnest(h_state) AS state,
+        unnest(h_join_state) AS join_state, unnest(h_update) AS update) h
+      WHERE h.reduced_from > 0 AND o.stream = ANY (ARRAY[h.stream]) AND o.order_id = ANY (ARRAY[h.order_id]) AND o.revision = h.reduced_from
+      RETURNING h.place, o.before_seq, o.before_lane)
+    SELECT count(*), array_agg(c.place) || v_new, array_agg(c.before_seq), array_agg(c.before_lane) INTO v_rows, v_places, v_before_seq, v_before_lane FROM changed c;
+    IF v_new <> '{}' THEN
+      INSERT INTO public.orders (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state, seq)
+      SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, 0, h.source_version, h.state, h.join_state, v_seqs[h.update]
+      FROM (SELECT unnest(h_stream) AS stream, unnest(h_order_id) AS order_id, unnest(h_account_id) AS account_id, unnest(h_symbol) AS symbol, unnest(h_status) AS status,
+        unnest(h_revision) AS revision, unnest(h_reduced_from) AS reduced_from, unnest(h_source_version) AS source_version, unnest(h_state) AS state,
+        unnest(h_join_state) AS join_state, unnest(h_update) AS update) h
+      WHERE h.reduced_from = 0
+      ON CONFLICT (stream, order_id) DO NOTHING;
+      GET DIAGNOSTICS v_added = ROW_COUNT;
+      v_rows := v_rows + v_added;
+    END IF;
+    IF v_rows <> cardinality(h_stream) THEN
+      IF (SELECT count(DISTINCT (h.stream, h.order_id)) FROM unnest(h_stream, h_order_id) AS h(stream, order_id)) <> cardinality(h_stream) THEN
+        RAISE EXCEPTION 'an order is there twice' USING ERRCODE = '21000';
+      END IF;
+      RAISE EXCEPTION '% of % heads were not reduced from what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
+        USING ERRCODE = 'TM003';
+    END IF;
+    -- Where all were known they come in the order of the heads.
+    IF v_places <> v_all THEN
+      SELECT array_agg(w.seq ORDER BY w.place), array_agg(w.lane ORDER BY w.place) INTO v_before_seq, v_before_lane
+      FROM unnest(v_places, v_before_seq, v_before_lane) AS w(place, seq, lane);
+    END IF;
+  END IF;
+
+  IF cardinality(u_stream) > 0 THEN
+    INSERT INTO public.order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload, before_seq, before_lane)
+    SELECT u.seq, p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload,
+      CASE WHEN u.before > 0 THEN v_seqs[u.before] ELSE v_before_seq[-u.before] END, CASE WHEN u.before > 0 THEN p_lane ELSE v_before_lane[-u.before] END
+    FROM (SELECT unnest(v_seqs) AS seq, unnest(u_stream) AS stream, unnest(u_order_id) AS order_id, unnest(u_account_id) AS account_id,
+      unnest(u_revision) AS revision, unnest(u_before) AS before, unnest(u_payload) AS payload) u
+    -- A revision is given once: by the comparison above, and because each row of an order is one above the row before it. Marks have none before.
+    WHERE (u.revision = 1 + CASE WHEN u.before > 0 THEN u_revision[u.before] ELSE h_reduced_from[-u.before] END) IS NOT FALSE;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    IF v_rows <> cardinality(u_stream) THEN
+      RAISE EXCEPTION 'an update does not follow the one before it' USING ERRCODE = '23505';
+    END IF;
+  END IF;
+
+  IF cardinality(q_stream) > 0 THEN
+    INSERT INTO public.dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    SELECT p_lane, p_number, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.raw, to_timestamp(q.observed_ms / 1000.0)
+    FROM unnest(q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms)
+      AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);
+  END IF;
+
+  RETURN v_seqs[cardinality(u_stream)];
+END
+$$;
 
 CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(
   p_lane integer, p_epoch bigint, p_number bigint,
@@ -223,6 +340,19 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.command_at(c public.commands, p_order_status text, p_attempts json) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_build_object(
+    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
+    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
+    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
+    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'resolvedAtMs', public.time_to_ms(c.resolved_at),
+    'attempts', coalesce(p_attempts, '[]'));
+END
+$$;
+
 CREATE OR REPLACE FUNCTION public.order_status_of(c public.commands) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -249,7 +379,7 @@ BEGIN
   c.pending_version := e.pending_version;
   c.misses := e.misses;
   c.updated_at := e.updated_at;
-  c.settled_at := e.settled_at;
+  c.resolved_at := e.resolved_at;
   -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
   RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
     SELECT json_agg(json_build_object(
@@ -267,6 +397,31 @@ BEGIN
   -- A statement of its own: its snapshot is younger than the lock.
   PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   RETURN FOUND;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  c public.commands;
+  v_status text;
+  v_brief json;
+  v_attempts json;
+  v_id bigint;
+BEGIN
+  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  v_status := public.order_status_of(c);
+  -- The brief form has what of an attempt may change, by its number.
+  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
+    json_agg(public.attempt_json(a) ORDER BY a.number)
+  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
+  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, resolved_at, pending_revision, pending_version, state, order_id,
+    order_status, reason, attempts)
+  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.resolved_at, c.pending_revision, c.pending_version, c.state, c.order_id,
+    v_status, c.reason, coalesce(v_brief, '[]'))
+  RETURNING id INTO v_id;
+  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
+  RETURN public.command_at(c, v_status, v_attempts);
 END
 $$;
 
@@ -304,11 +459,164 @@ BEGIN
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
-    WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
+    WHERE c.account_id = p_account AND c.resolved_at IS NULL AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
   ) AS e;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.weigh_limits(p json, p_all boolean) RETURNS SETOF json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  m jsonb := p -> 'measure';
+  b record;
+  v_kind text := p -> 'request' ->> 'kind';
+  v_account text := p -> 'request' ->> 'accountId';
+  v_principal text := p ->> 'principal';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_symbol text := m -> 'underlyings' ->> 0;
+  v_by_quote boolean := (m ->> 'valuedByQuote')::boolean;
+  v_missing text;
+  v_no_quote text;
+  v_count bigint;
+  v_own bigint;
+  v_same uuid;
+BEGIN
+  IF v_kind = 'cancel' THEN
+    RETURN;
+  END IF;
+  SELECT count(*) AS rows,
+    min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
+    min((l.bounds ->> 'collarPercent')::numeric) AS collar, -- The row of everyone has one even where it does not say so; each other row can only lower it.
+    least(coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NULL AND l.account_id IS NULL), 10000),
+      min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NOT NULL OR l.account_id IS NOT NULL)) AS quote_age,
+    min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
+    min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
+    -- A row that names a principal counts the commands of that principal; any other row counts those of all.
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
+    min((l.bounds -> 'allowedSymbols')::text) AS any_allowed,
+    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ?& ARRAY(SELECT jsonb_array_elements_text(m -> 'underlyings'))) AS allowed,
+    min((l.bounds -> 'forbiddenSymbols')::text) AS any_forbidden,
+    -- Letters and digits alone are compared: what is forbidden as BRK.B is forbidden as BRK/B, and as the root BRKB of a contract.
+    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE EXISTS (
+      SELECT FROM jsonb_array_elements_text(l.bounds -> 'forbiddenSymbols') AS f(symbol), jsonb_array_elements_text(m -> 'symbols') AS t(symbol)
+      WHERE regexp_replace(f.symbol, '[^A-Z0-9]', '', 'g') = regexp_replace(t.symbol, '[^A-Z0-9]', '', 'g'))) AS forbidden,
+    min((l.bounds -> 'instruments')::text) AS any_instruments,
+    min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
+  INTO b FROM public.limits l
+  WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
+
+  IF (p ->> 'limitsRequired')::boolean AND num_nulls(b.quantity, b.notional, least(b.rate, b.own_rate)) > 0 THEN
+    v_missing := concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
+      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END);
+    RETURN NEXT public.limit_reading('required', v_missing, true, NULL);
+    IF NOT p_all THEN
+      RETURN;
+    END IF;
+  END IF;
+  IF b.rows = 0 THEN
+    RETURN;
+  END IF;
+  IF m IS NULL OR NOT m ?& ARRAY['symbols', 'underlyings', 'exposure'] THEN
+    RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
+  END IF;
+
+  v_no_quote := CASE WHEN NOT m ? 'quoteAgeMs' THEN 'there is no quote' WHEN (m ->> 'quoteAgeMs')::bigint > b.quote_age
+    THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
+  RETURN QUERY SELECT public.limit_reading(r.name, r.bound, r.why IS NOT NULL OR coalesce(r.broken, false), CASE WHEN r.why IS NULL THEN r.value END, r.why, CASE WHEN r.why IS NOT NULL THEN r.needs_quote END)
+  FROM (VALUES
+    (1, 'allowedSymbols', coalesce(b.allowed, b.any_allowed), b.allowed IS NOT NULL, CASE WHEN b.allowed IS NULL THEN m ->> 'underlyings' ELSE
+      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1) END, NULL, NULL),
+    (2, 'forbiddenSymbols', coalesce(b.forbidden, b.any_forbidden), b.forbidden IS NOT NULL, m ->> 'symbols', NULL, NULL),
+    (3, 'instruments', coalesce(b.instruments, b.any_instruments), b.instruments IS NOT NULL, m ->> 'instrument', NULL, NULL),
+    (4, 'maxQuantity', CASE WHEN m ? 'quantity' THEN b.quantity::text END, (m ->> 'quantity')::numeric > b.quantity, m ->> 'quantity', NULL, NULL),
+    (5, 'collarPercent', CASE WHEN m ? 'deviationPercent' THEN b.collar::text END, (m ->> 'deviationPercent')::numeric > b.collar, m ->> 'deviationPercent',
+      CASE WHEN v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote') END, NOT m ? 'notCompared')
+  ) AS r(place, name, bound, broken, value, why, needs_quote)
+  WHERE r.bound IS NOT NULL AND (p_all OR r.why IS NOT NULL OR r.broken) ORDER BY r.place;
+  IF FOUND AND NOT p_all THEN
+    RETURN;
+  END IF;
+  -- Without a value nothing is compared: SQL would let a NULL pass.
+  v_no_quote := CASE WHEN v_by_quote THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
+    WHEN m ->> 'exposure' IS NULL THEN coalesce(m ->> 'notValued', 'the order has no price') END;
+  IF b.notional IS NOT NULL AND m ? 'notional' AND (p_all OR v_no_quote IS NOT NULL OR (m ->> 'notional')::numeric > b.notional) THEN
+    RETURN NEXT public.limit_reading('maxNotional', b.notional::text, v_no_quote IS NOT NULL OR (m ->> 'notional')::numeric > b.notional,
+      CASE WHEN v_no_quote IS NULL THEN m ->> 'notional' END, v_no_quote, CASE WHEN v_no_quote IS NOT NULL THEN v_by_quote END);
+    IF NOT p_all THEN
+      RETURN;
+    END IF;
+  END IF;
+
+  IF num_nonnulls(b.rate, b.own_rate, b.same_within, b.own_same_within, b.open_orders, b.symbol_exposure, b.account_exposure) = 0 THEN
+    RETURN;
+  END IF;
+  IF NOT p_all THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
+  END IF;
+
+  IF least(b.rate, b.own_rate) IS NOT NULL THEN
+    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    IF b.own_rate IS NOT NULL AND (p_all OR v_count >= b.own_rate) THEN
+      SELECT count(*) INTO v_own FROM public.commands c
+      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+    END IF;
+    RETURN QUERY SELECT public.limit_reading('ordersPerMinute', r.bound::text, coalesce(r.before >= r.bound, false), (r.before + 1)::text)
+    FROM (VALUES (1, b.rate, v_count), (2, b.own_rate, v_own)) AS r(place, bound, before)
+    WHERE r.bound IS NOT NULL AND (p_all OR r.before >= r.bound) ORDER BY r.place;
+    IF FOUND AND NOT p_all THEN
+      RETURN;
+    END IF;
+  END IF;
+  -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
+  IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
+    SELECT c.command_id INTO v_same FROM public.commands c
+    WHERE c.account_id = v_account AND c.kind = 'place' AND c.stream = p -> 'request' ->> 'stream'
+      AND (c.symbol = p -> 'request' -> 'terms' ->> 'symbol'
+        OR c.stream = 'account' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
+      AND c.state NOT IN ('not_sent', 'refused')
+      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid
+      AND jsonb_set(c.request::jsonb, '{terms,symbol}', '""') = jsonb_set((p -> 'request')::jsonb, '{terms,symbol}', '""')
+      AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
+      AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
+    ORDER BY c.created_at DESC LIMIT 1;
+    IF p_all OR v_same IS NOT NULL THEN
+      RETURN NEXT public.limit_reading('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, v_same IS NOT NULL, 'the same as command ' || v_same);
+      IF NOT p_all THEN
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+  IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
+    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+        JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
+      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.resolved_at IS NULL AND c.kind = 'place'
+        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id AND ob.matches)) INTO v_count;
+    IF p_all OR v_count > b.open_orders THEN
+      RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);
+      IF NOT p_all THEN
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+  -- A replace that adds nothing passes, however much is at work.
+  IF num_nonnulls(b.symbol_exposure, b.account_exposure) = 0 OR (m ->> 'exposure')::numeric = 0 THEN
+    RETURN;
+  END IF;
+  RETURN QUERY SELECT public.limit_reading(of.name, of.bound::text, w.why IS NOT NULL OR coalesce(x.amount > of.bound, false),
+    CASE WHEN w.why IS NULL THEN trim_scale(x.amount)::text END, w.why, CASE WHEN w.at = 2 THEN v_by_quote END)
+  FROM (VALUES (1, 'maxSymbolExposure', b.symbol_exposure, v_symbol), (2, 'maxAccountExposure', b.account_exposure, NULL)) AS of(place, name, bound, symbol)
+  CROSS JOIN LATERAL (SELECT e.unvalued, e.amount + (m ->> 'exposure')::numeric FROM public.exposure_of(v_account, of.symbol) AS e) AS x(unvalued, amount)
+  CROSS JOIN LATERAL (SELECT CASE WHEN of.place = 1 AND jsonb_array_length(m -> 'underlyings') > 1 THEN 1 WHEN v_no_quote IS NOT NULL THEN 2
+    WHEN x.unvalued IS NOT NULL THEN 3 END) AS c(at)
+  CROSS JOIN LATERAL (SELECT c.at, CASE c.at WHEN 1 THEN 'its legs are of several underlyings: ' || (m ->> 'underlyings') WHEN 2 THEN v_no_quote
+    WHEN 3 THEN format('the value of %s is not known', x.unvalued) END) AS w(at, why)
+  WHERE of.bound IS NOT NULL AND (p_all OR w.why IS NOT NULL OR x.amount > of.bound) ORDER BY of.place;
 END
 $$;
 
@@ -341,7 +649,7 @@ BEGIN
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
-      IF v.settled_at IS NULL OR v.settled_at > v_at - interval '7 days' THEN
+      IF v.resolved_at IS NULL OR v.resolved_at > v_at - interval '7 days' THEN
         IF v.request_hash = p ->> 'requestHash' THEN
           RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
         END IF;
@@ -368,7 +676,7 @@ BEGIN
     END IF;
 
     INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, resolved_at)
     VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
@@ -462,7 +770,7 @@ BEGIN
     pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
     pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
     misses = coalesce((p ->> 'misses')::integer, misses),
-    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+    resolved_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(resolved_at, v_at) END
   WHERE command_id = v_id;
   IF p ->> 'nextAttemptId' IS NOT NULL THEN
     IF v_to <> 'open' THEN
@@ -506,7 +814,7 @@ BEGIN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
       SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
-      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+      UNION SELECT command_id FROM public.commands WHERE resolved_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP
     SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
@@ -516,11 +824,11 @@ BEGIN
       UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
       WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
     END IF;
-    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
+    -- A command that was resolved before its answer came keeps its outcome; only its attempt changes.
     UPDATE public.commands c SET
       state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
       reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
-      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      resolved_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.resolved_at END,
       version = c.version + 1, updated_at = v_at
     WHERE c.command_id = v.command_id;
     PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
@@ -565,6 +873,15 @@ BEGIN
     END;
     RETURN NEXT;
   END LOOP;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
+    SELECT FROM public.commands m
+    WHERE m.resolved_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
 $$;
 
@@ -661,12 +978,12 @@ BEGIN
       v_most := (p_most ->> 'service')::integer;
       v_of := '';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE settled_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.commands WHERE resolved_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
     ELSE
       v_most := (p_most ->> 'account')::integer;
       v_of := ' of the account';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE settled_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.commands WHERE resolved_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
@@ -705,7 +1022,7 @@ BEGIN
     FROM public.lanes l WHERE l.unpublished_after IS NOT NULL
   LOOP
     UPDATE public.order_updates u SET payload = CASE u.stream
-      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      WHEN 'watermarks' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
       ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || begin_generation.generation) END
     WHERE u.lane = v_lane AND u.seq > v_seq;
     UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
@@ -778,6 +1095,69 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.commands_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
+      RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.supersedes IS NOT NULL AND NEW.kind = 'place' THEN
+      -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
+      PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
+      IF public.is_superseded(NEW.supersedes) THEN
+        RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
+      END IF;
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.command_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
+      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
+    IS DISTINCT FROM
+     (NEW.command_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
+      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
+  THEN
+    RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NEW.order_id IS DISTINCT FROM OLD.order_id AND OLD.order_id IS NOT NULL THEN
+    RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NEW.key_held <> OLD.key_held THEN
+    IF NEW.key_held OR NEW.resolved_at IS NULL THEN
+      RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
+  IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
+    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.resolved_at)
+    IS NOT DISTINCT FROM
+    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.resolved_at)
+  THEN
+    RETURN NEW;
+  END IF;
+  IF NEW.version <> OLD.version + 1 THEN
+    RAISE EXCEPTION 'command % steps from version % to %', OLD.command_id, OLD.version, NEW.version USING ERRCODE = 'TM010';
+  END IF;
+  IF NOT NEW.state = ANY (CASE OLD.state
+    WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
+    WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
+    WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
+    WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
+    WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
+    WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
+    WHEN 'rejected' THEN '{rejected,accepted,applied}'
+    WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
+    WHEN 'applied' THEN '{applied}'
+  END) THEN
+    RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
 GRANT SELECT ON public.orders, public.current_orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
@@ -786,14 +1166,14 @@ GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.pub
 
 GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
 
-GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
+GRANT SELECT, UPDATE (dealt_at), DELETE ON public.dead_letters TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
 
-GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
+GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
   UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
 
-GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quarantine_jobs TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.dead_letter_jobs TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts TO tidemark_app;
 
@@ -819,8 +1199,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
-  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
+GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.dead_letters,
+  public.repair_requests, public.dead_letter_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
   public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 

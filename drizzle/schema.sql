@@ -126,7 +126,7 @@ table command_events
   misses integer not null
   presumed_absent boolean not null
   updated_at timestamp with time zone not null
-  settled_at timestamp with time zone
+  resolved_at timestamp with time zone
   recorded_at timestamp with time zone not null default now()
   pending_revision bigint
   pending_version bigint
@@ -183,8 +183,8 @@ table commands with (fillfactor=60)
   pending_version bigint
   misses integer not null default 0
   updated_at timestamp with time zone not null
-  settled_at timestamp with time zone
-  came_to_nothing boolean not null generated always as (((kind = 'place'::text) AND (settled_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))) stored
+  resolved_at timestamp with time zone
+  came_to_nothing boolean not null generated always as (((kind = 'place'::text) AND (resolved_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))) stored
   constraint commands_absence_is_of_unknown CHECK (((NOT presumed_absent) OR (state = 'unknown'::text)))
   constraint commands_counts CHECK (((version > 0) AND (misses >= 0)))
   constraint commands_kind CHECK ((kind = ANY (ARRAY['place'::text, 'replace'::text, 'cancel'::text])))
@@ -192,7 +192,7 @@ table commands with (fillfactor=60)
   constraint commands_of_an_order_name_it CHECK (((kind = 'place'::text) OR (order_id IS NOT NULL)))
   constraint commands_pkey PRIMARY KEY (command_id)
   constraint commands_place_has_terms CHECK (((kind <> 'place'::text) OR ((symbol IS NOT NULL) AND (side IS NOT NULL))))
-  constraint commands_settled_is_final CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['refused'::text, 'not_sent'::text, 'applied'::text, 'rejected'::text, 'moot'::text]))))
+  constraint commands_resolved_is_final CHECK (((resolved_at IS NOT NULL) = (state = ANY (ARRAY['refused'::text, 'not_sent'::text, 'applied'::text, 'rejected'::text, 'moot'::text]))))
   constraint commands_state CHECK ((state = ANY (ARRAY['open'::text, 'refused'::text, 'not_sent'::text, 'accepted'::text, 'unknown'::text, 'applied'::text, 'rejected'::text, 'moot'::text, 'conflict'::text])))
   constraint commands_stream CHECK ((stream = ANY (ARRAY['account'::text, 'prediction'::text])))
 CREATE INDEX commands_by_account ON public.commands USING btree (account_id, created_at, command_id)
@@ -200,14 +200,14 @@ CREATE INDEX commands_by_caller_ref ON public.commands USING btree (caller_ref, 
 CREATE INDEX commands_came_to_nothing ON public.commands USING btree (shard, command_id) WHERE came_to_nothing
 CREATE INDEX commands_key_held ON public.commands USING btree (created_at) WHERE key_held
 CREATE INDEX commands_newest ON public.commands USING btree (created_at, command_id)
-CREATE INDEX commands_not_final ON public.commands USING btree (account_id, created_at) WHERE (settled_at IS NULL)
+CREATE INDEX commands_not_final ON public.commands USING btree (account_id, created_at) WHERE (resolved_at IS NULL)
 CREATE INDEX commands_of_order ON public.commands USING btree (stream, order_id) WHERE (kind <> 'place'::text)
 CREATE UNIQUE INDEX commands_one_per_key ON public.commands USING btree (idempotency_key, principal, (
 CASE
     WHEN (NOT key_held) THEN command_id
     ELSE NULL::uuid
 END)) NULLS NOT DISTINCT
-CREATE INDEX commands_settled ON public.commands USING btree (settled_at) WHERE (settled_at IS NOT NULL)
+CREATE INDEX commands_resolved ON public.commands USING btree (resolved_at) WHERE (resolved_at IS NOT NULL)
 CREATE INDEX commands_successors ON public.commands USING btree (supersedes) WHERE (supersedes IS NOT NULL)
 CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION commands_guard()
 CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
@@ -223,6 +223,46 @@ table credentials
   updated_at timestamp with time zone not null default now()
   constraint credentials_pkey PRIMARY KEY (credential)
 grant insert, select, update to tidemark_app
+
+table dead_letter_jobs
+  job_id uuid not null
+  action text not null
+  filter json not null
+  accounts text[]
+  reason text not null
+  asked_by text not null
+  request_id text not null
+  asked_at timestamp with time zone not null default now()
+  ended_at timestamp with time zone
+  cancelled_by text
+  discarded integer not null default 0
+  constraint dead_letter_jobs_action CHECK ((action = ANY (ARRAY['retry'::text, 'discard'::text])))
+  constraint dead_letter_jobs_cancelled CHECK (((cancelled_by IS NULL) OR (ended_at IS NOT NULL)))
+  constraint dead_letter_jobs_pkey PRIMARY KEY (job_id)
+  constraint dead_letter_jobs_reason CHECK ((reason <> ''::text))
+CREATE INDEX dead_letter_jobs_asked ON public.dead_letter_jobs USING btree (asked_at)
+grant delete, insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (ended_at, cancelled_by) to tidemark_app
+
+table dead_letters
+  id bigint not null generated always as identity
+  lane integer not null
+  batch bigint not null
+  stream text not null
+  account_id text
+  order_id text
+  reason text not null
+  detail text not null
+  raw text not null
+  observed_at timestamp with time zone not null
+  recorded_at timestamp with time zone not null default now()
+  dealt_at timestamp with time zone
+  constraint dead_letters_pkey PRIMARY KEY (id)
+CREATE INDEX dead_letters_open ON public.dead_letters USING btree (stream, reason) WHERE (dealt_at IS NULL)
+grant delete, select to tidemark_app
+grant select to tidemark_reader
+grant update (dealt_at) to tidemark_app
 
 table event_floor
   one boolean not null default true
@@ -416,46 +456,6 @@ table published_topics
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader
 
-table quarantine
-  id bigint not null generated always as identity
-  lane integer not null
-  batch bigint not null
-  stream text not null
-  account_id text
-  order_id text
-  reason text not null
-  detail text not null
-  raw text not null
-  observed_at timestamp with time zone not null
-  recorded_at timestamp with time zone not null default now()
-  dealt_at timestamp with time zone
-  constraint quarantine_pkey PRIMARY KEY (id)
-CREATE INDEX quarantine_open ON public.quarantine USING btree (stream, reason) WHERE (dealt_at IS NULL)
-grant delete, select to tidemark_app
-grant select to tidemark_reader
-grant update (dealt_at) to tidemark_app
-
-table quarantine_jobs
-  job_id uuid not null
-  action text not null
-  filter json not null
-  accounts text[]
-  reason text not null
-  asked_by text not null
-  request_id text not null
-  asked_at timestamp with time zone not null default now()
-  ended_at timestamp with time zone
-  cancelled_by text
-  discarded integer not null default 0
-  constraint quarantine_jobs_action CHECK ((action = ANY (ARRAY['retry'::text, 'discard'::text])))
-  constraint quarantine_jobs_cancelled CHECK (((cancelled_by IS NULL) OR (ended_at IS NOT NULL)))
-  constraint quarantine_jobs_pkey PRIMARY KEY (job_id)
-  constraint quarantine_jobs_reason CHECK ((reason <> ''::text))
-CREATE INDEX quarantine_jobs_asked ON public.quarantine_jobs USING btree (asked_at)
-grant delete, insert, select to tidemark_app
-grant select to tidemark_reader
-grant update (ended_at, cancelled_by) to tidemark_app
-
 table relay_positions
   lane integer not null
   cursor text not null
@@ -470,7 +470,7 @@ table repair_requests
   kind text not null
   stream text not null
   account_id text
-  quarantine_id bigint
+  dead_letter_id bigint
   job_id uuid
   since timestamp with time zone
   asked_by text
@@ -481,16 +481,16 @@ table repair_requests
   detail text
   constraint repair_requests_account CHECK (((account_id IS NOT NULL) OR (job_id IS NOT NULL)))
   constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
-  constraint repair_requests_job_id_fkey FOREIGN KEY (job_id) REFERENCES quarantine_jobs(job_id) ON DELETE CASCADE
-  constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (quarantine_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL))))
+  constraint repair_requests_job_id_fkey FOREIGN KEY (job_id) REFERENCES dead_letter_jobs(job_id) ON DELETE CASCADE
+  constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (dead_letter_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (dead_letter_id IS NOT NULL))))
   constraint repair_requests_pkey PRIMARY KEY (id)
   constraint repair_requests_since CHECK (((since IS NULL) OR (kind = 'backfill'::text)))
 CREATE INDEX repair_requests_by_job ON public.repair_requests USING btree (job_id, outcome) WHERE (job_id IS NOT NULL)
-CREATE INDEX repair_requests_by_row ON public.repair_requests USING btree (quarantine_id) WHERE (quarantine_id IS NOT NULL)
+CREATE INDEX repair_requests_by_row ON public.repair_requests USING btree (dead_letter_id) WHERE (dead_letter_id IS NOT NULL)
 CREATE INDEX repair_requests_open ON public.repair_requests USING btree (id) WHERE (answered_at IS NULL)
 grant delete, select to tidemark_app
 grant select to tidemark_reader
-grant insert (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail) to tidemark_app
+grant insert (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, outcome, detail) to tidemark_app
 grant update (answered_at, outcome, detail) to tidemark_app
 
 table shards
@@ -644,7 +644,7 @@ BEGIN
   END IF;
 
   IF cardinality(q_stream) > 0 THEN
-    INSERT INTO public.quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    INSERT INTO public.dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
     SELECT p_lane, p_number, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.raw, to_timestamp(q.observed_ms / 1000.0)
     FROM unnest(q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms)
       AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);
@@ -772,7 +772,7 @@ BEGIN
     FROM public.lanes l WHERE l.unpublished_after IS NOT NULL
   LOOP
     UPDATE public.order_updates u SET payload = CASE u.stream
-      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      WHEN 'watermarks' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
       ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || begin_generation.generation) END
     WHERE u.lane = v_lane AND u.seq > v_seq;
     UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
@@ -816,7 +816,7 @@ AS $function$
 BEGIN
   RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
     SELECT FROM public.commands m
-    WHERE m.settled_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+    WHERE m.resolved_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
 $function$
 grant execute to tidemark_app
@@ -949,7 +949,7 @@ BEGIN
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
     'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
     'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
-    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'resolvedAtMs', public.time_to_ms(c.resolved_at),
     'attempts', coalesce(p_attempts, '[]'));
 END
 $function$
@@ -1012,7 +1012,7 @@ BEGIN
     RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
   END IF;
   IF NEW.key_held <> OLD.key_held THEN
-    IF NEW.key_held OR NEW.settled_at IS NULL THEN
+    IF NEW.key_held OR NEW.resolved_at IS NULL THEN
       RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
     END IF;
     IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
@@ -1021,9 +1021,9 @@ BEGIN
   END IF;
   -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
   IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
-    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.settled_at)
+    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.resolved_at)
     IS NOT DISTINCT FROM
-    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.settled_at)
+    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.resolved_at)
   THEN
     RETURN NEW;
   END IF;
@@ -1213,7 +1213,7 @@ BEGIN
   c.pending_version := e.pending_version;
   c.misses := e.misses;
   c.updated_at := e.updated_at;
-  c.settled_at := e.settled_at;
+  c.resolved_at := e.resolved_at;
   -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
   RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
     SELECT json_agg(json_build_object(
@@ -1263,7 +1263,7 @@ BEGIN
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
-    WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
+    WHERE c.account_id = p_account AND c.resolved_at IS NULL AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
@@ -1294,12 +1294,12 @@ BEGIN
       v_most := (p_most ->> 'service')::integer;
       v_of := '';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE settled_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.commands WHERE resolved_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
     ELSE
       v_most := (p_most ->> 'account')::integer;
       v_of := ' of the account';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE settled_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.commands WHERE resolved_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
@@ -1794,7 +1794,7 @@ BEGIN
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
-      IF v.settled_at IS NULL OR v.settled_at > v_at - interval '7 days' THEN
+      IF v.resolved_at IS NULL OR v.resolved_at > v_at - interval '7 days' THEN
         IF v.request_hash = p ->> 'requestHash' THEN
           RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
         END IF;
@@ -1821,7 +1821,7 @@ BEGIN
     END IF;
 
     INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, resolved_at)
     VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
@@ -2207,7 +2207,7 @@ BEGIN
     pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
     pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
     misses = coalesce((p ->> 'misses')::integer, misses),
-    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+    resolved_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(resolved_at, v_at) END
   WHERE command_id = v_id;
   IF p ->> 'nextAttemptId' IS NOT NULL THEN
     IF v_to <> 'open' THEN
@@ -2262,7 +2262,7 @@ BEGIN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
       SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
-      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+      UNION SELECT command_id FROM public.commands WHERE resolved_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP
     SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
@@ -2272,11 +2272,11 @@ BEGIN
       UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
       WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
     END IF;
-    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
+    -- A command that was resolved before its answer came keeps its outcome; only its attempt changes.
     UPDATE public.commands c SET
       state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
       reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
-      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      resolved_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.resolved_at END,
       version = c.version + 1, updated_at = v_at
     WHERE c.command_id = v.command_id;
     PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
@@ -2313,9 +2313,9 @@ BEGIN
   SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
     json_agg(public.attempt_json(a) ORDER BY a.number)
   INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
-  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
+  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, resolved_at, pending_revision, pending_version, state, order_id,
     order_status, reason, attempts)
-  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
+  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.resolved_at, c.pending_revision, c.pending_version, c.state, c.order_id,
     v_status, c.reason, coalesce(v_brief, '[]'))
   RETURNING id INTO v_id;
   INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
@@ -2509,7 +2509,7 @@ BEGIN
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
     SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
-      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
+      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.resolved_at IS NULL AND c.kind = 'place'
         AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id AND ob.matches)) INTO v_count;
     IF p_all OR v_count > b.open_orders THEN
       RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);

@@ -139,7 +139,7 @@ export interface OrderUpdate {
   readonly sourceEpoch?: number;
   /** The lane that wrote it. Absent where the row of the log is gone */
   readonly lane?: number;
-  /** The batch of the lane that it was committed with: see `proof` of continuity marks */
+  /** The batch of the lane that it was committed with: see `proof` of watermarks */
   readonly batch?: Int64Text;
   readonly cause: 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction';
   /** When it happened, by the platform */
@@ -167,9 +167,9 @@ export interface BatchProof {
 }
 
 /** A statement about a source */
-export interface ContinuityMark {
+export interface Watermark {
   readonly eventId: string;
-  readonly schema: 'tidemark.continuity.v1';
+  readonly schema: 'tidemark.watermarks.v1';
   readonly stream: Stream;
   /** The accounts that it is about: many for a heartbeat, one for any other event */
   readonly accountIds: readonly string[];
@@ -269,5 +269,5 @@ export interface CommandOutcome {
   readonly createdAt: Instant;
   /** When this step was taken */
   readonly at: Instant;
-  readonly settledAt?: Instant;
+  readonly resolvedAt?: Instant;
 }

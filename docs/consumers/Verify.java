@@ -14,7 +14,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Says whether the topics have every update that Tidemark committed, by the proofs on the continuity topic, without a question to Tidemark.
+ * Says whether the topics have every update that Tidemark committed, by the proofs on the watermark topic, without a question to Tidemark.
  *
  *   mvn -f pom.xml dependency:copy-dependencies -DoutputDirectory=lib
  *   KAFKA_BROKERS=127.0.0.1:9092 SINCE=2026-11-21T14:00:00Z java -cp 'lib/*' Verify.java
@@ -46,10 +46,10 @@ public class Verify {
       open.computeIfAbsent(new Lane(lane, generation), any -> new TreeMap<>()).computeIfAbsent(batch, any -> new HashMap<>()).putIfAbsent(name, hash(value));
     }
 
-    /** Each value of the continuity topic, after all updates that were sent before it. Returns the holes that it shows. */
+    /** Each value of the watermark topic, after all updates that were sent before it. Returns the holes that it shows. */
     public List<String> mark(byte[] value) throws Exception {
       JsonNode mark = json.readTree(value);
-      if (!mark.path("schema").asText().equals("tidemark.continuity.v1")) throw new IllegalArgumentException("no mark");
+      if (!mark.path("schema").asText().equals("tidemark.watermarks.v1")) throw new IllegalArgumentException("no mark");
       if (!mark.hasNonNull("proof")) return List.of();
       JsonNode proof = mark.get("proof");
       String at = mark.required("at").asText();
@@ -98,7 +98,7 @@ public class Verify {
   }
 
   private static final String PREFIX = System.getenv().getOrDefault("TOPIC_PREFIX", "");
-  private static final String MARKS = PREFIX + "tidemark.continuity.v1";
+  private static final String MARKS = PREFIX + "tidemark.watermarks.v1";
   private static final String UPDATES = PREFIX + "tidemark.order-updates.v1";
 
   public static void main(String[] arguments) throws Exception {
@@ -129,7 +129,7 @@ public class Verify {
     System.exit(nothing ? 1 : holes.isEmpty() ? 0 : 2);
   }
 
-  /** Both topics from `sinceMs` to their present ends. That of the continuity topic is asked for first: all updates before a mark were sent before it. */
+  /** Both topics from `sinceMs` to their present ends. That of the watermark topic is asked for first: all updates before a mark were sent before it. */
   private static Map<TopicPartition, Long> start(KafkaConsumer<byte[], byte[]> consumer, long sinceMs) {
     Map<TopicPartition, Long> starts = new HashMap<>();
     Map<TopicPartition, Long> ends = new HashMap<>();

@@ -1,4 +1,4 @@
-"""Says whether the topics have every update that Tidemark committed, by the proofs on the continuity topic, without a question to Tidemark.
+"""Says whether the topics have every update that Tidemark committed, by the proofs on the watermark topic, without a question to Tidemark.
 
     pip install confluent-kafka && KAFKA_BROKERS=127.0.0.1:9092 SINCE=2026-11-21T14:00:00Z python3 verify.py
 
@@ -37,9 +37,9 @@ class Verifier:
         updates.setdefault(name, int.from_bytes(hashlib.sha256(value).digest()[:6], "big"))
 
     def mark(self, value: bytes) -> list[str]:
-        """Each value of the continuity topic, after all updates that were sent before it. Returns the holes that it shows."""
+        """Each value of the watermark topic, after all updates that were sent before it. Returns the holes that it shows."""
         mark = json.loads(value)
-        if mark["schema"] != "tidemark.continuity.v1":
+        if mark["schema"] != "tidemark.watermarks.v1":
             raise ValueError("no mark")
         proof, at = mark.get("proof"), mark.get("at")
         if proof is None:
@@ -84,13 +84,13 @@ class Verifier:
 
 
 PREFIX = os.environ.get("TOPIC_PREFIX", "")
-MARKS = PREFIX + "tidemark.continuity.v1"
+MARKS = PREFIX + "tidemark.watermarks.v1"
 UPDATES = PREFIX + "tidemark.order-updates.v1"
 PATIENCE_S = 30
 
 
 def parts_of(consumer: Consumer, since_ms: int) -> tuple[list[TopicPartition], dict[tuple[str, int], int]]:
-    """Both topics from `since_ms` to their present ends. That of the continuity topic is asked for first: all updates before a mark were sent before it."""
+    """Both topics from `since_ms` to their present ends. That of the watermark topic is asked for first: all updates before a mark were sent before it."""
     starts, ends = [], {}
     # The first mark is of a batch whose updates may have been sent before it.
     for topic, from_ms in ((MARKS, since_ms), (UPDATES, since_ms - 60_000)):

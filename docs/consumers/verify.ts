@@ -1,5 +1,5 @@
 /**
- * Says whether the topics have every update that Tidemark committed, by the proofs on the continuity topic, without a question to Tidemark.
+ * Says whether the topics have every update that Tidemark committed, by the proofs on the watermark topic, without a question to Tidemark.
  *
  *   npm install kafkajs && KAFKA_BROKERS=127.0.0.1:9092 SINCE=2026-11-21T14:00:00Z node verify.ts      # Node 24
  *
@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
-import type { ContinuityMark, OrderUpdate } from 'tidemark/records';
+import type { OrderUpdate, Watermark } from 'tidemark/records';
 
 interface Reached {
   readonly generation: number;
@@ -34,10 +34,10 @@ export class Verifier {
     if (!updates.has(name)) updates.set(name, Number.parseInt(hash('sha256', value).slice(0, 12), 16));
   }
 
-  /** Each value of the continuity topic, after all updates that were sent before it. Returns the holes that it shows. */
+  /** Each value of the watermark topic, after all updates that were sent before it. Returns the holes that it shows. */
   mark(value: string | Buffer): string[] {
-    const { schema, proof, at } = JSON.parse(String(value)) as ContinuityMark;
-    if (schema !== 'tidemark.continuity.v1') throw new Error('no mark');
+    const { schema, proof, at } = JSON.parse(String(value)) as Watermark;
+    if (schema !== 'tidemark.watermarks.v1') throw new Error('no mark');
     if (proof === undefined || this.isProven(proof.lane, proof.generation, BigInt(proof.upTo))) return [];
     const { lane, generation, count, hash: wanted } = proof;
     const [after, upTo] = [BigInt(proof.after), BigInt(proof.upTo)];
@@ -99,7 +99,7 @@ function entry<K, K2, V>(map: Map<K, Map<K2, V>>, key: K): Map<K2, V> {
 }
 
 const { KAFKA_BROKERS = '127.0.0.1:9092', TOPIC_PREFIX = '', SINCE } = process.env;
-const marks = `${TOPIC_PREFIX}tidemark.continuity.v1`;
+const marks = `${TOPIC_PREFIX}tidemark.watermarks.v1`;
 const updates = `${TOPIC_PREFIX}tidemark.order-updates.v1`;
 
 interface Part {
@@ -109,7 +109,7 @@ interface Part {
   readonly end: bigint;
 }
 
-/** Both topics from `SINCE` (an hour ago) to their present ends. That of the continuity topic is asked for first: all updates before a mark were sent before it. */
+/** Both topics from `SINCE` (an hour ago) to their present ends. That of the watermark topic is asked for first: all updates before a mark were sent before it. */
 async function partsOf(kafka: Kafka): Promise<Part[]> {
   const sinceMs = SINCE === undefined ? Date.now() - 3_600_000 : Date.parse(SINCE);
   if (Number.isNaN(sinceMs))

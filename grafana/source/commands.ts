@@ -8,7 +8,7 @@ const commandPanels: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Unresolved',
-    description: 'Commands with an outcome that is not known (unknown), or that a person has to settle (conflict).',
+    description: 'Commands with an outcome that is not known (unknown), or that a person has to resolve (conflict).',
     unit: 'none',
     queries: [{ expr: `sum by (kind) (tidemark_commands_unresolved{${job}})`, legend: '{{kind}}' }],
     limits: { amber: 1, red: 3 },
@@ -56,20 +56,20 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'stacked',
-    title: 'Settled by',
-    description: 'What settled commands whose answer had not: the stream is quickest, a person is last.',
+    title: 'Resolved by',
+    description: 'What resolved commands whose answer had not: the stream is quickest, a person is last.',
     unit: 'ops',
-    queries: [{ expr: rateBy('evidence', 'tidemark_command_settlements_total'), legend: '{{evidence}}' }],
+    queries: [{ expr: rateBy('evidence', 'tidemark_command_resolutions_total'), legend: '{{evidence}}' }],
   },
   {
     kind: 'lines',
-    title: 'Time to settle',
+    title: 'Time to resolve',
     description:
-      'From the last possible send to the settlement, or to the order where only the venue is waited for: mean over the time shown.',
+      'From the last possible send to the resolution, or to the order where only the venue is waited for: mean over the time shown.',
     unit: 's',
     queries: [
       {
-        expr: meanBy('job', 'tidemark_command_settle_seconds'),
+        expr: meanBy('job', 'tidemark_command_resolve_seconds'),
         legend: 'mean',
       },
     ],
@@ -91,7 +91,7 @@ const commandPanels: readonly Panel[] = [
     unit: 'none',
     queries: [
       {
-        expr: `${rateBy('job', 'tidemark_journal_writes_total')} / (${rateBy('job', 'tidemark_journal_groups_total')} > 0)`,
+        expr: `${rateBy('job', 'tidemark_journal_writes_total')} / (${rateBy('job', 'tidemark_journal_commits_total')} > 0)`,
         legend: 'mean',
       },
     ],
@@ -101,7 +101,7 @@ const commandPanels: readonly Panel[] = [
     kind: 'lines',
     title: 'Late landings, keys used again',
     description:
-      'Orders that appeared although their command had been settled otherwise (each halts placing), and repeated keys.',
+      'Orders that appeared although their command had been resolved otherwise (each halts placing), and repeated keys.',
     unit: 'none',
     queries: [
       {

@@ -4,7 +4,7 @@ import { errorBudget } from './recording-rules.ts';
 
 const oldestPending = ofHolder('(tidemark_log_oldest_pending_timestamp_seconds > 0)');
 const pendingAge = `max by (job) (time() - (${oldestPending}))`;
-const oldestUnsettled = ofHolder('(tidemark_ingest_oldest_unsettled_timestamp_seconds > 0)');
+const oldestInIngest = ofHolder('(tidemark_ingest_oldest_pending_timestamp_seconds > 0)');
 const burn = (factor: number, short: string, long: string) =>
   `(job:tidemark_updates_late:ratio_rate${short} > ${factor} * ${errorBudget} and job:tidemark_updates_late:ratio_rate${long} > ${factor} * ${errorBudget})`;
 
@@ -21,10 +21,10 @@ export const dataAlerts: readonly Alert[] = [
   {
     name: 'IngestStuck',
     severity: 'page',
-    expr: `max by (job) (time() - (${oldestUnsettled})) > ${alertAfterS('rows_not_stored')}`,
+    expr: `max by (job) (time() - (${oldestInIngest})) > ${alertAfterS('rows_not_stored')}`,
     summary: 'What arrives is not stored',
     description:
-      'The oldest observation that is not settled came {{ $value | humanizeDuration }} ago: batches do not commit, or far more arrives than the database takes. Nothing is dropped.',
+      'The oldest observation that is not resolved came {{ $value | humanizeDuration }} ago: batches do not commit, or far more arrives than the database takes. Nothing is dropped.',
   },
   {
     // An hour: long enough for a scrape that was missed, and short enough to end by itself. The
@@ -79,7 +79,7 @@ or sum by (job) (max_over_time(tidemark_database_commits_lost_total[1m]) and on 
 and on (job) (sum by (job) (tidemark_source_state{state="live"}) > 0 or ${pendingAge} > ${alertAfterS('rows_unsent')})`,
     summary: 'No heartbeat comes back from Kafka',
     description:
-      'Accounts are live, but no continuity heartbeat was read back for {{ $value | humanizeDuration }}: source, ingest, log, relay or Kafka is broken somewhere.',
+      'Accounts are live, but no watermark was read back for {{ $value | humanizeDuration }}: source, ingest, log, relay or Kafka is broken somewhere.',
   },
   {
     // Two windows each: the long one says that it matters, the short one that it still goes on.
@@ -106,13 +106,13 @@ unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_tot
       'The {{ $labels.stream }} stream delivered no order event, while reads applied {{ $value | humanize }} changes in 15 minutes. Updates arrive, up to a minute late.',
   },
   {
-    name: 'Quarantined',
+    name: 'DeadLetters',
     severity: 'ticket',
-    expr: 'max by (job, stream, reason) (tidemark_quarantined) > 0',
+    expr: 'max by (job, stream, reason) (tidemark_dead_letters) > 0',
     for: '5m',
-    summary: 'Observations lie in quarantine',
+    summary: 'Dead letters wait for a person',
     description:
-      'Rows of the {{ $labels.stream }} stream in quarantine that wait for a person ({{ $labels.reason }}): {{ $value }}.',
+      'Dead letters of the {{ $labels.stream }} stream that wait for a person ({{ $labels.reason }}): {{ $value }}.',
   },
   {
     // The queue is full by bytes as well, and batches that fail are taken out of it: sockets that

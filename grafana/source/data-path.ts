@@ -6,11 +6,11 @@ const ingest: readonly Panel[] = [
   {
     kind: 'stacked',
     title: 'Observations by outcome',
-    description: 'Everything offered to ingest, by what became of it. conflict and quarantined want a look.',
+    description: 'Everything offered to ingest, by what became of it. conflict and dead_lettered want a look.',
     unit: 'ops',
     queries: [{ expr: rateBy('outcome', 'tidemark_observations_total'), legend: '{{outcome}}' }],
-    colours: { '^applied$': 'green', '^duplicate$': 'blue', '^stale$': 'purple', '^conflict$|^quarantined$': 'red' },
-    runbooks: ['Quarantined'],
+    colours: { '^applied$': 'green', '^duplicate$': 'blue', '^stale$': 'purple', '^conflict$|^dead_lettered$': 'red' },
+    runbooks: ['DeadLetters'],
   },
   {
     kind: 'stacked',
@@ -48,12 +48,12 @@ const ingest: readonly Panel[] = [
     kind: 'lines',
     title: 'Oldest that is not stored',
     description:
-      'How long the oldest observation has waited that is not settled. Milliseconds as a rule; where it grows with the clock, nothing commits.',
+      'How long the oldest observation has waited that is not resolved. Milliseconds as a rule; where it grows with the clock, nothing commits.',
     unit: 's',
     queries: [
       {
         // 0 where nothing waits, so that the panel is not empty then.
-        expr: `time() - max by (job, instance) (tidemark_ingest_oldest_unsettled_timestamp_seconds{${job}} > 0) or max by (job, instance) (tidemark_ingest_oldest_unsettled_timestamp_seconds{${job}}) * 0`,
+        expr: `time() - max by (job, instance) (tidemark_ingest_oldest_pending_timestamp_seconds{${job}} > 0) or max by (job, instance) (tidemark_ingest_oldest_pending_timestamp_seconds{${job}}) * 0`,
         legend: '{{instance}}',
       },
     ],
@@ -66,7 +66,7 @@ const ingest: readonly Panel[] = [
     description: 'Time of one batch transaction.',
     unit: 's',
     queries: [0.5, 0.99].map((quantile) => ({
-      expr: quantileBy(quantile, '', 'tidemark_apply_seconds'),
+      expr: quantileBy(quantile, '', 'tidemark_batch_commit_seconds'),
       legend: `p${quantile * 100}`,
     })),
   },
@@ -82,20 +82,23 @@ const ingest: readonly Panel[] = [
   },
   {
     kind: 'lines',
-    title: 'In quarantine',
+    title: 'Dead letters',
     description:
-      'Rows in quarantine that wait for a person, as the database has them; dropped: the oldest of a full one; job: rows that jobs have read again.',
+      'Dead letters that wait for a person, as the database has them; dropped: the oldest of too many; job: rows that jobs have read again.',
     unit: 'none',
     queries: [
       {
-        expr: orNone(`sum by (stream, reason) (max by (job, stream, reason) (tidemark_quarantined{${job}}))`, 'reason'),
+        expr: orNone(
+          `sum by (stream, reason) (max by (job, stream, reason) (tidemark_dead_letters{${job}}))`,
+          'reason',
+        ),
         legend: '{{stream}} {{reason}}',
       },
-      { expr: increaseBy('job', 'tidemark_quarantine_dropped_total'), legend: 'dropped' },
-      { expr: increaseBy('outcome', 'tidemark_quarantine_job_rows_total'), legend: 'job: retry {{outcome}}' },
+      { expr: increaseBy('job', 'tidemark_dead_letters_dropped_total'), legend: 'dropped' },
+      { expr: increaseBy('outcome', 'tidemark_dead_letter_job_rows_total'), legend: 'job: retry {{outcome}}' },
     ],
     limits: { amber: 1 },
-    runbooks: ['Quarantined'],
+    runbooks: ['DeadLetters'],
   },
   {
     kind: 'stacked',
@@ -111,14 +114,14 @@ const ingest: readonly Panel[] = [
   },
   {
     kind: 'lines',
-    title: 'Put in quarantine',
+    title: 'New dead letters',
     description: 'Frames and rows that could not be understood or stored, by how they came; not understood: by reason.',
     unit: 'none',
     queries: [
       {
         // The first of each reason shows here alone: its own series
         // begins at 1, and has no increase.
-        expr: increaseBy('stream, cause', 'tidemark_observations_total', ',outcome="quarantined"'),
+        expr: increaseBy('stream, cause', 'tidemark_observations_total', ',outcome="dead_lettered"'),
         legend: '{{stream}} {{cause}}',
       },
       {
@@ -126,7 +129,7 @@ const ingest: readonly Panel[] = [
         legend: 'not understood: {{source}} {{reason}}',
       },
     ],
-    runbooks: ['Quarantined'],
+    runbooks: ['DeadLetters'],
   },
 ];
 
@@ -151,7 +154,7 @@ const relay: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Since the canary came back',
-    description: 'Since a continuity heartbeat last made its whole way through the log and back from Kafka.',
+    description: 'Since a watermark last made its whole way through the log and back from Kafka.',
     unit: 's',
     queries: [
       { expr: `time() - max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds{${job}})`, legend: '{{job}}' },

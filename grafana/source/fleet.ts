@@ -20,7 +20,7 @@ const members: readonly Panel[] = [
     unit: 'none',
     queries: [{ expr: `sum(tidemark_shards_held{${job}})`, legend: 'held' }],
     limits: { red: 1, below: true },
-    runbooks: ['ShardsUnheld'],
+    runbooks: ['ShardsUnassigned'],
     width: 8,
   },
   {
@@ -30,12 +30,12 @@ const members: readonly Panel[] = [
     unit: 'none',
     queries: [
       {
-        expr: `min(tidemark_shards_unheld{${job}} and on (job, instance) tidemark_lane_held{${job}} == 1)`,
-        legend: 'unheld',
+        expr: `min(tidemark_shards_unassigned{${job}} and on (job, instance) tidemark_lane_held{${job}} == 1)`,
+        legend: 'unassigned',
       },
     ],
     limits: { red: 1 },
-    runbooks: ['ShardsUnheld'],
+    runbooks: ['ShardsUnassigned'],
     width: 8,
   },
   {
@@ -46,10 +46,10 @@ const members: readonly Panel[] = [
     unit: 'none',
     queries: [
       { expr: byInstance('tidemark_shards_held'), legend: '{{instance}}' },
-      { expr: `min by (job) (tidemark_shards_unheld{${job}})`, legend: 'no instance' },
+      { expr: `min by (job) (tidemark_shards_unassigned{${job}})`, legend: 'no instance' },
       { expr: byInstance('tidemark_unfit'), legend: '{{instance}} is unfit' },
     ],
-    runbooks: ['ShardsUnheld', 'Unfit'],
+    runbooks: ['ShardsUnassigned', 'Unfit'],
     width: 12,
   },
   {
@@ -73,7 +73,7 @@ const moves: readonly Panel[] = [
     queries: [
       { expr: increaseBy('job, instance, move', 'tidemark_shard_moves_total'), legend: '{{instance}} {{move}}' },
     ],
-    runbooks: ['ShardsUnheld'],
+    runbooks: ['ShardsUnassigned'],
   },
   {
     kind: 'lines',
@@ -87,7 +87,7 @@ const moves: readonly Panel[] = [
         legend: '{{instance}} {{outcome}}',
       },
     ],
-    runbooks: ['ShardsUnheld'],
+    runbooks: ['ShardsUnassigned'],
   },
   {
     kind: 'lines',

@@ -21,8 +21,8 @@ const late = (window: string): RecordingRule => ({
 
 const pendingAge =
   '(time() - tidemark_log_oldest_pending_timestamp_seconds) * (tidemark_log_oldest_pending_timestamp_seconds > bool 0)';
-const unsettledAge =
-  '(time() - tidemark_ingest_oldest_unsettled_timestamp_seconds) * (tidemark_ingest_oldest_unsettled_timestamp_seconds > bool 0)';
+const ingestAge =
+  '(time() - tidemark_ingest_oldest_pending_timestamp_seconds) * (tidemark_ingest_oldest_pending_timestamp_seconds > bool 0)';
 const silence =
   '(time() - tidemark_source_last_frame_timestamp_seconds) * (tidemark_source_last_frame_timestamp_seconds > bool 0)';
 
@@ -37,9 +37,9 @@ const silence =
 const doubts: RecordingRule = {
   record: 'job:tidemark_doubts:sum',
   expr: `(sum by (job) (tidemark_lane_held) == bool 0)
-+ ((min by (job) (min_over_time(tidemark_shards_unheld[20s]) and on (job, instance) (tidemark_lane_held == 1)) or 0 * sum by (job) (tidemark_lane_held)) > bool 0)
++ ((min by (job) (min_over_time(tidemark_shards_unassigned[20s]) and on (job, instance) (tidemark_lane_held == 1)) or 0 * sum by (job) (tidemark_lane_held)) > bool 0)
 + ((sum by (job) (tidemark_source_unfollowed) or 0 * sum by (job) (tidemark_lane_held)) > bool 0)
-+ (max by (job) (${ofHolderOrNone(unsettledAge)}) > bool 60)
++ (max by (job) (${ofHolderOrNone(ingestAge)}) > bool 60)
 + (sum by (job) (tidemark_source_state{state!~"live|not_enrolled"}) > bool 0)
 + (sum by (job) (tidemark_source_state{state="live"}) == bool 0)
 + (time() - max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds) > bool 60)

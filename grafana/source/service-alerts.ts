@@ -5,7 +5,7 @@ const oldestUnresolved = ofHolder('(tidemark_commands_oldest_unresolved_timestam
 const budget = 'max by (job) (tidemark_database_budget_bytes > 0)';
 const keyReads = 'tidemark_rest_issuer_key_reads_total';
 const halts = ofHolder('tidemark_placing_halted');
-const unheldShards = 'tidemark_shards_unheld and on (job, instance) (tidemark_lane_held == 1)';
+const unassignedShards = 'tidemark_shards_unassigned and on (job, instance) (tidemark_lane_held == 1)';
 
 /** The processes, their lane, and commands. */
 export const serviceAlerts: readonly Alert[] = [
@@ -25,14 +25,14 @@ export const serviceAlerts: readonly Alert[] = [
     expr: 'sum by (job) (tidemark_lane_held) == 0',
     for: '20s',
     summary: 'No process holds a lane',
-    description: 'No instance of {{ $labels.job }} has a lane: nothing is followed, stored, sent or settled.',
+    description: 'No instance of {{ $labels.job }} has a lane: nothing is followed, stored, sent or resolved.',
   },
   {
-    name: 'ShardsUnheld',
+    name: 'ShardsUnassigned',
     severity: 'page',
     // One that stands by has not looked.
-    expr: `min by (job) (${unheldShards}) > 0`,
-    for: `${alertAfterS('shards_unheld')}s`,
+    expr: `min by (job) (${unassignedShards}) > 0`,
+    for: `${alertAfterS('shards_unassigned')}s`,
     summary: '{{ $value }} shards have no process',
     description:
       'The accounts of these shards are followed by no instance of {{ $labels.job }}, and their commands are declined.',

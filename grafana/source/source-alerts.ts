@@ -3,7 +3,7 @@ import { type Alert, ofHolder } from './alert.ts';
 const silence = ofHolder('(tidemark_source_last_frame_timestamp_seconds > 0)');
 const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|unanswered|resyncing|frozen"}');
 /** Its sockets are paused, and then cut off: IngestStuck speaks of this instance, and of no other. */
-const stuck = 'time() - (tidemark_ingest_oldest_unsettled_timestamp_seconds > 0) > 30';
+const stuck = 'time() - (tidemark_ingest_oldest_pending_timestamp_seconds > 0) > 30';
 /** Refused with a token that is good: else TokenExpiring speaks. */
 const refused = ofHolder('tidemark_source_state{state="login_required"}');
 const live = ofHolder('tidemark_source_state{state="live"}');

@@ -38,7 +38,7 @@ export function auditTrailCommand(io: CliIo): Command {
     .option('--until <instant>', 'only actions before this instant', instant)
     .option(
       '--action <word>',
-      'only this: place, cancel, halt, resume, settle, denied, token_add, link, configuration …',
+      'only this: place, cancel, halt, resume, resolve, denied, token_add, link, configuration …',
     )
     .action((flags: ExportFlags) => exportLines(io, flags));
   return command;

@@ -11,27 +11,27 @@ import { verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
-  $ tidemark command ls --unresolved                    age, terms, ids, evidence, and the line that settles each
+  $ tidemark command ls --unresolved                    age, terms, ids, evidence, and the line that resolves each
   $ tidemark command ls --account SIM-1001 --limit 20
   $ tidemark command show 4f7c1d1e-…                    its timeline, and the verdict computed again from the evidence
-  $ tidemark command settle 4f7c1d1e-… 90ab3c55-… --outcome rejected --reason "desk confirmed by phone: never received"
+  $ tidemark command resolve 4f7c1d1e-… 90ab3c55-… --outcome rejected --reason "desk confirmed by phone: never received"
   $ tidemark command ls --unresolved --json | jq -r '.[].commandId'
 
 ${restExitCodes}`;
 
-/** `command ls`, `command show` and `command settle`. */
+/** `command ls`, `command show` and `command resolve`. */
 export function commandCommand(io: CliIo): Command {
   return new Command('command')
     .description(
-      'Shows commands with their evidence, and records a verdict of a person on those that evidence does not settle.',
+      'Shows commands with their evidence, and records a verdict of a person on those that evidence does not resolve.',
     )
     .addCommand(listCommand(io, commandLs))
     .addCommand(verbCommand(io, commandShow))
-    .addCommand(eachCommand(io, commandSettle))
+    .addCommand(eachCommand(io, commandResolve))
     .addHelpText('after', examples);
 }
 
-interface Settled {
+interface Resolved {
   readonly commandId: string;
   readonly outcome?: string;
   readonly error?: string;
@@ -39,10 +39,10 @@ interface Settled {
 }
 
 /** A person's verdict on each command. */
-export const commandSettle: EachVerb<typeof sentAnswer, RestFlags & { readonly outcome: string }, Settled> = {
-  name: 'settle',
-  does: 'Settles commands with the outcome that a person found out.',
-  route: 'POST /v1/commands/{commandId}/settlement',
+export const commandResolve: EachVerb<typeof sentAnswer, RestFlags & { readonly outcome: string }, Resolved> = {
+  name: 'resolve',
+  does: 'Resolves commands with the outcome that a person found out.',
+  route: 'POST /v1/commands/{commandId}/resolution',
   takes: [['<commands...>', 'ids of the commands', each(commandId)]],
   flags: (command) =>
     command.addOption(

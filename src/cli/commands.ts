@@ -94,7 +94,7 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
     load: async () => (await import('./cancel.ts')).cancelAfterCommand,
   },
   command: {
-    summary: 'list, show and settle commands',
+    summary: 'list, show and resolve commands',
     load: async () => (await import('./command.ts')).commandCommand,
   },
   mcp: {
@@ -117,13 +117,13 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
     summary: 'show and approve requests that wait for a second principal',
     load: async () => (await import('./approvals.ts')).approvalsCommand,
   },
-  reconcile: {
+  probe: {
     summary: 'find out the outcome of unresolved commands at once',
-    load: async () => (await import('./reconcile.ts')).reconcileCommand,
+    load: async () => (await import('./probe.ts')).probeCommand,
   },
-  quarantine: {
+  'dead-letters': {
     summary: 'show unreadable messages, and deal with them',
-    load: async () => (await import('./quarantine.ts')).quarantineCommand,
+    load: async () => (await import('./dead-letters.ts')).deadLetterCommand,
   },
   backfill: {
     summary: 'have the running service read a whole account',

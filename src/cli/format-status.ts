@@ -123,7 +123,7 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
     ...table(
       'way of the data',
       [
-        { hop: 'socket to Postgres', rows: lag.ingestQueued, oldest: lag.unsettledOldest },
+        { hop: 'socket to Postgres', rows: lag.ingestQueued, oldest: lag.pendingOldest },
         { hop: 'Postgres to Kafka, updates', rows: lag.relayRows, oldest: lag.relayOldest },
         { hop: 'Postgres to Kafka, state', rows: lag.stateRows, oldest: null },
         { hop: 'Postgres to Kafka, outcomes', rows: lag.outcomeRows, oldest: null },
@@ -147,8 +147,8 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       data.halts.map(({ scope, cause, since, by, reason }) => [scope, cause, old(since) ?? '-', by, reason]),
     ),
     ...block(
-      'quarantine',
-      (data.quarantine ?? []).map(({ stream, reason, rows }) => [stream, reason, plural(rows, 'row')]),
+      'dead letters',
+      (data.deadLetters ?? []).map(({ stream, reason, rows }) => [stream, reason, plural(rows, 'row')]),
     ),
     ...block(
       'orders that the platform does not know',

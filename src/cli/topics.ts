@@ -17,7 +17,7 @@ Examples:
   $ tidemark topics plan --check       the same, and exit code 1 when a person has to act
   $ tidemark topics apply              makes missing topics, alters settings; never a partition count
   $ tidemark topics apply --delete-records    also alters what makes Kafka delete records
-  $ tidemark topics accept witness     a topic that was deleted and made again is the one that is published to (docs/runbooks/TopicReplaced.md)
+  $ tidemark topics accept checkpoint     a topic that was deleted and made again is the one that is published to (docs/runbooks/TopicReplaced.md)
 
 Safe to run again.`;
 

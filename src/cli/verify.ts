@@ -8,7 +8,7 @@ import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { PublishError, type StatePublisher } from '../service/log/publisher.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../service/log/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../service/log/transactional-publisher.ts';
-import { newestPayloads, type Quarantined, writingLanes } from '../store/commands/audit-reads.ts';
+import { type DeadLetters, newestPayloads, writingLanes } from '../store/commands/audit-reads.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { clip, printable } from './io/format-text.ts';
@@ -28,7 +28,7 @@ Examples:
   $ tidemark verify --repair              writes the newest state again where the state topic lacks it
   $ tidemark verify --json | jq '.findings[] | select(.hop == "state") | .key'
 
-It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, or waits in quarantine, 75 that is not known: it was interrupted, or a standby lacks what Kafka has.`;
+It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, or is a dead letter, 75 that is not known: it was interrupted, or a standby lacks what Kafka has.`;
 
 interface VerifyFlags {
   readonly stateOnly?: true;
@@ -46,7 +46,7 @@ export function verifyCommand(io: CliIo): Command {
     .option('--wait <seconds>', 'how long to wait for records under way', seconds, 30)
     .option(
       '--json',
-      'print { orders, records, quarantine: { rows, orders }, repaired, findings: [{ hop, key, detail }] } as JSON',
+      'print { orders, records, deadLetters: { rows, orders }, repaired, findings: [{ hop, key, detail }] } as JSON',
     )
     .addHelpText('after', examples)
     .action((flags: VerifyFlags) => runVerifyCommand(io, flags));
@@ -102,8 +102,8 @@ async function audit(
   const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
   if (flags.repair && deps.signal.aborted && repaired < wanted)
     throw stopped('it was interrupted before everything was written');
-  const isLeft = result.quarantine.rows > 0 || result.findings.some(({ hop }) => !(flags.repair && hop === 'state'));
-  const isUnknown = result.quarantine.rows === 0 && result.findings.every(({ hop }) => hop === 'standby');
+  const isLeft = result.deadLetters.rows > 0 || result.findings.some(({ hop }) => !(flags.repair && hop === 'state'));
+  const isUnknown = result.deadLetters.rows === 0 && result.findings.every(({ hop }) => hop === 'standby');
   if (isLeft) io.exit(isUnknown ? exitCodes.unresolved : exitCodes.failed);
   return flags.repair === true && repaired >= wanted;
 }
@@ -190,7 +190,7 @@ const hops: Readonly<Record<Hop, string>> = {
 const shown = 20;
 
 function describe(
-  { orders, records, findings, quarantine, standby }: VerifyResult,
+  { orders, records, findings, deadLetters, standby }: VerifyResult,
   repaired: number,
   repairing: boolean,
 ): string {
@@ -202,20 +202,20 @@ function describe(
     if (here.length > shown) lines.push(`  … and ${here.length - shown} more (--json has all)`);
   }
   if (repairing) lines.push(`Wrote the newest state of ${plural(repaired, 'order')}.`);
-  if (quarantine.rows > 0) lines.push(waiting(quarantine));
+  if (deadLetters.rows > 0) lines.push(waiting(deadLetters));
   if (standby !== undefined)
     lines.push(`This server is a standby. Its newest commit is of ${standby.replayedAt ?? 'before its start'}.`);
   const verdict =
     findings.length > 0
       ? plural(findings.length, 'finding')
-      : `nothing ${quarantine.rows > 0 ? 'else ' : ''}is missing`;
+      : `nothing ${deadLetters.rows > 0 ? 'else ' : ''}is missing`;
   lines.push(`${plural(orders, 'order')} and ${plural(records, 'record')} compared: ${verdict}.`);
   return `${lines.join('\n')}\n`;
 }
 
-function waiting({ rows, orders }: Quarantined): string {
+function waiting({ rows, orders }: DeadLetters): string {
   const which = orders === 0 ? 'it is not known which orders these are' : `they name ${plural(orders, 'order')}`;
-  return `quarantine: ${plural(rows, 'row')} of the platform could not be read, so what is stored may be behind it; ${which}: \`tidemark quarantine ls\`, docs/runbooks/Quarantined.md`;
+  return `dead letters: ${plural(rows, 'row')} of the platform could not be read, so what is stored may be behind it; ${which}: \`tidemark dead-letters ls\`, docs/runbooks/DeadLetters.md`;
 }
 
 function findingLine({ key, detail }: VerifyFinding): string {

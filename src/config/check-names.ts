@@ -12,6 +12,7 @@ const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
 
 /** Names of builds before the first release, and those of now. */
 const renamed: Readonly<Record<string, string>> = {
+  TIDEMARK_CONTINUITY_INTERVAL_MS: 'TIDEMARK_WATERMARK_INTERVAL_MS',
   TIDEMARK_LEASE_EXPIRE_MS: 'TIDEMARK_LEASE_TTL_MS',
   TIDEMARK_LEASE_ACT_MS: 'TIDEMARK_LEASE_MARGIN_MS, which is the rest of TIDEMARK_LEASE_TTL_MS after the former value',
 };

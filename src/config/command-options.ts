@@ -110,7 +110,7 @@ export const commandOptions = inGroup('Commands', {
     words: ['off', 'on'],
     fallback: 'off',
     describe:
-      'Whether resuming, settling and a change of limits that lets more through need a second principal, who approves within an hour (`tidemark approvals`). Needs sign-in.',
+      'Whether resuming, resolving and a change of limits that lets more through need a second principal, who approves within an hour (`tidemark approvals`). Needs sign-in.',
   }),
   probeRate: integer({
     env: 'TIDEMARK_PROBE_RATE',

@@ -22,7 +22,7 @@ const topicOptions = {
     max: 3650,
     fallback: '7',
     describe:
-      'How long the topics of updates, continuity and outcomes keep their records, by the plan of `tidemark topics`. It never shortens a topic by itself: `topics apply --delete-records` does.',
+      'How long the topics of updates, watermarks and outcomes keep their records, by the plan of `tidemark topics`. It never shortens a topic by itself: `topics apply --delete-records` does.',
   }),
 } as const;
 
@@ -364,14 +364,14 @@ export const optionTable = {
       describe:
         'What all accounts together may keep of orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes an order. When it is used up audits count as incomplete and are made again.',
     }),
-    continuityIntervalMs: integer({
-      env: 'TIDEMARK_CONTINUITY_INTERVAL_MS',
+    watermarkIntervalMs: integer({
+      env: 'TIDEMARK_WATERMARK_INTERVAL_MS',
       unit: 'milliseconds',
       min: 1000,
       max: 30_000,
       fallback: '15000',
       describe:
-        'How often a "complete up to" of the live accounts goes to the continuity topic: one record for all accounts of a stream that are complete up to the same time.',
+        'How often a "complete up to" of the live accounts goes to the watermark topic: one record for all accounts of a stream that are complete up to the same time.',
     }),
   }),
   ...restOptions,

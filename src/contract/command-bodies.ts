@@ -273,13 +273,13 @@ export const reasonText = plainTextField(1, 500)
  * The outcomes a person may declare. Not `refused` (the platform's answer) or `unknown` (not an
  * outcome).
  */
-const settledOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
-type SettledOutcome = (typeof settledOutcomes)[number];
+const resolvedOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
+type ResolvedOutcome = (typeof resolvedOutcomes)[number];
 
-/** `POST /v1/commands/{id}/settlement`. */
-export const settlementBody = z
-  .strictObject({ outcome: z.enum(settledOutcomes), reason: reasonText })
-  .meta({ id: 'SettleCommandRequest', description: 'What a person knows about a command' });
+/** `POST /v1/commands/{id}/resolution`. */
+export const resolutionBody = z
+  .strictObject({ outcome: z.enum(resolvedOutcomes), reason: reasonText })
+  .meta({ id: 'ResolveCommandRequest', description: 'What a person knows about a command' });
 
 /** `POST /v1/accounts/{id}/halt|resume` and the same for the service. */
 export const reasonBody = z
@@ -376,10 +376,10 @@ export function parseCancelAll(body: unknown): BodyResult<CancelAllBody> {
   });
 }
 
-export function parseSettlement(
+export function parseResolution(
   body: unknown,
-): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
-  return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
+): BodyResult<{ readonly outcome: ResolvedOutcome; readonly reason: string }> {
+  return parseBody(resolutionBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
 }
 
 /** `sinceMs`: for a backfill, milliseconds since the epoch. */

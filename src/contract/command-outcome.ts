@@ -55,7 +55,7 @@ export const commandOutcomeRecord = z
     attempts: z.array(attemptRecord),
     createdAt: instant,
     at: instant.describe('When this step was taken'),
-    settledAt: instant.optional(),
+    resolvedAt: instant.optional(),
   })
   .meta({
     id: 'CommandOutcome',

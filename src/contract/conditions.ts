@@ -20,7 +20,13 @@ const table = {
   standby: { runbook: 'NoLaneHolder', link: '/v1/status' },
   // A shard that moves is without a process for a second or three, one of a process that died for
   // 10 s.
-  shards_unheld: { runbook: 'ShardsUnheld', link: '/v1/fleet', afterMs: 5_000, alertAfterMs: 30_000, ofDatabase: true },
+  shards_unassigned: {
+    runbook: 'ShardsUnassigned',
+    link: '/v1/fleet',
+    afterMs: 5_000,
+    alertAfterMs: 30_000,
+    ofDatabase: true,
+  },
   accounts_unfollowed: { runbook: 'AccountsUnfollowed', link: '/v1/accounts' },
   login_required: { runbook: 'TokenExpiring', link: '/v1/status', ofDatabase: true },
   account_not_live: { runbook: 'SourceNeverLive', link: '/v1/accounts' },
@@ -37,7 +43,7 @@ const table = {
   silent_losses: { runbook: 'SilentLosses', link: '/v1/status' },
   // Of all instances together: their accounts, commands and lag are not known.
   instances_unanswered: { runbook: 'TargetDown', link: '/v1/fleet' },
-  quarantined: { runbook: 'Quarantined', link: '/v1/quarantine', ofDatabase: true },
+  dead_letters: { runbook: 'DeadLetters', link: '/v1/dead-letters', ofDatabase: true },
 } as const satisfies Readonly<Record<string, Condition>>;
 
 export type DoubtName = keyof typeof table;

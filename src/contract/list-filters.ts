@@ -87,7 +87,7 @@ export const commandFilters = {
   state: { takes: commandStates, about: 'Only this state', label: 'Any outcome' },
   unresolved: {
     takes: 'flag',
-    about: 'Only commands whose outcome is not known, or has to be settled by a person',
+    about: 'Only commands whose outcome is not known, or has to be resolved by a person',
     label: 'Unresolved only',
   },
   idempotencyKey: {

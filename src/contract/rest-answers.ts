@@ -120,7 +120,7 @@ const commandFields = z.object({
   orderStatus: orderStatus.optional().describe('Of that order, as it is now'),
   outcome,
   state: commandState,
-  unresolved: z.boolean().describe('Its outcome is not known, or a person has to settle it'),
+  unresolved: z.boolean().describe('Its outcome is not known, or a person has to resolve it'),
   presumedAbsent: z
     .boolean()
     .describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
@@ -140,7 +140,7 @@ const commandFields = z.object({
   createdAt: instant,
   updatedAt: instant,
   deadlineAt: instant.describe('Until then attempts that were not sent may be followed by others'),
-  settledAt: instant.optional(),
+  resolvedAt: instant.optional(),
   attempts: z.array(attempt),
   evidence: z.array(evidence).optional(),
   links,
@@ -170,7 +170,7 @@ const timelineEntry = z
 const recomputed = z
   .object({
     state: commandState,
-    because: z.string().describe('Short and stable: the rule of settling, `person`, `answer` or `refused_here`'),
+    because: z.string().describe('Short and stable: the rule of resolving, `person`, `answer` or `refused_here`'),
     rule: z.string().describe('The same for people'),
     agrees: z
       .boolean()
@@ -308,14 +308,14 @@ export const cancelAllAnswer = z
   .meta({ id: 'CancelAllResult', description: 'A cancel for each open order' });
 export type CancelAllDocument = z.infer<typeof cancelAllAnswer>;
 
-export const reconcileAnswer = z
+export const probeAnswer = z
   .object({
     unresolved: z.int(),
     probes: z.int(),
-    settled: z.array(
+    resolved: z.array(
       z
         .object({ commandId: z.string(), outcome })
-        .meta({ id: 'SettledCommand', description: 'A command that this look settled' }),
+        .meta({ id: 'ResolvedCommand', description: 'A command that this look resolved' }),
     ),
     plan: z
       .array(z.object({ accountId: z.string(), stream: z.string(), read: z.string(), commands: z.array(z.string()) }))
@@ -328,7 +328,7 @@ export const reconcileAnswer = z
       ),
     unanswered: unanswered.optional(),
   })
-  .meta({ id: 'ReconcileResult', description: 'One look of the reconciler' });
+  .meta({ id: 'ProbeResult', description: 'One look of the resolver' });
 
 const fault = z
   .object({ path: z.string(), message: z.string() })

@@ -148,18 +148,18 @@ export const statusAnswer = z
     updatesPerSecond: z.number().nonnegative().describe('Changes that were committed, over the last minute'),
     newestHeartbeat: at.describe('When a heartbeat last came back from Kafka'),
     silentLossesLastHour: count,
-    quarantine: z
+    deadLetters: z
       .array(
         z
           .object({ stream: z.string(), reason: z.string(), rows: count })
-          .meta({ id: 'QuarantineCount', description: 'Rows in quarantine, by stream and reason' }),
+          .meta({ id: 'DeadLetterCount', description: 'Dead letters, by stream and reason' }),
       )
       .nullable()
       .describe('Rows that wait for a person, as last counted; null: not counted yet'),
     lag: z
       .object({
         ingestQueued: count,
-        unsettledOldest: at,
+        pendingOldest: at,
         relayRows: count,
         relayOldest: at,
         stateRows: count,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { continuitySchema, updateSchema } from '../domain/encode-update.ts';
+import { updateSchema, watermarkSchema } from '../domain/encode-update.ts';
 import { decimal, instant, int64, normalisedOrder } from './normalised-order.ts';
 import { stream } from './words.ts';
 
@@ -28,9 +28,7 @@ export const updateRecord = z
     sourceVersion: int64.optional().describe("The platform's version, int64 as text"),
     sourceEpoch: z.int().positive().optional(),
     lane: z.int().nonnegative().optional().describe('The lane that wrote it. Absent where the row of the log is gone'),
-    batch: int64
-      .optional()
-      .describe('The batch of the lane that it was committed with: see `proof` of continuity marks'),
+    batch: int64.optional().describe('The batch of the lane that it was committed with: see `proof` of watermarks'),
     cause: z.enum(['stream', 'snapshot', 'reply', 'probe', 'correction']),
     occurredAt: instant.describe('When it happened, by the platform'),
     observedAt: instant.describe('When the service learnt of it, by the clock of its database'),
@@ -59,13 +57,13 @@ const proof = z
   .meta({ id: 'BatchProof', description: 'Count and hash of the updates of some batches of a lane' });
 
 /**
- * A statement about a source, as it stands in the log and on the continuity topic. A record before
+ * A statement about a source, as it stands in the log and on the watermark topic. A record before
  * it in the log also happened before it.
  */
-export const continuityRecord = z
+export const watermarkRecord = z
   .object({
     eventId: z.string(),
-    schema: z.literal(continuitySchema),
+    schema: z.literal(watermarkSchema),
     stream,
     accountIds: z
       .array(z.string())
@@ -96,4 +94,4 @@ export const continuityRecord = z
       ),
     proof: proof.optional(),
   })
-  .meta({ id: 'ContinuityMark', description: 'A statement about a source' });
+  .meta({ id: 'Watermark', description: 'A statement about a source' });

@@ -172,7 +172,7 @@ function report(
   say: (line: string) => void,
 ): void {
   const { faults: orderFaults, ...figures } = proof.run;
-  const { commands, settled, unresolved } = proof.commands;
+  const { commands, resolved, unresolved } = proof.commands;
   const commandFaults = [...proof.commands.faults, ...shown.faults];
   const { observations, updates, byReads, consumed, orders, lost, doubled, outOfOrder } = figures;
   const kept = stack.brokers === undefined ? 'all kept in the log for Kafka' : `${consumed} read back from Kafka`;
@@ -185,11 +185,11 @@ function report(
   );
   say(`By ${witnesses}: ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order.`);
   const agrees = commandFaults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
-  say(`${plural(commands, 'command')}, ${settled} settled, ${unresolved} unresolved${agrees}.`);
+  say(`${plural(commands, 'command')}, ${resolved} resolved, ${unresolved} unresolved${agrees}.`);
   for (const fault of [...commandFaults, ...orderFaults].slice(0, 5)) say(`  ${fault}`);
   const { kafka, postgres } = stack;
   if (flags.json)
-    io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
+    io.stdout.write(`${JSON.stringify({ ...figures, commands, resolved, unresolved, kafka, postgres })}\n`);
   if (lost + doubled + outOfOrder + commandFaults.length > 0) io.exit(1);
 }
 
@@ -204,7 +204,7 @@ export function whereToLook(stack: DemoStack): string {
     'Where to look next, in another terminal:',
     `  npx tidemark status --url ${stack.adminAddress}`,
     `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
-    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark verify          or quarantine ls, token ls, backfill SIM-1001`,
+    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark verify          or dead-letters ls, token ls, backfill SIM-1001`,
     `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
     `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
     `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,

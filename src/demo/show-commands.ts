@@ -32,7 +32,7 @@ interface FollowedCommand {
 const everyMs = 200;
 
 /**
- * Shows each piece of a command's evidence as it comes, until the command is settled or the time
+ * Shows each piece of a command's evidence as it comes, until the command is resolved or the time
  * limit is reached.
  */
 async function followCommand(
@@ -53,7 +53,7 @@ async function followCommand(
     shown = evidence.length;
     const state = { ...stateOf(commandId, body), known: shown };
     const over =
-      settled(state.outcome) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
+      resolved(state.outcome) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
     if (over) {
       say(`  ${name}  ⇒ ${state.outcome}${state.presumedAbsent ? ', presumed absent' : ''}`);
       return state;
@@ -62,7 +62,7 @@ async function followCommand(
   }
 }
 
-function settled(outcome: string): boolean {
+function resolved(outcome: string): boolean {
   return outcome !== 'unknown' && outcome !== 'accepted' && outcome !== 'conflict';
 }
 
@@ -122,7 +122,7 @@ const enoughMisses = 4;
 
 /**
  * Places, replaces, and lets three writes end in a 504: one landed before it, one did not, and one
- * lands late. Evidence settles each.
+ * lands late. Evidence resolves each.
  */
 export async function showCommands(
   io: CliIo,
@@ -184,7 +184,7 @@ async function lateAndLost(show: Show): Promise<void> {
 
 /**
  * Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A
- * person who knows more settles it.
+ * person who knows more resolves it.
  */
 async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   const { rest, say, io, stack, signal } = show;
@@ -192,7 +192,7 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   if (typeof commandId !== 'string') return declined(show, 'lost', answer);
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
   const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
-  if (settled(state.outcome)) {
+  if (resolved(state.outcome)) {
     show.faults.push(`${commandId} is ${state.outcome}, and that could not be known`);
     return;
   }
@@ -201,13 +201,13 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
     `  lost      ${state.misses} complete reads did not show it, which proves nothing yet: after 10 minutes it is labelled "presumed absent".`,
   );
   say(
-    `  lost      An operator asks the platform; its ledger says: ${decisions.join(', ') || 'nothing'}. So the operator settles it:`,
+    `  lost      An operator asks the platform; its ledger says: ${decisions.join(', ') || 'nothing'}. So the operator resolves it:`,
   );
   say(
-    `  $ npx tidemark command settle ${commandId} --url ${stack.restAddress} --outcome rejected --reason "not in the platform's ledger"`,
+    `  $ npx tidemark command resolve ${commandId} --url ${stack.restAddress} --outcome rejected --reason "not in the platform's ledger"`,
   );
-  const settlement = { outcome: 'rejected', reason: "not in the platform's ledger" };
-  await rest.ask({ method: 'POST', path: `/v1/commands/${commandId}/settlement`, body: settlement });
+  const resolution = { outcome: 'rejected', reason: "not in the platform's ledger" };
+  await rest.ask({ method: 'POST', path: `/v1/commands/${commandId}/resolution`, body: resolution });
   await judged(show, 'lost    ', commandId, ['rejected'], state.known);
 }
 

@@ -2,20 +2,20 @@ import type { Baseline, Command, Reason } from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
 import { parseVersion } from './order.ts';
-import type { Because, Fact, Finding, SettlingUpdate, Verdict } from './settling.ts';
+import type { Because, Fact, Finding, ResolvingUpdate, Verdict } from './resolving.ts';
 
 /**
  * The updates that may be evidence: above the baseline, each once, in the sequence the order went
  * through them. Arrival order and repeats have no effect on the result, so no verdict can depend on
  * them.
  */
-export function aboveBaseline(baseline: Baseline, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
-  const byRevision = new Map<number, SettlingUpdate>();
+export function aboveBaseline(baseline: Baseline, updates: readonly ResolvingUpdate[]): ResolvingUpdate[] {
+  const byRevision = new Map<number, ResolvingUpdate>();
   for (const update of updates) if (isNews(baseline, update)) byRevision.set(update.revision, update);
   return [...byRevision.values()].sort((a, b) => a.revision - b.revision);
 }
 
-function isNews(baseline: Baseline, update: SettlingUpdate): boolean {
+function isNews(baseline: Baseline, update: ResolvingUpdate): boolean {
   if (update.revision <= baseline.revision || update.sourceEpoch < baseline.sourceEpoch) return false;
   if (update.order.incarnation !== baseline.incarnation) return false;
   const comparable = update.sourceEpoch === baseline.sourceEpoch;
@@ -27,12 +27,12 @@ function isNews(baseline: Baseline, update: SettlingUpdate): boolean {
  * The first update of another order under the id: the platform gave it again, so the one that the
  * command names is over, whether or not its end was seen.
  */
-export function nextUnderId(baseline: Baseline, updates: readonly SettlingUpdate[]): SettlingUpdate | undefined {
-  const [first = 1, isNext] = [baseline.incarnation, ({ order }: SettlingUpdate) => (order.incarnation ?? 1) > first];
+export function nextUnderId(baseline: Baseline, updates: readonly ResolvingUpdate[]): ResolvingUpdate | undefined {
+  const [first = 1, isNext] = [baseline.incarnation, ({ order }: ResolvingUpdate) => (order.incarnation ?? 1) > first];
   return updates.filter(isNext).sort((a, b) => a.revision - b.revision)[0];
 }
 
-export function endedUnseen(update: SettlingUpdate): Verdict {
+export function endedUnseen(update: ResolvingUpdate): Verdict {
   return verdictBy(update, 'moot', 'ended', {
     code: 'ORDER_ENDED',
     message: 'the order is over: the platform has given its id to another one',
@@ -58,7 +58,7 @@ export type SeenPending = NonNullable<Command['seenPendingAt']> & { readonly upd
  * request's pending action, mostly another command of ours on the same order. Both times are the
  * database's (docs/decisions/084-commands-go-by-the-databases-time.md).
  */
-export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observedAtMs }: SettlingUpdate): boolean {
+export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observedAtMs }: ResolvingUpdate): boolean {
   if (observedAtMs === undefined) return false;
   const mayBeSent = attempts.filter(({ state }) => state !== 'not_sent' && state !== 'refused');
   return mayBeSent.every(({ sendingAtMs }) => sendingAtMs === undefined || observedAtMs < sendingAtMs);
@@ -71,7 +71,7 @@ export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observed
  */
 export function pendingAfter(
   pending: SeenPending | undefined,
-  update: SettlingUpdate,
+  update: ResolvingUpdate,
   rival: boolean,
 ): SeenPending | undefined {
   const { revision, sourceVersion, order } = update;
@@ -89,7 +89,7 @@ export function pendingAfter(
  * may bring older updates afterwards. Account orders have no versions: a view at the same instant
  * proves nothing there.
  */
-export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
+export function isAbove(update: ResolvingUpdate, pending: SeenPending): boolean {
   if (pending.sourceVersion !== undefined)
     return update.sourceVersion !== undefined && update.sourceVersion > pending.sourceVersion;
   if (update.revision <= pending.revision) return false;
@@ -99,7 +99,7 @@ export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
 }
 
 /** The update as a fact for the evidence. */
-function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', update: SettlingUpdate): Fact {
+function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', update: ResolvingUpdate): Fact {
   const { order, revision, sourceVersion, sourceEpoch, cause } = update;
   return {
     kind: 'update',
@@ -133,7 +133,7 @@ export function recordedReason(order: Order, what: string): Reason {
 
 /** A verdict that rests on one update to the order named by a replace or cancel. */
 export function verdictBy(
-  update: SettlingUpdate,
+  update: ResolvingUpdate,
   outcome: Exclude<Verdict['outcome'], 'accepted'>,
   because: Because,
   reason?: Reason,
@@ -149,12 +149,12 @@ export function verdictBy(
   };
 }
 
-export function reachedBy(update: SettlingUpdate, { revision, sourceVersion }: SeenPending): Finding {
+export function reachedBy(update: ResolvingUpdate, { revision, sourceVersion }: SeenPending): Finding {
   const at = sourceVersion === undefined ? { revision } : { revision, sourceVersion };
   return { kind: 'reached', at, evidence: factOf('seen_pending', update) };
 }
 
-export function flaggedBy(update: SettlingUpdate): Finding {
+export function flaggedBy(update: ResolvingUpdate): Finding {
   return { kind: 'flagged', because: 'source_epoch_changed', evidence: factOf('source_epoch_changed', update) };
 }
 

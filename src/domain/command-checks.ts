@@ -87,8 +87,8 @@ const overtakenAfterMs = 10 * 60_000;
 
 /**
  * A replace that nothing shows any more, or that another client overtook. Its caller may send
- * another one by naming it, again and again, until a person has settled it: the order does not show
- * it any more.
+ * another one by naming it, again and again, until a person has resolved it: the order does not
+ * show it any more.
  */
 function mayBeOvertaken({ state, presumedAbsent, request, createdAtMs }: Command, nowMs: number): boolean {
   if (request.kind !== 'replace') return false;

@@ -11,15 +11,15 @@ export type Standing = CommandState | 'presumed_absent' | 'bound';
  * A command's events.
  *
  * - `repeated`: by the platform's documented word its attempt had no effect, and another one is
- *   prepared.
+ * prepared.
  * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: a takeover found
- *   its attempt in this state.
+ * its attempt in this state.
  * - `bound`: an order with one of its attempt ids is there, account and side are ours, and the
- *   venue has taken it (place). `bound_undecided`: the venue has not decided yet; `bound_rejected`:
- *   the venue refused it. Each with `_denied`: the same, although the platform answered that very
- *   attempt that nothing was done.
- * - `reached`: the platform was seen to have it pending. `verdict_*`: a finding by `settleCommand`.
- *   `presumed_absent`: enough complete reads missed it.
+ * venue has taken it (place). `bound_undecided`: the venue has not decided yet; `bound_rejected`:
+ * the venue refused it. Each with `_denied`: the same, although the platform answered that very
+ * attempt that nothing was done.
+ * - `reached`: the platform was seen to have it pending. `verdict_*`: a finding by
+ * `resolveCommand`. `presumed_absent`: enough complete reads missed it.
  * - `person_*`: an operator's decision.
  */
 export const commandEvents = [
@@ -75,9 +75,9 @@ type Cell = CommandState | 'late' | 'denied' | '·' | '!';
  *
  * - only a late landing leaves a final state; `refused` can also become `moot`, since a refused
  *   cancel gets one look at its order;
- * - a place with its order there waits only for the venue: its order settles it, and a person may;
- * - a person may settle a command that is unknown, accepted or in conflict, and no other; only a
- *   person may settle a conflict;
+ * - a place with its order there waits only for the venue: its order resolves it, and a person may;
+ * - a person may resolve a command that is unknown, accepted or in conflict, and no other; only a
+ *   person may resolve a conflict;
  * - time alone changes nothing here: `presumed_absent` is a label.
  *
  * `open` does not take `rejected` for a verdict: its write may not have left yet, so the venue
@@ -134,7 +134,7 @@ export function stateOf(standing: Standing): CommandState {
 
 /**
  * A command's state after an event (docs/commands.md, "Outcome of a write", "How unknown is
- * settled"). No other code decides this: every step of the journal asks here first. The same event
+ * resolved"). No other code decides this: every step of the journal asks here first. The same event
  * again is ignored, or leads to the state the command is already in. So getting an event twice
  * never matters.
  */

@@ -214,7 +214,7 @@ export interface Command {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** When its outcome became final (`isFinal`). */
-  readonly settledAtMs?: number;
+  readonly resolvedAtMs?: number;
   readonly attempts: readonly Attempt[];
 }
 
@@ -236,7 +236,7 @@ export interface Evidence {
   readonly kind: EvidenceKind;
   /**
    * Short and stable: `accepted`, `timeout`, `landed`, `missed`, `seen_pending`, `terms_working`,
-   * `taken_over`, `settled` …
+   * `taken_over`, `resolved` …
    */
   readonly code: string;
   /** Plain JSON; decimals and int64 as strings. No secrets. */
@@ -255,7 +255,7 @@ export function isFinal(state: CommandState): boolean {
 
 /**
  * A place's order is there, and the venue has neither taken nor refused it yet. Nothing is in
- * doubt: the order is followed like any other, and its later updates settle the place.
+ * doubt: the order is followed like any other, and its later updates resolve the place.
  */
 export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
   return request.kind === 'place' && state === 'accepted' && orderId !== undefined;

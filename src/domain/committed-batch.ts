@@ -1,10 +1,10 @@
-import type { BoundOrder } from './settling.ts';
+import type { BoundOrder } from './resolving.ts';
 
 /** One row in the log, as it goes to Kafka. */
 export interface LogRow {
   /** The row's topic. */
-  readonly topic: 'updates' | 'continuity';
-  /** `<stream>:<orderId>`; for a continuity mark see `continuityKey`. */
+  readonly topic: 'updates' | 'watermarks';
+  /** `<stream>:<orderId>`; for a watermark see `watermarkKey`. */
   readonly key: string;
   readonly payload: string;
   /**
@@ -15,7 +15,7 @@ export interface LogRow {
   /**
    * Set for an order placed by one of our commands. Together with `bound` it is also set for an
    * order that only has a command's reference, with another account or side. It is for the
-   * reconciler; without it the reconciler would have to parse every payload. Not known for rows
+   * resolver; without it the resolver would have to parse every payload. Not known for rows
    * read back from the log.
    */
   readonly commandId?: string;
@@ -33,10 +33,10 @@ export interface CommittedBatch {
   readonly rows: readonly LogRow[];
   /**
    * Each row's monotonic arrival time, in the order of `rows`; NaN if it has no observation
-   * (continuity marks).
+   * (watermarks).
    */
   readonly receivedMs: readonly number[];
-  readonly streams: readonly ('account' | 'prediction' | 'continuity')[];
+  readonly streams: readonly ('account' | 'prediction' | 'watermarks')[];
   /** Monotonic time of the commit's acknowledgement. */
   readonly committedMs: number;
   /** Approximate size in memory: payload characters. */

@@ -26,7 +26,7 @@ export function encodeCommandOutcome(command: Command, generation = 1): string {
     supersedes,
     seenPendingAt,
     reason,
-    settledAtMs,
+    resolvedAtMs,
   } = command;
   const seen = seenPendingAt && {
     revision: seenPendingAt.revision,
@@ -54,7 +54,7 @@ export function encodeCommandOutcome(command: Command, generation = 1): string {
     attempts: command.attempts.map(attemptRecord),
     createdAt: formatInstant(command.createdAtMs),
     at: formatInstant(command.updatedAtMs),
-    settledAt: settledAtMs === undefined ? undefined : formatInstant(settledAtMs),
+    resolvedAt: resolvedAtMs === undefined ? undefined : formatInstant(resolvedAtMs),
   });
 }
 

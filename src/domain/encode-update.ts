@@ -1,9 +1,9 @@
 import type { BatchProof } from './batch-proof.ts';
 import type { Fill, Head } from './head.ts';
 import { formatInstant } from './instant.ts';
-import type { Cause, ContinuityMark } from './observation.ts';
+import type { Cause, Watermark } from './observation.ts';
 import type { Order } from './order.ts';
-import type { SettlingUpdate } from './settling.ts';
+import type { ResolvingUpdate } from './resolving.ts';
 
 export const updateSchema = 'tidemark.order-update.v1';
 
@@ -81,7 +81,7 @@ interface Payload {
  * One accepted change's payload, for verdicts: from a batch handed over, or read back from the log.
  * Throws on text ingest did not write.
  */
-export function decodeUpdate(payload: string): SettlingUpdate {
+export function decodeUpdate(payload: string): ResolvingUpdate {
   const { revision, sourceVersion, sourceEpoch, cause, observedAt, order } = JSON.parse(payload) as Payload;
   return {
     revision,
@@ -93,13 +93,13 @@ export function decodeUpdate(payload: string): SettlingUpdate {
   };
 }
 
-export const continuitySchema = 'tidemark.continuity.v1';
+export const watermarkSchema = 'tidemark.watermarks.v1';
 
 /**
- * A continuity mark's payload: the exact text in its log row and in the Kafka record. Instants are
+ * A watermark's payload: the exact text in its log row and in the Kafka record. Instants are
  * ISO 8601; `from` and `to` bound the time of possible loss.
  */
-export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): string {
+export function encodeWatermark(mark: Watermark, proof?: BatchProof): string {
   const {
     markId,
     stream,
@@ -116,7 +116,7 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
   } = mark;
   return JSON.stringify({
     eventId: markId,
-    schema: continuitySchema,
+    schema: watermarkSchema,
     stream,
     accountIds,
     event,
@@ -137,6 +137,6 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
  * The record's key, and the log row's account. A heartbeat has its stream there, since it is about
  * many accounts.
  */
-export function continuityKey({ event, stream, accountIds }: ContinuityMark): string {
+export function watermarkKey({ event, stream, accountIds }: Watermark): string {
   return event === 'heartbeat' ? stream : accountIds[0];
 }

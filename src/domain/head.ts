@@ -97,7 +97,7 @@ export type Reduction =
   | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly doubt?: Doubt }
   /**
    * It contradicts the state we hold (same version with other content, another account). State
-   * unchanged, kept in quarantine, alarmed.
+   * unchanged, kept as a dead letter, alarmed.
    */
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
 

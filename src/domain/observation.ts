@@ -7,7 +7,7 @@ import type { OrderView, Stream } from './order.ts';
 export type Cause = 'stream' | 'snapshot' | 'reply' | 'probe';
 
 /** The result of offering something to ingest. Each offered item ends as exactly one. */
-export type Outcome = 'applied' | 'duplicate' | 'stale' | 'conflict' | 'quarantined';
+export type Outcome = 'applied' | 'duplicate' | 'stale' | 'conflict' | 'dead_lettered';
 
 /** One order's content as one source gave it at one time. */
 export interface Observation {
@@ -40,23 +40,23 @@ export interface Observation {
   /** It counts against the queue's bound with this size. */
   readonly bytes: number;
   /**
-   * Called once, after the commit that settled it. `learnt`: it was applied, and only adds what no
+   * Called once, after the commit that ended it. `learnt`: it was applied, and only adds what no
    * source had shown.
    */
   readonly onOutcome?: (outcome: Outcome, learnt?: boolean) => void;
   /**
-   * Called after the commit, when the order ought to be read from REST; `quarantined`: the row is
+   * Called after the commit, when the order ought to be read from REST; `dead_lettered`: the row is
    * not in the log. `revision`: ours, which the view was held against. One function for all rows in
    * an account: it costs the stream nothing.
    */
-  readonly onDoubt?: ((observation: Observation, doubt: Doubt | 'quarantined', revision: number) => void) | undefined;
+  readonly onDoubt?: ((observation: Observation, doubt: Doubt | 'dead_lettered', revision: number) => void) | undefined;
   /** Of the stream: all that its connection had sent before then was read. By both clocks. */
   readonly upTo?: { readonly wallMs: number; readonly monotonicMs: number } | undefined;
 }
 
 /**
- * Something arrived that cannot be understood. It is kept whole in `quarantine` and changes nothing
- * else.
+ * Something arrived that cannot be understood. It is kept whole as a dead letter and changes
+ * nothing else.
  */
 export interface Unreadable {
   readonly kind: 'unreadable';
@@ -86,8 +86,8 @@ export interface Unreadable {
  * resynchronised, or is complete up to now. It takes the same way through the log. So on Kafka it
  * follows everything that came before it.
  */
-export interface ContinuityMark {
-  readonly kind: 'continuity';
+export interface Watermark {
+  readonly kind: 'watermarks';
   /** A UUID. */
   readonly markId: string;
   readonly stream: Stream;
@@ -115,4 +115,4 @@ export interface ContinuityMark {
   readonly unreadOrderIds?: readonly string[];
 }
 
-export type IngestItem = Observation | Unreadable | ContinuityMark;
+export type IngestItem = Observation | Unreadable | Watermark;

@@ -21,7 +21,7 @@ export interface CompleteRead {
  */
 const writeWindowMs = 1_000;
 
-/** docs/commands.md, "How unknown is settled", place. */
+/** docs/commands.md, "How unknown is resolved", place. */
 const absence = Object.freeze({ minAgeMs: 10 * 60_000, minMisses: 5 });
 
 /**
@@ -81,7 +81,7 @@ const skewMs = 60_000;
  * Whether an order could belong to an unknown place, if the platform had lost our reference: placed
  * by no known command, equal terms, made while a write for the place may have arrived. Shown to
  * people next to `unknown` as a hint. Never a verdict, and nothing may be bound by it: another
- * client may have placed the same order (docs/commands.md, "How unknown is settled", place).
+ * client may have placed the same order (docs/commands.md, "How unknown is resolved", place).
  */
 export function resembles(command: Command, order: Order): boolean {
   const { request, state } = command;

@@ -1,13 +1,13 @@
 import type { AttemptState, Command, CommandState, Evidence } from './command.ts';
 import { commandTransition, standingOf } from './command-machine.ts';
 import type { Order } from './order.ts';
-import { settleCommand } from './settle-command.ts';
-import type { Because, BoundOrder, Settling, SettlingUpdate } from './settling.ts';
+import { resolveCommand } from './resolve-command.ts';
+import type { Because, BoundOrder, Resolving, ResolvingUpdate } from './resolving.ts';
 
 export interface RecomputedVerdict {
   readonly state: CommandState;
   /**
-   * Its basis: a rule of settling, a person's decision, the last attempt's answer, or our own
+   * Its basis: a rule of resolving, a person's decision, the last attempt's answer, or our own
    * refusal.
    */
   readonly because: Because | 'person' | 'answer' | 'refused_here';
@@ -25,7 +25,7 @@ export interface RecomputedVerdict {
 export function recomputeVerdict(
   command: Command,
   evidence: readonly Evidence[],
-  updates: readonly SettlingUpdate[],
+  updates: readonly ResolvingUpdate[],
 ): RecomputedVerdict {
   const verdictOf = (state: CommandState, because: RecomputedVerdict['because']): RecomputedVerdict => ({
     state,
@@ -40,7 +40,7 @@ export function recomputeVerdict(
   };
   const rivals = hadRivals(evidence);
   const known = [...recordedViews(command, evidence), ...updates];
-  const finding = settleCommand({ command: answered, updates: known, rivals, ...lookedUp(command, evidence) });
+  const finding = resolveCommand({ command: answered, updates: known, rivals, ...lookedUp(command, evidence) });
   const word = personsWord(evidence);
   if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
     // An order that is there outweighs a person's decision made before it appeared. If the person
@@ -73,9 +73,9 @@ const answeredStates: Readonly<Record<AttemptState, CommandState>> = {
 function lookedUp(
   { commandId }: Command,
   evidence: readonly Evidence[],
-): Pick<Settling, 'bound' | 'successor' | 'stillEnded'> {
+): Pick<Resolving, 'bound' | 'successor' | 'stillEnded'> {
   const bound: BoundOrder[] = [];
-  let successor: Settling['successor'];
+  let successor: Resolving['successor'];
   for (const { code, attemptId, detail } of evidence) {
     const orderId = detail['orderId'];
     if (code === 'no_successor') successor = {};
@@ -89,7 +89,7 @@ function lookedUp(
 }
 
 /** A place's orders as its evidence has them: the log of updates may no longer go back so far. */
-function recordedViews({ request }: Command, evidence: readonly Evidence[]): SettlingUpdate[] {
+function recordedViews({ request }: Command, evidence: readonly Evidence[]): ResolvingUpdate[] {
   if (request.kind !== 'place') return [];
   return evidence.flatMap(({ code, detail }) => {
     const { revision, cause } = detail;

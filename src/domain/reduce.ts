@@ -85,7 +85,7 @@ function sameVersion(head: Head, observation: Observation): Reduction {
 }
 
 /**
- * Evidence for settling a command, never state. If it is newer than our state and shows another,
+ * Evidence for resolving a command, never state. If it is newer than our state and shows another,
  * the stream still has to bring its version. A person looks where it does not: by reads alone
  * nothing orders the two.
  */

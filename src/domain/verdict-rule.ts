@@ -12,13 +12,13 @@ const rules: Readonly<Record<Exclude<Basis, 'answer' | 'landed' | 'venue_refused
   nothing_to_tell_by: 'the platform had it pending, then no more, and nothing shows whether it was granted',
   other_terms: 'the venue works on terms that are neither the old ones nor the new ones',
   canceled: 'the order is canceled',
-  person: 'a person settled it',
+  person: 'a person resolved it',
   refused_here: 'it was refused here, before anything was sent',
 };
 
 /**
  * The rule that gives a verdict from the facts, in one sentence for people, without a full stop
- * (docs/commands.md, "How `unknown` is settled").
+ * (docs/commands.md, "How `unknown` is resolved").
  */
 export function verdictRule(
   kind: CommandKind,

@@ -109,7 +109,7 @@ export function predictionContent(view: OrderView): string {
 }
 
 /**
- * -1, 0 or 1 by code units. The total order that settles a tie between views: any may win, only it
+ * -1, 0 or 1 by code units. The total order that resolves a tie between views: any may win, only it
  * must always be the same one. Compares the text itself, not its hash: it is made on a tie only,
  * and a hash could collide.
  */

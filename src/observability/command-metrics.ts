@@ -16,16 +16,16 @@ export const limitNames = [
   'duplicateWindowMs',
 ] as const;
 const commandKinds = ['place', 'replace', 'cancel'];
-const settledOutcomes = ['refused', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'];
+const resolvedOutcomes = ['refused', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'];
 const commandOutcomes = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'];
-const settlingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
+const resolvingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
 
 /** `kind` is place, replace or cancel; `outcome` a command's state. */
 export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
   return {
     commands: counter(
       'tidemark_commands_total',
-      'Commands by the outcome with which they were first answered: accepted, refused, not_sent, unknown, rejected, or settled before their answer',
+      'Commands by the outcome with which they were first answered: accepted, refused, not_sent, unknown, rejected, or resolved before their answer',
       { kind: commandKinds, outcome: commandOutcomes },
     ),
     seconds: histogram(
@@ -36,7 +36,7 @@ export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
     ),
     unresolved: gauge(
       'tidemark_commands_unresolved',
-      'Commands whose outcome is not known (unknown), or has to be settled by a person (conflict)',
+      'Commands whose outcome is not known (unknown), or has to be resolved by a person (conflict)',
       { kind: commandKinds },
     ),
     oldestUnresolved: gauge(
@@ -47,19 +47,19 @@ export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
       'tidemark_commands_awaiting_venue',
       'Places whose order is there and that its venue has neither taken nor refused yet',
     ),
-    settlements: counter(
-      'tidemark_command_settlements_total',
-      'Commands settled after an answer that did not, by what settled them: stream, snapshot, reply, probe, correction, log, answer, person',
-      { kind: commandKinds, outcome: settledOutcomes, evidence: settlingEvidence },
+    resolutions: counter(
+      'tidemark_command_resolutions_total',
+      'Commands resolved after an answer that did not, by what resolved them: stream, snapshot, reply, probe, correction, log, answer, person',
+      { kind: commandKinds, outcome: resolvedOutcomes, evidence: resolvingEvidence },
     ),
-    settleSeconds: histogram(
-      'tidemark_command_settle_seconds',
-      'Time from the last possible send of a command to its settlement, or to the order of a place that awaits its venue',
+    resolveSeconds: histogram(
+      'tidemark_command_resolve_seconds',
+      'Time from the last possible send of a command to its resolution, or to the order of a place that awaits its venue',
       [0.05, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5, 120.5, 600.5, 3600.5],
     ),
     lateLandings: counter(
       'tidemark_command_late_landings_total',
-      'Orders that appeared although their command had been settled as never placed, or was presumed absent',
+      'Orders that appeared although their command had been resolved as never placed, or was presumed absent',
       { kind: commandKinds },
     ),
     probes: counter(
@@ -68,12 +68,12 @@ export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
       { outcome: ['complete', 'failed', 'skipped'] },
     ),
     journalGroups: counter(
-      'tidemark_journal_groups_total',
+      'tidemark_journal_commits_total',
       'Statements that wrote commands, evidence, audit lines and marks of published outcomes, each with one commit',
     ),
     journalWrites: counter(
       'tidemark_journal_writes_total',
-      'Writes in these statements: divided by tidemark_journal_groups_total, how many shared a commit',
+      'Writes in these statements: divided by tidemark_journal_commits_total, how many shared a commit',
     ),
     limited: counter(
       'tidemark_command_limit_refusals_total',

@@ -6,10 +6,10 @@ const fineSeconds = [
 ];
 
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
-const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'quarantined'] as const;
+const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'dead_lettered'] as const;
 /** Equal to `takeoverCauses` in store/. This room may not import it; a test compares the two. */
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
-const topics = ['updates', 'continuity', 'state', 'outcomes'] as const;
+const topics = ['updates', 'watermarks', 'state', 'outcomes'] as const;
 const recordTopics = ['updates', 'state', 'outcomes'] as const;
 /** A producer is replaced after these codes of `PublishError` (service/log/publish-sends.ts). */
 const replaceReasons = [
@@ -38,11 +38,11 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
     ),
     queueDepth: gauge(
       'tidemark_ingest_queue_depth',
-      'Observations that are not settled: queued, in a batch, or waiting for another try',
+      'Observations that are pending: queued, in a batch, or waiting for another try',
     ),
     oldestUncommitted: gauge(
-      'tidemark_ingest_oldest_unsettled_timestamp_seconds',
-      'When the oldest observation that is not settled came; 0 when there is none',
+      'tidemark_ingest_oldest_pending_timestamp_seconds',
+      'When the oldest pending observation came; 0 when there is none',
     ),
     queueCapacity: gauge('tidemark_ingest_queue_capacity', 'Observations at which the sockets are paused'),
     batchSize: histogram(
@@ -50,19 +50,19 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
       'Observations in a committed batch',
       [1.5, 2.5, 5.5, 10.5, 25.5, 50.5, 100.5, 200.5, 350.5, 500.5],
     ),
-    applySeconds: histogram('tidemark_apply_seconds', 'Time of one batch transaction', fineSeconds),
+    applySeconds: histogram('tidemark_batch_commit_seconds', 'Time of one batch transaction', fineSeconds),
     orders: gauge('tidemark_orders', 'Orders known, by status', { stream: asSeen, status: asSeen }),
-    quarantined: gauge('tidemark_quarantined', 'Rows in quarantine that have not been dealt with', {
+    deadLetters: gauge('tidemark_dead_letters', 'Dead letters that have not been dealt with', {
       stream: asSeen,
       reason: asSeen,
     }),
-    quarantineDropped: counter(
-      'tidemark_quarantine_dropped_total',
-      'Rows of a full quarantine that were dropped before they had been dealt with',
+    deadLetterDropped: counter(
+      'tidemark_dead_letters_dropped_total',
+      'Dead letters above the bound that were dropped before they had been dealt with',
     ),
-    quarantineJobRows: counter(
-      'tidemark_quarantine_job_rows_total',
-      'Rows of retries of the quarantine as jobs that this process carried out, by outcome (done, failed)',
+    deadLetterJobRows: counter(
+      'tidemark_dead_letter_job_rows_total',
+      'Rows of retries of dead letters as jobs that this process carried out, by outcome (done, failed)',
       { outcome: ['done', 'failed'] },
     ),
     latency: batchHistogram(
@@ -72,7 +72,7 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
       { stream: streams, stage: ['receive_to_commit', 'commit_to_ack', 'total'] },
     ),
     shardsHeld: gauge('tidemark_shards_held', 'Shards of accounts that this process follows'),
-    shardsUnheld: gauge('tidemark_shards_unheld', 'Shards that no live process held when this one last looked'),
+    shardsUnassigned: gauge('tidemark_shards_unassigned', 'Shards that no live process held when this one last looked'),
     shardMoves: counter(
       'tidemark_shard_moves_total',
       'Shards that this process took, gave, kept because they could not be given in time, or lost to another process',
@@ -139,7 +139,7 @@ export function relayMetrics({ counter, gauge, histogram }: MetricMaker) {
     ),
     canary: gauge(
       'tidemark_canary_last_roundtrip_timestamp_seconds',
-      'When a continuity heartbeat last made its whole way through the log and back from Kafka',
+      'When a watermark last made its whole way through the log and back from Kafka',
     ),
   };
 }

@@ -69,7 +69,7 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
     gaps: counter('tidemark_source_gaps_total', 'Times that continuity was lost', { source: streams }),
     decodeFailures: counter(
       'tidemark_source_decode_failures_total',
-      'Frames and rows that could not be understood, by reason; each is in quarantine',
+      'Frames and rows that could not be understood, by reason; each is a dead letter',
       { source: streams, reason: asSeen },
     ),
     resyncSeconds: histogram(

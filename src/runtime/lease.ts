@@ -21,7 +21,7 @@ export type Act =
   | readonly ['token_end', principal: string, number: number, endsAtMs: number];
 
 /** The newest commits acknowledged to one process by its database. */
-export interface Witnessed {
+export interface Checkpoint {
   readonly generation: number;
   /** The highest fencing number seen in the lane's row. */
   readonly epoch: bigint;
@@ -35,7 +35,7 @@ export interface Witnessed {
  * The same of a named lane, as it is compared with the database. `changes`: of two from one term,
  * the one with more says everything.
  */
-export interface LaneWitness extends Witnessed {
+export interface LaneCheckpoint extends Checkpoint {
   readonly lane: number;
   readonly changes?: number;
 }
@@ -54,8 +54,8 @@ const mostActs = 64;
  * ends when a row with a higher generation is seen: under that one the loss was noticed, and every
  * value known before is void.
  */
-export class CommitWitness {
-  private known: Witnessed | undefined;
+export class CommitCheckpoint {
+  private known: Checkpoint | undefined;
   private changesSoFar = 0;
   private readonly onAct: () => void;
 
@@ -65,7 +65,7 @@ export class CommitWitness {
   }
 
   /** Undefined: this process has not seen the lane's row yet. */
-  get newest(): Witnessed | undefined {
+  get newest(): Checkpoint | undefined {
     return this.known;
   }
 
@@ -83,7 +83,7 @@ export class CommitWitness {
   }
 
   /** The lane's row, from any holder. */
-  sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
+  sawLane(row: Pick<Checkpoint, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
     if (known === undefined || row.generation > known.generation) {
       this.know({ generation: row.generation, epoch: row.epoch, batch: row.batch, acts: [] });
@@ -121,15 +121,15 @@ export class CommitWitness {
     this.known = { ...this.known, acts: this.known.acts.slice(-Math.max(lastActs, since)) };
   }
 
-  private know(newest: Witnessed | undefined): void {
+  private know(newest: Checkpoint | undefined): void {
     this.known = newest;
     this.changesSoFar += 1;
   }
 }
 
 /** As JSON, in which 64-bit numbers are text. */
-export function encodeWitnessed(witnessed: Witnessed | readonly LaneWitness[]): string {
-  return JSON.stringify(witnessed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+export function encodeCheckpoints(checkpointed: Checkpoint | readonly LaneCheckpoint[]): string {
+  return JSON.stringify(checkpointed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
 /** A batch leaves a row alone that was renewed within this time (`enter_lane`). */
@@ -146,7 +146,7 @@ const batchRenewsAfterMs = 3_000;
  */
 export class Lease {
   /** The commits this process has seen; kept over its terms. */
-  readonly witness: CommitWitness;
+  readonly checkpoint: CommitCheckpoint;
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
   private currentLane = 0;
   private currentEpoch = 0n;
@@ -156,14 +156,14 @@ export class Lease {
   private readonly batchLagMs: number;
 
   /**
-   * `onAct`: see `CommitWitness`. `expireMs`: others may take the lane this long after its row
+   * `onAct`: see `CommitCheckpoint`. `expireMs`: others may take the lane this long after its row
    * was renewed.
    */
   constructor(clock: Clock, actForMs: number, onAct?: () => void, expireMs = actForMs + batchRenewsAfterMs) {
     this.clock = clock;
     this.actForMs = actForMs;
     this.batchLagMs = Math.max(0, batchRenewsAfterMs - (expireMs - actForMs));
-    this.witness = new CommitWitness(onAct);
+    this.checkpoint = new CommitCheckpoint(onAct);
   }
 
   /** The lane this process holds, or asks for. It changes only while the lease is lost. */
@@ -178,7 +178,7 @@ export class Lease {
     this.currentLane = lane;
     this.currentEpoch = 0n;
     this.lostEpoch = 0n;
-    this.witness.forget();
+    this.checkpoint.forget();
   }
 
   /**

@@ -21,7 +21,7 @@ interface MaintainedLog {
    * Undefined: there is none.
    */
   readonly keptBy: readonly string[] | undefined;
-  /** Quarantine rows deleted: dealt with, and older than the retention. */
+  /** Dead letters deleted: dealt with, and older than the retention. */
   readonly forgotten: number;
 }
 
@@ -62,7 +62,7 @@ export async function maintainLog(
     return kept[0]?.by;
   });
   const { rowCount } = await pool.query(
-    `delete from public.quarantine where dealt_at < now() - $1 * interval '1 millisecond' and recorded_at < now() - $1 * interval '1 millisecond'`,
+    `delete from public.dead_letters where dealt_at < now() - $1 * interval '1 millisecond' and recorded_at < now() - $1 * interval '1 millisecond'`,
     [retentionMs],
   );
   return {
@@ -155,8 +155,8 @@ export async function maintainCommands(
   );
   const keys = await pool.query(
     `update public.commands set key_held = false where command_id in (
-       select command_id from public.commands where key_held and created_at < now() - interval '7 days' and settled_at < now() - interval '7 days' limit $1
-     ) and key_held and settled_at is not null`,
+       select command_id from public.commands where key_held and created_at < now() - interval '7 days' and resolved_at < now() - interval '7 days' limit $1
+     ) and key_held and resolved_at is not null`,
     [rowsAtOnce],
   );
   const cancelAlls = await pool.query(
@@ -184,7 +184,7 @@ async function forget(pool: Pool, deletion: string, retentionMs: number): Promis
   return Number(rows[0]?.gone ?? 0);
 }
 
-interface MaintainQuarantineOptions {
+interface MaintainDeadLettersOptions {
   /** The most rows not dealt with. */
   readonly maxUndealt: number;
   /** How long answered repair requests, and ended jobs, are kept. */
@@ -192,33 +192,33 @@ interface MaintainQuarantineOptions {
 }
 
 /**
- * Keeps the quarantine bounded. Once more rows than the bound are not dealt with, the oldest are
+ * Keeps the dead letters bounded. Once more rows than the bound are not dealt with, the oldest are
  * deleted. Returns how many rows were lost that way. Without it, a platform that sends only
  * unreadable rows would fill the disk, and the readable ones would be lost too. Withdraws repair
  * requests no process took within a day.
  */
-export async function maintainQuarantine(
+export async function maintainDeadLetters(
   pool: Pool,
-  { maxUndealt, retentionMs }: MaintainQuarantineOptions,
+  { maxUndealt, retentionMs }: MaintainDeadLettersOptions,
 ): Promise<number> {
   const { rowCount } = await pool.query(
-    `delete from public.quarantine where id in (
-       select id from public.quarantine where dealt_at is null order by id
-       limit greatest(0, (select count(*) from public.quarantine where dealt_at is null) - $1)
+    `delete from public.dead_letters where id in (
+       select id from public.dead_letters where dealt_at is null order by id
+       limit greatest(0, (select count(*) from public.dead_letters where dealt_at is null) - $1)
      )`,
     [maxUndealt],
   );
   await pool.query(
     `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day, or its row is gone'
      where answered_at is null and (requested_at < now() - interval '1 day'
-       or quarantine_id is not null and not exists (select from public.quarantine q where q.id = quarantine_id and q.dealt_at is null))`,
+       or dead_letter_id is not null and not exists (select from public.dead_letters q where q.id = dead_letter_id and q.dealt_at is null))`,
   );
   await pool.query(
     `delete from public.repair_requests where job_id is null and answered_at < now() - $1 * interval '1 millisecond'`,
     [retentionMs],
   );
   // With their rows: only all rows together say how a job ended.
-  await pool.query(`delete from public.quarantine_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [
+  await pool.query(`delete from public.dead_letter_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [
     retentionMs,
   ]);
   return rowCount ?? 0;

@@ -19,7 +19,9 @@ const owner = 'tidemark_owner';
  */
 async function ourObjects(): Promise<{ relations: string[]; functions: string[]; definers: string[] }> {
   const text = (await readMigrations()).flatMap(({ statements }) => statements).join('\n');
-  const relations = text.matchAll(/^CREATE (?:OR REPLACE )?(?:TABLE|SEQUENCE|VIEW) public\.(\w+)/gm);
+  const relations = text.matchAll(
+    /^(?:CREATE (?:OR REPLACE )?(?:TABLE|SEQUENCE|VIEW) public\.|ALTER TABLE public\.\w+ RENAME TO )(\w+)/gm,
+  );
   // A later migration may define a function again: its last definition says what it is.
   const functions = new Map<string, boolean>();
   for (const [header, name = ''] of text.matchAll(

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Act, CommitWitness } from '../runtime/lease.ts';
+import type { Act, CommitCheckpoint } from '../runtime/lease.ts';
 import { and, asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
 import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
@@ -53,7 +53,7 @@ export interface NumberedToken extends PrincipalToken {
 interface PrincipalStoreDeps extends RetryDeps {
   readonly pool: Pool;
   /** Remembers a token's end, so its loss is noticed. */
-  readonly witness?: CommitWitness;
+  readonly checkpoint?: CommitCheckpoint;
   /**
    * Begins a generation where the database lacks an end that it had acknowledged. Left out: it is
    * only written again.
@@ -89,7 +89,7 @@ export class PostgresPrincipalStore implements PrincipalStore {
   }
 
   sawEnd({ name, number }: PrincipalToken, endsAtMs: number): void {
-    if (number !== undefined) this.deps.witness?.saw(['token_end', name, number, endsAtMs]);
+    if (number !== undefined) this.deps.checkpoint?.saw(['token_end', name, number, endsAtMs]);
   }
 
   async endAgain({ name, number }: PrincipalToken, endsAtMs: number): Promise<void> {

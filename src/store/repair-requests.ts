@@ -41,10 +41,10 @@ const requestsAtOnce = 100;
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
   const { rows } = await pool.query<Row>(
     `select array_agg(n.id::text order by n.id) as ids, n.kind, n.stream, n.account_id, n.alone, n.since, q.order_id from (
-       select id, kind, stream, account_id, since, quarantine_id, job_id is null as alone,
+       select id, kind, stream, account_id, since, dead_letter_id, job_id is null as alone,
          row_number() over (partition by stream, account_id order by job_id is not null, id) as place
        from public.repair_requests where answered_at is null
-     ) n left join public.quarantine q on q.id = n.quarantine_id and q.dealt_at is null
+     ) n left join public.dead_letters q on q.id = n.dead_letter_id and q.dealt_at is null
      where n.place <= $1
      group by n.kind, n.stream, n.account_id, n.alone, n.since, q.order_id, case when n.kind <> 'retry' then n.id end
      order by n.alone desc, min(n.id)`,
@@ -59,7 +59,7 @@ export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
 }
 
 /**
- * Answers open requests, and after `done` deals with their rows of the quarantine, in one commit.
+ * Answers open requests, and after `done` deals with their dead letters, in one commit.
  * An earlier answer stays, and so does the row then. Returns how many rows of jobs it answered.
  */
 export async function answerRepairs(
@@ -70,9 +70,9 @@ export async function answerRepairs(
   const { rows } = await pool.query<{ of_jobs: number }>(
     `with answered as (
        update public.repair_requests set answered_at = now(), outcome = $2, detail = $3 where id = any($1::bigint[]) and answered_at is null
-       returning quarantine_id, job_id
+       returning dead_letter_id, job_id
      ), dealt as (
-       update public.quarantine q set dealt_at = now() from answered a where q.id = a.quarantine_id and $2 = 'done' and q.dealt_at is null
+       update public.dead_letters q set dealt_at = now() from answered a where q.id = a.dead_letter_id and $2 = 'done' and q.dealt_at is null
      )
      select count(job_id)::int as of_jobs from answered`,
     [ids, outcome, detail],

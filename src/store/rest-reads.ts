@@ -138,7 +138,7 @@ async function readAccounts(
 }
 
 /** `isUnresolved` in domain/command.ts. */
-const unresolved = `l.settled_at is null and l.state in ('open', 'unknown', 'conflict')`;
+const unresolved = `l.resolved_at is null and l.state in ('open', 'unknown', 'conflict')`;
 
 /**
  * A page by kind or outcome looks at this many commands, of all accounts together, and at least as
@@ -253,12 +253,12 @@ function looked(filter: CommandFilter, { after, accounts, most, place }: Looking
     where.push(`(c.created_at, c.command_id) < (${made}, ${place(after[1])}::uuid)`);
   }
   const of = (...more: string[]) =>
-    `select c.command_id, c.created_at, c.kind, c.state, c.settled_at from public.commands c where ${[...where, ...more].join(' and ')}`;
+    `select c.command_id, c.created_at, c.kind, c.state, c.resolved_at from public.commands c where ${[...where, ...more].join(' and ')}`;
   const inAccounts = inScope('c.account_id', 1);
   // An index has those without a final outcome alone. They are few, and none of the older rows
   // between them is read: the planner may not take the index by time instead.
   if (isOpen === true || (state !== undefined && !isFinal(state)))
-    return `select * from (${of(inAccounts, 'c.settled_at is null')} offset 0) as open`;
+    return `select * from (${of(inAccounts, 'c.resolved_at is null')} offset 0) as open`;
   if (isNamed || accounts === null) return of(inAccounts);
   // A quiet account's commands are not sought among those of all.
   const newest = `${of('c.account_id = a.account_id')} order by c.created_at desc, c.command_id desc limit ${most}`;

@@ -6,7 +6,7 @@ import { cliIo } from '../support/rest/cli-io.ts';
 
 describe('issue: Logins that were unlinked were in no audit trail.', () => {
   // Who took a login away was written nowhere, and what was written could be read by SQL alone.
-  // (Rows of the quarantine are dealt with over REST, which writes each act with its line.)
+  // (Dead letters are dealt with over REST, which writes each act with its line.)
   it('actions of the command line are in the audit trail, which can be exported', async () => {
     await using rig = await storeRig();
     const run = async (...argv: string[]) => {

@@ -53,7 +53,7 @@ describe('command ls', () => {
     expect(err).toContain('There are more');
   });
 
-  it('gives the on-call all that there is of each unresolved one, and the line that settles it', async () => {
+  it('gives the on-call all that there is of each unresolved one, and the line that resolves it', async () => {
     const rest = await restServer(({ path }, response) => {
       if (path.startsWith('/v1/orders/'))
         return json(response, 200, { orderId: 'o-9', revision: 1, order: { venueOrderId: 'v-77' } });
@@ -75,7 +75,7 @@ describe('command ls', () => {
       '  evidence  the platform does not know (OUTCOME_UNKNOWN, 504)',
       '            answer unknown 2026-11-21T15:00:02.004Z',
       '            read missed 2 times, last 2026-11-21T15:00:08.000Z',
-      `  settle    tidemark command settle ${id} --outcome applied|rejected --reason "…"`,
+      `  resolve    tidemark command resolve ${id} --outcome applied|rejected --reason "…"`,
       '',
     ]);
   });
@@ -106,7 +106,7 @@ describe('command show', () => {
     detail: { stream: 'account', orderId: 'o-9', revision: 1 },
   };
   const attempt = { ...(commandBody()['attempts'] as object[])[0], state: 'unknown' };
-  const settled = {
+  const resolved = {
     ...unknown,
     attempts: [attempt],
     outcome: 'applied',
@@ -134,7 +134,7 @@ describe('command show', () => {
       at: '2026-11-21T15:00:10.000Z',
       detail: { startedAtMs: 1_795_273_209_123, misses: 1 },
     };
-    const rest = await restOf(settled, [{ what: 'evidence', ...read }]);
+    const rest = await restOf(resolved, [{ what: 'evidence', ...read }]);
     const { out } = await runAgainst(rest.url, ['command', 'show', id]);
     expect(out).toMatch(/read missed +startedAt 2026-11-21T\d\d:\d\d:09\.123Z, misses 1$/m);
   });
@@ -150,7 +150,7 @@ describe('command show', () => {
   }
 
   it('prints the timeline, and the verdict as the evidence alone gives it', async () => {
-    const rest = await restOf(settled);
+    const rest = await restOf(resolved);
     const { code, out } = await runAgainst(rest.url, ['command', 'show', id]);
     expect(rest.received.map(({ path }) => path)).toEqual([`/v1/commands/${id}`]);
     expect(code).toBe(0);
@@ -177,7 +177,7 @@ describe('command show', () => {
       { at: '2026-11-21T15:00:02.004Z', ...answer },
       { at: '2026-11-21T15:00:00.001Z', ...note },
     ];
-    const rest = await restOf(settled, all);
+    const rest = await restOf(resolved, all);
     const { out } = await runAgainst(rest.url, ['command', 'show', id]);
     expect(out).toMatch(
       /^2026-11-21T15:00:02\.004Z {2}answer unknown +the platform does not know \(OUTCOME_UNKNOWN, 504\)$/m,
@@ -188,7 +188,7 @@ describe('command show', () => {
 
   it('says when what is recorded does not follow from the evidence', async () => {
     const recomputed = { ...verdict, agrees: false };
-    const rest = await restOf({ ...settled, outcome: 'rejected', state: 'rejected', recomputed });
+    const rest = await restOf({ ...resolved, outcome: 'rejected', state: 'rejected', recomputed });
     expect((await runAgainst(rest.url, ['command', 'show', id])).out).toContain(
       `evidence  DIFFERS: computed again it is applied, since ${rule}\n`,
     );
@@ -213,33 +213,33 @@ describe('command show', () => {
 
 it.each([
   ['show', 'null'],
-  ['settle', 'c-1', '--outcome', 'moot', '--reason', 'x'],
+  ['resolve', 'c-1', '--outcome', 'moot', '--reason', 'x'],
 ])('command %s asks for a whole id', async (...argv) => {
   const { code, err } = await runAgainst('http://127.0.0.1:1', ['command', ...argv]);
   expect(code).toBe(64);
   expect(err).toContain('It must be the whole id of a command: `tidemark command ls` prints it.');
 });
 
-describe('command settle', () => {
+describe('command resolve', () => {
   it('records one word on several commands, and goes on after one that is refused', async () => {
     const rest = await restServer(({ path }, response) =>
       path.includes(second)
-        ? json(response, 409, problemBody(409, 'ALREADY_SETTLED', 'it is settled'))
+        ? json(response, 409, problemBody(409, 'ALREADY_RESOLVED', 'it is resolved'))
         : json(response, 200, commandBody({ outcome: 'rejected', state: 'rejected' })),
     );
-    const argv = ['command', 'settle', first, second, third, '--outcome', 'rejected', '--reason', 'by phone'];
+    const argv = ['command', 'resolve', first, second, third, '--outcome', 'rejected', '--reason', 'by phone'];
     const { code, out } = await runAgainst(rest.url, argv);
     expect(rest.received.map(({ method, path, body }) => [method, path, body])).toEqual(
       [first, second, third].map((each) => [
         'POST',
-        `/v1/commands/${each}/settlement`,
+        `/v1/commands/${each}/resolution`,
         '{"outcome":"rejected","reason":"by phone"}',
       ]),
     );
     expect(code).toBe(1);
     expect(out.split('\n')).toEqual([
       `rejected  command ${first}`,
-      `it is settled (ALREADY_SETTLED)  command ${second}`,
+      `it is resolved (ALREADY_RESOLVED)  command ${second}`,
       `rejected  command ${third}`,
       '',
     ]);
@@ -251,7 +251,7 @@ describe('command settle', () => {
     );
     const { code } = await runAgainst(rest.url, [
       'command',
-      'settle',
+      'resolve',
       first,
       second,
       '--outcome',
@@ -266,7 +266,7 @@ describe('command settle', () => {
   it.each([[['--outcome', 'unknown', '--reason', 'x']], [['--outcome', 'applied']], [['--reason', 'x']]])(
     'refuses %j',
     async (flags) => {
-      expect(await runAgainst('http://127.0.0.1:1', ['command', 'settle', first, ...flags])).toMatchObject({
+      expect(await runAgainst('http://127.0.0.1:1', ['command', 'resolve', first, ...flags])).toMatchObject({
         code: 64,
       });
     },

@@ -36,8 +36,8 @@ describe('the completion of bash', () => {
   });
 
   it('offers the commands below a command, and what one of them takes', () => {
-    expect(offered('command', '')).toEqual(['ls', 'show', 'settle', 'help']);
-    expect(offered('command', 's')).toEqual(['show', 'settle']);
+    expect(offered('command', '')).toEqual(['ls', 'show', 'resolve', 'help']);
+    expect(offered('command', 's')).toEqual(['show']);
     expect(offered('command', 'ls', '--un')).toEqual(['--unresolved']);
     expect(offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });

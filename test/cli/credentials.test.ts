@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Scope } from '../../src/service/rest/auth/principal.ts';
-import { sampleRow } from '../support/orders/memory-quarantine.ts';
+import { sampleRow } from '../support/orders/memory-dead-letters.ts';
 import { problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
 import { sha256, startRest } from '../support/rest/rest-rig.ts';
 import { json } from '../support/servers/http-server.ts';
@@ -27,7 +27,7 @@ describe("issue: A gateway's JSON error counted as the service's word, and the o
   });
 });
 
-describe('issue: `quarantine retry 17` needed a login of the database, `quarantine retry --all` a token.', () => {
+describe('issue: `dead-letters retry 17` needed a login of the database, `dead-letters retry --all` a token.', () => {
   /** The routes as they are served, and a token for each set of scopes. No database anywhere. */
   async function start() {
     const token = (name: string, scopes: readonly Scope[], accounts: 'all' | string[] = 'all') => ({
@@ -42,7 +42,7 @@ describe('issue: `quarantine retry 17` needed a login of the database, `quaranti
     const rig = await startRest({ auth: { tokens } });
     onTestFinished(() => rig.server.drain(new AbortController().signal));
     const { accountId: _account, orderId: _order, ...nameless } = sampleRow({ id: '19' });
-    rig.quarantine.rows = [sampleRow(), sampleRow({ id: '18' }), nameless];
+    rig.deadLetters.rows = [sampleRow(), sampleRow({ id: '18' }), nameless];
     return {
       ...rig,
       run: (name: string, ...argv: string[]) => runAgainst(rig.address, argv, { TIDEMARK_TOKEN: name }),
@@ -50,43 +50,49 @@ describe('issue: `quarantine retry 17` needed a login of the database, `quaranti
   }
 
   it('rows by number are listed, shown, retried and discarded with the token alone', async () => {
-    const { run, quarantine } = await start();
+    const { run, deadLetters } = await start();
     const ids = async (...flags: string[]) =>
-      JSON.parse((await run('reader', 'quarantine', 'ls', '--json', ...flags)).out).map(({ id }: { id: string }) => id);
+      JSON.parse((await run('reader', 'dead-letters', 'ls', '--json', ...flags)).out).map(
+        ({ id }: { id: string }) => id,
+      );
     expect(await ids()).toEqual(['17', '18', '19']);
     expect(await ids('--after', '17')).toEqual(['18', '19']);
-    expect((await run('reader', 'quarantine', 'ls', '--limit', '2')).err).toBe('There are more: raise --limit (2).\n');
-    expect((await run('reader', 'quarantine', 'ls', '--after', '19')).out).toBe('There are no rows after that one.\n');
-    expect((await run('reader', 'quarantine', 'show', '17')).out).toMatch(
+    expect((await run('reader', 'dead-letters', 'ls', '--limit', '2')).err).toBe(
+      'There are more: raise --limit (2).\n',
+    );
+    expect((await run('reader', 'dead-letters', 'ls', '--after', '19')).out).toBe(
+      'There are no rows after that one.\n',
+    );
+    expect((await run('reader', 'dead-letters', 'show', '17')).out).toMatch(
       /^id +17\n[\s\S]*\ndealtAt +-\n\n\{"price":1e5\}\n$/,
     );
 
-    const retried = await run('desk', 'quarantine', 'retry', '17', '19', '99');
+    const retried = await run('desk', 'dead-letters', 'retry', '17', '19', '99');
     expect([retried.code, retried.out]).toEqual([
       1,
       '17: failed, not shown\n19: failed, it names no order: check it, and discard it\n99: failed, there is no such row\n',
     ]);
-    const discarded = await run('desk', 'quarantine', 'discard', '17', '--reason', 'looked at');
+    const discarded = await run('desk', 'dead-letters', 'discard', '17', '--reason', 'looked at');
     expect([discarded.code, discarded.out]).toEqual([0, '17: done, discarded\n']);
-    expect(await run('desk', 'quarantine', 'discard', '17')).toMatchObject({
+    expect(await run('desk', 'dead-letters', 'discard', '17')).toMatchObject({
       code: 1,
       out: '17: failed, it has been dealt with\n',
     });
     const word = { by: 'desk', requestId: expect.any(String) };
-    expect(quarantine.actions).toEqual([
+    expect(deadLetters.actions).toEqual([
       { retry: '17', word: { ...word, reason: 'at the command line' } },
       { discard: '17', word: { ...word, reason: 'looked at' } },
     ]);
   });
 
   it('a retry that is not answered in time stays asked for, and says so', async () => {
-    const { run, quarantine } = await start();
-    quarantine.answer = 'open';
-    expect(await run('desk', 'quarantine', 'retry', '17', '--wait', '1')).toMatchObject({
+    const { run, deadLetters } = await start();
+    deadLetters.answer = 'open';
+    expect(await run('desk', 'dead-letters', 'retry', '17', '--wait', '1')).toMatchObject({
       code: 75,
       out: '17: waiting, no process that follows the account has read it yet; it stays asked for\n',
     });
-    expect((await run('reader', 'quarantine', 'show', '17')).out).toMatch(/^retry +waiting, asked /m);
+    expect((await run('reader', 'dead-letters', 'show', '17')).out).toMatch(/^retry +waiting, asked /m);
   });
 
   it('a backfill names its principal and its reason, and waits for the answer', async () => {
@@ -113,15 +119,15 @@ describe('issue: `quarantine retry 17` needed a login of the database, `quaranti
   });
 
   it.each([
-    ['caller', ['quarantine', 'ls']],
+    ['caller', ['dead-letters', 'ls']],
     ['caller', ['fleet']],
-    ['reader', ['quarantine', 'retry', '17', '18']],
-    ['reader', ['quarantine', 'discard', '17']],
+    ['reader', ['dead-letters', 'retry', '17', '18']],
+    ['reader', ['dead-letters', 'discard', '17']],
     ['reader', ['backfill', 'ACC-1']],
   ])('a token without the right is refused: %s, %j', async (name, argv) => {
-    const { run, quarantine, repairs } = await start();
+    const { run, deadLetters, repairs } = await start();
     expect((await run(name, ...argv)).code).toBe(77);
-    expect([quarantine.actions, repairs.asked]).toEqual([[], []]);
+    expect([deadLetters.actions, repairs.asked]).toEqual([[], []]);
   });
 
   it('no other verb opens the database than those for a time without a service, or that own the schema', () => {

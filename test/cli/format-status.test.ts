@@ -39,7 +39,7 @@ const trouble: SampleStatus = {
       sinceMs: sampledMs - 300_000,
     },
   ],
-  quarantined: [
+  deadLetters: [
     { stream: 'account', reason: 'not_json', accountId: null, rows: 2, oldest: new Date(sampledMs - 50_000) },
   ],
 };
@@ -123,7 +123,7 @@ it('shows a quiet service in few lines, with ages', async () => {
 it('says why a process has given its accounts away', async () => {
   const fleet = () => ({
     others: 1,
-    unheld: { rows: 0 },
+    unassigned: { rows: 0 },
     drained: true,
     unfit: 'loop_late' as const,
     anyFollows: true,
@@ -142,7 +142,7 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
   const { text, isWell } = await shown(trouble);
   expect(isWell).toBe(false);
   expect(text).toMatchInlineSnapshot(`
-    "in doubt: account not live, rows unsent, commands unresolved, halted, silent losses, quarantined
+    "in doubt: account not live, rows unsent, commands unresolved, halted, silent losses, dead letters
     12.5 updates/s; p50 4.2 ms, p99 9.7 ms to Kafka; heartbeat 5 s ago; commands on; version 1.2.3
 
     doubts
@@ -157,8 +157,8 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
       silent losses, for 100 s: the stream lost 22 changes in the last hour; audits found them, and the
           state has them
         docs/runbooks/SilentLosses.md
-      quarantined, for 50 s: 2 rows in quarantine for a person to look at
-        docs/runbooks/Quarantined.md
+      dead letters, for 50 s: 2 dead letters for a person to look at
+        docs/runbooks/DeadLetters.md
 
     accounts
       ACCOUNT  STREAM   STATE  FOR   EVENT  READ  AUDIT  LOST  LAST ERROR
@@ -181,7 +181,7 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
     halts
       service  operator  5 min  ann  lunch
 
-    quarantine
+    dead letters
       account  not_json  2 rows
 
     orders that the platform does not know

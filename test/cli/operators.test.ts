@@ -76,20 +76,20 @@ describe('halt and resume', () => {
   });
 });
 
-describe('reconcile', () => {
+describe('probe', () => {
   const report = {
     unresolved: 2,
     probes: 1,
-    settled: [{ commandId: 'c-1', outcome: 'applied' }],
+    resolved: [{ commandId: 'c-1', outcome: 'applied' }],
     plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'complete', commands: ['c-1', 'c-2'] }],
   };
 
-  it('tells what was read and what that settled', async () => {
+  it('tells what was read and what that resolved', async () => {
     const rest = await restServer((_request, response) => json(response, 200, report));
-    const { out } = await runAgainst(rest.url, ['reconcile', '--account', 'SIM-1001']);
-    expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/reconcile?accountId=SIM-1001&dryRun=false' });
+    const { out } = await runAgainst(rest.url, ['probe', '--account', 'SIM-1001']);
+    expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/probe?accountId=SIM-1001&dryRun=false' });
     expect(out.split('\n')).toEqual([
-      '2 unresolved, 1 read made, 1 settled.',
+      '2 unresolved, 1 read made, 1 resolved.',
       '',
       'ACCOUNT   STREAM   READ      COMMANDS',
       'SIM-1001  account  complete  c-1 c-2',
@@ -103,15 +103,15 @@ describe('reconcile', () => {
   it('names an instance that gave no answer', async () => {
     const unanswered = [{ instance: 'desk-2', code: 'NOT_REACHED' }];
     const rest = await restServer((_request, response) => json(response, 200, { ...report, unanswered }));
-    const { code, err } = await runAgainst(rest.url, ['reconcile']);
+    const { code, err } = await runAgainst(rest.url, ['probe']);
     expect([code, err]).toEqual([75, 'desk-2 gave no answer (NOT_REACHED): its accounts are not shown\n']);
   });
 
   it('says with --dry-run what it would read', async () => {
-    const rest = await restServer((_request, response) => json(response, 200, { ...report, settled: [] }));
-    expect((await runAgainst(rest.url, ['reconcile', '--dry-run'])).out).toMatch(
-      /^2 unresolved, 1 read would be made, 0 settled\.\n/,
+    const rest = await restServer((_request, response) => json(response, 200, { ...report, resolved: [] }));
+    expect((await runAgainst(rest.url, ['probe', '--dry-run'])).out).toMatch(
+      /^2 unresolved, 1 read would be made, 0 resolved\.\n/,
     );
-    expect(rest.received[0]?.path).toBe('/v1/reconcile?dryRun=true');
+    expect(rest.received[0]?.path).toBe('/v1/probe?dryRun=true');
   });
 });

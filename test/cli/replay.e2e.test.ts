@@ -24,7 +24,7 @@ async function logAndTopic() {
   });
   for (const revision of [1, 2, 3, 4]) {
     const heads = orders.map((id) => head(id, revision));
-    const mark = update('mark', revision, { stream: 'continuity', orderId: `mark-${revision}`, revision: 1 });
+    const mark = update('mark', revision, { stream: 'watermarks', orderId: `mark-${revision}`, revision: 1 });
     const updates = [...orders.map((id) => update(id, revision)), mark];
     expect((await rig.store.applyBatch(batch(rig.epoch, revision, [], { heads, updates }))).kind).toBe('committed');
   }
@@ -49,7 +49,7 @@ async function logAndTopic() {
 
 const revisions = (id: string, ...of: number[]) => of.map((revision) => `{"order":"${id}/${revision}"}`);
 
-it('writes the whole log, byte for byte and in its order, without marks of continuity', async () => {
+it('writes the whole log, byte for byte and in its order, without marks of watermarks', async () => {
   await using log = await logAndTopic();
   expect(await log.run('--to', log.target)).toEqual({
     code: 0,
@@ -100,7 +100,7 @@ it('never writes onto a live topic, but onto that of updates when forced', async
   await using log = await logAndTopic();
   for (const topic of Object.values(log.topics))
     expect(await log.run('--to', topic)).toMatchObject({ code: 64, err: expect.stringMatching(/is a live topic\n/) });
-  for (const topic of [log.topics.state, log.topics.continuity, log.topics.outcomes])
+  for (const topic of [log.topics.state, log.topics.watermarks, log.topics.outcomes])
     expect((await log.run('--to', topic, '--force')).code).toBe(64);
   const published = new PostgresUpdateLog(log.deps);
   // Two batches of three updates and a mark: the relay sends the rest.

@@ -8,14 +8,14 @@ import * as cancel from '../../src/cli/cancel.ts';
 import * as listCommands from '../../src/cli/command/list-commands.ts';
 import * as showCommand from '../../src/cli/command/show-command.ts';
 import * as command from '../../src/cli/command.ts';
+import * as deadLetterJobs from '../../src/cli/dead-letter-jobs.ts';
+import * as deadLetters from '../../src/cli/dead-letters.ts';
 import * as fleet from '../../src/cli/fleet.ts';
 import * as halt from '../../src/cli/halt.ts';
 import * as limits from '../../src/cli/limits.ts';
 import * as orders from '../../src/cli/orders.ts';
 import * as place from '../../src/cli/place.ts';
-import * as quarantine from '../../src/cli/quarantine.ts';
-import * as quarantineJobs from '../../src/cli/quarantine-jobs.ts';
-import * as reconcile from '../../src/cli/reconcile.ts';
+import * as probe from '../../src/cli/probe.ts';
 import type { EachVerb } from '../../src/cli/rest/each-verb.ts';
 import type { ListVerb } from '../../src/cli/rest/list-verb.ts';
 import type { RestFlags } from '../../src/cli/rest/rest-flags.ts';
@@ -45,9 +45,9 @@ const modules: Readonly<Record<string, object>> = {
   'limits.ts': limits,
   'orders.ts': orders,
   'place.ts': place,
-  'quarantine-jobs.ts': quarantineJobs,
-  'quarantine.ts': quarantine,
-  'reconcile.ts': reconcile,
+  'dead-letter-jobs.ts': deadLetterJobs,
+  'dead-letters.ts': deadLetters,
+  'probe.ts': probe,
 };
 const isVerb = (value: unknown): value is AnyVerb => typeof value === 'object' && value !== null && 'route' in value;
 const verbs = Object.values(modules).flatMap((each) => Object.values(each).flat().filter(isVerb));

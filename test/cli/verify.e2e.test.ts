@@ -72,21 +72,21 @@ it('finds nothing where everything is everywhere', async () => {
   expect(await world.audit()).toMatchObject({ code: 0, out: '3 orders and 9 records compared: nothing is missing.\n' });
 });
 
-it('says what waits in quarantine, and does not call that complete', async () => {
+it('says what is a dead letter, and does not call that complete', async () => {
   await using world = await installation();
   const wait = (order: string) =>
     world.pool.query(
-      `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+      `insert into dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
        values (0, 1, 'account', 'acct-1', ${order}, 'bad_decimal', 'd', '{}', now())`,
     );
   for (const order of ["'b'", "'b'", 'null']) await wait(order);
   const { code, out } = await world.audit();
   expect(code).toBe(1);
   expect(out).toMatch(
-    /^quarantine: 3 rows of the platform .* they name 1 order: .*\n3 orders .*: nothing else is missing\.\n$/,
+    /^deadLetters: 3 rows of the platform .* they name 1 order: .*\n3 orders .*: nothing else is missing\.\n$/,
   );
-  expect(JSON.parse((await world.audit('--json')).out).quarantine).toEqual({ rows: 3, orders: 1 });
-  await world.pool.query('update quarantine set dealt_at = now()');
+  expect(JSON.parse((await world.audit('--json')).out).deadLetters).toEqual({ rows: 3, orders: 1 });
+  await world.pool.query('update dead_letters set dealt_at = now()');
   expect(await world.audit()).toMatchObject({ code: 0, out: expect.stringContaining('compared: nothing is missing.') });
 });
 

@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest';
-import { actionsOf, settlements } from '../../src/console/state/commands/command-actions.ts';
+import { actionsOf, resolutions } from '../../src/console/state/commands/command-actions.ts';
 import { historyOf } from './command-history.ts';
 
 const all = { may: () => true, commandsOn: true };
 
 it('offers an action only where it may be done and makes sense', () => {
-  expect(actionsOf(historyOf(), all)).toEqual({ reconcile: true, settle: true, cancel: false });
+  expect(actionsOf(historyOf(), all)).toEqual({ probe: true, resolve: true, cancel: false });
   const landed = { state: 'accepted', orderId: 'o-1', orderStatus: 'pending_new' } as const;
-  expect(actionsOf(historyOf(landed), all)).toEqual({ reconcile: false, settle: true, cancel: true });
+  expect(actionsOf(historyOf(landed), all)).toEqual({ probe: false, resolve: true, cancel: true });
   expect(actionsOf(historyOf({ ...landed, state: 'applied', orderStatus: 'filled' }), all)).toEqual({
-    ...{ reconcile: false, settle: false, cancel: false },
+    ...{ probe: false, resolve: false, cancel: false },
   });
-  expect(actionsOf(historyOf({ state: 'conflict' }), all)).toEqual({ reconcile: false, settle: true, cancel: false });
+  expect(actionsOf(historyOf({ state: 'conflict' }), all)).toEqual({ probe: false, resolve: true, cancel: false });
   const working = historyOf({ state: 'applied', orderId: 'o-1', orderStatus: 'new' });
   expect(actionsOf(working, { ...all, commandsOn: false }).cancel).toBe(false);
   expect(actionsOf(working, { ...all, may: (scope) => scope !== 'orders:write' }).cancel).toBe(false);
   const reader = { ...all, may: (scope: string) => scope.endsWith(':read') };
-  expect(actionsOf(historyOf(), reader)).toEqual({ reconcile: false, settle: false, cancel: false });
+  expect(actionsOf(historyOf(), reader)).toEqual({ probe: false, resolve: false, cancel: false });
 });
 
 it('names only outcomes that the kind of command can have', () => {
-  expect(settlements('place').map(([outcome]) => outcome)).toEqual(['applied', 'rejected', 'not_sent']);
-  expect(settlements('cancel').map(([outcome]) => outcome)).toEqual(['applied', 'rejected', 'moot', 'not_sent']);
+  expect(resolutions('place').map(([outcome]) => outcome)).toEqual(['applied', 'rejected', 'not_sent']);
+  expect(resolutions('cancel').map(([outcome]) => outcome)).toEqual(['applied', 'rejected', 'moot', 'not_sent']);
 });

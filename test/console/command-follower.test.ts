@@ -68,7 +68,7 @@ it('reads again soon where the facts are ahead of an outcome that is not final, 
   await ahead.rig.pass(250);
   await ahead.rig.pass(1_000);
   expect(ahead.reads()).toBe(2);
-  const final = await start({ recomputed, state: 'rejected', settledAt: '2026-11-21T15:00:02.000Z' });
+  const final = await start({ recomputed, state: 'rejected', resolvedAt: '2026-11-21T15:00:02.000Z' });
   await final.rig.pass(250);
   await final.rig.pass(60_000);
   expect(final.reads()).toBe(1);

@@ -5,11 +5,11 @@ import { ConsoleRig } from '../support/rest/console-rig.ts';
 import { historyOf, outcomeOf } from './command-history.ts';
 
 const at = (second: number) => `2026-11-21T15:00:${String(second).padStart(2, '0')}.000Z`;
-const settled = (commandId: string, second: number) =>
+const resolved = (commandId: string, second: number) =>
   historyOf({ commandId, state: 'applied', createdAt: at(second) });
 const unknown = (commandId: string, second: number) => historyOf({ commandId, createdAt: at(second) });
 
-async function start(filters: CommandFilters = {}, items = [settled('c', 30), unknown('b', 20), unknown('a', 10)]) {
+async function start(filters: CommandFilters = {}, items = [resolved('c', 30), unknown('b', 20), unknown('a', 10)]) {
   const rig = new ConsoleRig();
   const list = new CommandList(rig.state, filters);
   const abort = new AbortController();
@@ -72,7 +72,7 @@ describe('the list of commands', () => {
     page('/v1/commands?idempotencyKey=k&limit=500&unresolved=true', { items: [] });
     page('/v1/commands?idempotencyKey=k&limit=50', { items: [] });
     await load();
-    page('/v1/commands?idempotencyKey=k&limit=50', { items: [settled('mine', 50)] });
+    page('/v1/commands?idempotencyKey=k&limit=50', { items: [resolved('mine', 50)] });
     for (const commandId of ['mine', 'other']) list.takeOutcome(outcomeOf({ commandId }));
     const asked = rig.asked.length;
     await rig.pass(1_000);
@@ -82,9 +82,9 @@ describe('the list of commands', () => {
 
   it('has the commands about one order alone, also where its id is the key of another command', async () => {
     const { rig, list, page, ids, load } = await start({ order: 'O-1' });
-    const about = { ...settled('mine', 30), orderId: 'O-1' };
+    const about = { ...resolved('mine', 30), orderId: 'O-1' };
     page('/v1/commands?q=O-1&limit=500&unresolved=true', { items: [] });
-    page('/v1/commands?q=O-1&limit=50', { items: [about, settled('other', 40)] });
+    page('/v1/commands?q=O-1&limit=50', { items: [about, resolved('other', 40)] });
     await load();
     expect(ids()).toEqual(['mine applied']);
     list.takeOutcome(outcomeOf({ commandId: 'new', orderId: 'O-1', createdAt: at(50) }));
@@ -98,7 +98,7 @@ describe('the list of commands', () => {
     await load();
     await list.more(abort.signal);
     expect(list.state.peek()).toMatchObject({ kind: 'shown', next: 'more', fault: expect.stringContaining('404') });
-    page('/v1/commands?limit=50&cursor=more', { items: [settled('old', 1)] });
+    page('/v1/commands?limit=50&cursor=more', { items: [resolved('old', 1)] });
     await list.more(abort.signal);
     expect(ids().at(-1)).toBe('old applied');
     expect(list.state.peek()).toEqual(

@@ -74,14 +74,14 @@ describe('a fact in words', () => {
     ]);
   });
 
-  it('names the person who settled it, with the reason', () => {
+  it('names the person who resolved it, with the reason', () => {
     const person = {
       ...said,
       kind: 'person',
-      code: 'settled',
+      code: 'resolved',
       detail: { by: 'ann', outcome: 'not_sent', reason: 'asked them' },
     } as const;
-    expect([factText(person), factDetail(person)]).toEqual(['ann settled it as not sent', 'asked them']);
+    expect([factText(person), factDetail(person)]).toEqual(['ann resolved it as not sent', 'asked them']);
   });
 
   it('keeps the code of a fact that it does not know', () => {

@@ -69,7 +69,7 @@ describe('the picture of the pipeline', () => {
     expect(stepsOf(status).map(({ name }) => name)).toEqual(['Sockets', 'Queue', 'Batches', 'Postgres', 'Relay']);
     expect(stepsOf(status).filter(({ late }) => late)).toEqual([]);
     expect(topicsOf(status).map(shortOf)).toEqual([
-      ...['Order updates and continuity 3 late', 'Order state 0', 'Command outcomes 0'],
+      ...['Order updates and watermarks 3 late', 'Order state 0', 'Command outcomes 0'],
     ]);
     expect(waitedMs(status.lag.relayOldest ?? '', status)).toBe(31_000);
   });
@@ -82,7 +82,7 @@ describe('the picture of the pipeline', () => {
       ...status,
       sources,
       ingest: { queued: 9, paused: true },
-      lag: { ...status.lag, ingestQueued: 9, unsettledOldest: oldest },
+      lag: { ...status.lag, ingestQueued: 9, pendingOldest: oldest },
     };
     expect(stepsOf(ill).map(shortOf).slice(0, 3)).toEqual(['Sockets 0 of 1 late', 'Queue 9 late', 'Batches 9 late']);
   });

@@ -4,12 +4,12 @@ import {
   parsePlacePrediction,
   parseReason,
   parseReplace,
-  parseSettlement,
+  parseResolution,
   placeAccountBody,
   placePredictionBody,
   reasonBody,
   replaceBody,
-  settlementBody,
+  resolutionBody,
 } from '../../src/contract/command-bodies.ts';
 import {
   accountOrderSides,
@@ -368,7 +368,7 @@ describe('what is taken here', () => {
   });
 
   it('can be told as JSON Schema', () => {
-    for (const shape of [placeAccountBody, placePredictionBody, replaceBody, settlementBody, reasonBody])
+    for (const shape of [placeAccountBody, placePredictionBody, replaceBody, resolutionBody, reasonBody])
       expect(JSON.stringify(toJsonSchema(shape))).toContain('"additionalProperties":false');
   });
 });
@@ -382,15 +382,15 @@ describe('the bodies of operators', () => {
     expect(faultPaths(parseReason({ reason: 'x', by: 'me' }))).toEqual(['by']);
   });
 
-  it('settle with one of the outcomes that a person can know', () => {
+  it('resolve with one of the outcomes that a person can know', () => {
     for (const outcome of ['applied', 'rejected', 'not_sent', 'moot'])
-      expect(parseSettlement({ outcome, reason: 'seen at the venue' })).toEqual({
+      expect(parseResolution({ outcome, reason: 'seen at the venue' })).toEqual({
         ok: true,
         outcome,
         reason: 'seen at the venue',
       });
     for (const outcome of ['unknown', 'refused', 'accepted', 'conflict', 'APPLIED', ''])
-      expect(parseSettlement({ outcome, reason: 'x' }).ok).toBe(false);
+      expect(parseResolution({ outcome, reason: 'x' }).ok).toBe(false);
   });
 });
 

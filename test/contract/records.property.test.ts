@@ -4,12 +4,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import { normalisedOrder } from '../../src/contract/normalised-order.ts';
-import { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
+import { updateRecord, watermarkRecord } from '../../src/contract/update-record.ts';
 import type { BatchProof } from '../../src/domain/batch-proof.ts';
 import { attemptStates, type Command, commandStates } from '../../src/domain/command.ts';
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
-import { encodeContinuity, encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
-import type { ContinuityMark, Observation } from '../../src/domain/observation.ts';
+import { encodeOrder, encodeUpdate, encodeWatermark } from '../../src/domain/encode-update.ts';
+import type { Observation, Watermark } from '../../src/domain/observation.ts';
 import {
   attemptOf,
   cancelOf,
@@ -18,7 +18,7 @@ import {
   placePrediction,
   predictionOrder,
   replaceOf,
-} from '../support/commands/settling.ts';
+} from '../support/commands/resolving.ts';
 import { accountObservations, predictionObservations } from '../support/orders/arbitrary-orders.ts';
 import { fold } from '../support/orders/observe.ts';
 import { toJsonSchema } from './to-json-schema.ts';
@@ -46,7 +46,7 @@ async function validators(shapes: Readonly<Record<string, z.ZodType>>): Promise<
 
 let valid: Record<string, Validate>;
 beforeAll(async () => {
-  valid = await validators({ updateRecord, continuityRecord, normalisedOrder, commandOutcomeRecord });
+  valid = await validators({ updateRecord, watermarkRecord, normalisedOrder, commandOutcomeRecord });
 });
 
 function updatesOf(observations: readonly Observation[]): string[] {
@@ -87,11 +87,11 @@ describe('what is published', () => {
     );
   });
 
-  it('about a source satisfies the continuity shape, in zod and in JSON Schema', () => {
+  it('about a source satisfies the watermarks shape, in zod and in JSON Schema', () => {
     const epochMs = fc.integer({ min: 0, max: 4_102_444_800_000 });
-    const marks: fc.Arbitrary<ContinuityMark> = fc.record(
+    const marks: fc.Arbitrary<Watermark> = fc.record(
       {
-        kind: fc.constant('continuity' as const),
+        kind: fc.constant('watermarks' as const),
         markId: fc.uuid(),
         stream: fc.constantFrom('account' as const, 'prediction' as const),
         accountIds: fc.tuple(fc.string(), fc.string()),
@@ -117,7 +117,7 @@ describe('what is published', () => {
     });
     fc.assert(
       fc.property(marks, fc.option(proofs, { nil: undefined }), (mark, proof) =>
-        expectShape(continuityRecord, 'continuityRecord', encodeContinuity(mark, proof)),
+        expectShape(watermarkRecord, 'watermarkRecord', encodeWatermark(mark, proof)),
       ),
     );
   });
@@ -149,7 +149,7 @@ describe('what is published', () => {
             revision: fc.integer({ min: 1 }),
             sourceVersion: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
           }),
-          settledAtMs: fc.integer({ min: 0, max: 4_102_444_800_000 }),
+          resolvedAtMs: fc.integer({ min: 0, max: 4_102_444_800_000 }),
         },
         { requiredKeys: ['request', 'state', 'version', 'presumedAbsent', 'attempts', 'updatedAtMs'] },
       )

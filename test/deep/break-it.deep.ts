@@ -93,16 +93,16 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
   );
 
   expect(await press(page, '504, landed', 'Healed')).toContainEqual(
-    'Settled: the order is at the platform, placed once.',
+    'Resolved: the order is at the platform, placed once.',
   );
   const late = await press(page, '504, lands late', 'Healed');
   expect(late).toContainEqual(expect.stringMatching(/Asked for the order by its reference: not found/));
-  expect(late).toContainEqual('Settled: the order is at the platform, placed once.');
+  expect(late).toContainEqual('Resolved: the order is at the platform, placed once.');
   const lost = await press(page, '504, not landed', 'A person has to decide');
   expect(lost).toContainEqual(expect.stringMatching(/The platform's own ledger says that it never took the order/));
   const command = page.getByRole('link', { name: 'Open the command' }).first();
   const address = (await command.getAttribute('href')) ?? '';
-  await page.getByRole('button', { name: 'Settle it as rejected' }).click();
+  await page.getByRole('button', { name: 'Resolve it as rejected' }).click();
   await page.locator('article.incident .badge', { hasText: 'Healed' }).waitFor(limit);
   const path = address.replace('/console/', '/v1/');
   expect(await (await fetch(new URL(path, demo.console))).json()).toMatchObject({ outcome: 'rejected' });
@@ -117,6 +117,6 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
   const { code, said } = await demo.end();
   expect(code, said).toBe(0);
   expect(said).toContain(
-    '8 commands, 8 settled, 0 unresolved; every verdict agrees with the ledger, and none was sent twice.',
+    '8 commands, 8 resolved, 0 unresolved; every verdict agrees with the ledger, and none was sent twice.',
   );
 }, 240_000);

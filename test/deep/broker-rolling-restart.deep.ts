@@ -42,7 +42,7 @@ it('three brokers restarted one after the other under load, by a stop and by a k
       await flowing();
     }
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   for (const service of services) {
     expect(service.process.log().filter(({ level }) => level === 'fatal' || level === 'error')).toEqual([]);
     expect(await service.stop()).toBe(0);

@@ -20,10 +20,10 @@ it('a burst of 50,000 frames goes through whole, in bounded memory', async () =>
 
   await control(description, '/burst', { count: frames });
   await service.waitMetric('tidemark_source_frames_total', { type: 'event' }, frames, 60_000);
-  const proof = await world.settledProof(description);
+  const proof = await world.resolvedProof(description);
   expect(proof).toMatchObject(nothingWrong);
-  const settled = await service.waitMetric('tidemark_observations_total', { cause: 'stream' }, frames);
-  expect(settled, 'every frame ended as applied, ignored or quarantined').toBe(proof.observations);
+  const resolved = await service.waitMetric('tidemark_observations_total', { cause: 'stream' }, frames);
+  expect(resolved, 'every frame ended as applied, ignored or a dead letter').toBe(proof.observations);
   expect(peakBytes(service.process.pid)).toBeLessThan(mostBytes);
 }, 240_000);
 

@@ -44,7 +44,7 @@ function untilAccepted(sandbox: SandboxDescription, count: number): Promise<stri
   });
 }
 
-function settled(service: RunningService, commandId: string, outcome: string) {
+function resolved(service: RunningService, commandId: string, outcome: string) {
   return eventually(
     async () => {
       const { body } = await call(service, 'GET', `/v1/commands/${commandId}`);
@@ -82,7 +82,7 @@ it('SIGTERM waits for the answer to a command in flight, tells its caller, and t
 
   const next = await world.serve();
   await next.waitLive();
-  const command = await settled(next, told.body.commandId, 'applied');
+  const command = await resolved(next, told.body.commandId, 'applied');
   expect(await accepted(sandbox)).toEqual(references(command));
   const again = await call(next, 'POST', '/v1/orders', { body: order, key: 'in-flight' });
   expect([again.headers.get('idempotent-replayed'), again.body.commandId]).toEqual(['true', told.body.commandId]);
@@ -119,7 +119,7 @@ it('SIGTERM with answers that never come: their callers are told what is known o
   const next = await world.serve();
   await next.waitLive();
   const [first, second] = told.map(({ body }) => body.commandId as string);
-  const command = await settled(next, first ?? '', 'applied');
+  const command = await resolved(next, first ?? '', 'applied');
   const open = await eventually(async () => {
     const { body } = await call(next, 'GET', `/v1/commands/${second}`);
     expect(body.misses, JSON.stringify(body)).toBeGreaterThan(0);
@@ -147,7 +147,7 @@ it('a second SIGTERM ends it with the command in flight, whose verdict is the le
   await next.waitLive();
   const again = await call(next, 'POST', '/v1/orders', { body: order, key: 'cut-off', wait: 30 });
   expect(again.headers.get('idempotent-replayed')).toBe('true');
-  const command = await settled(next, again.body.commandId, 'applied');
+  const command = await resolved(next, again.body.commandId, 'applied');
   expect(await accepted(sandbox)).toEqual(references(command));
   expect(await next.stop()).toBe(0);
 }, 240_000);

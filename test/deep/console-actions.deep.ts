@@ -305,19 +305,19 @@ async function resumesByTwo(running: RunningConsole, ann: Page, ben: Page): Prom
 }
 
 /** The command stays open until the second person has approved what the first says of it. */
-async function settlesByTwo(running: RunningConsole, ann: Page, ben: Page): Promise<void> {
+async function resolvesByTwo(running: RunningConsole, ann: Page, ben: Page): Promise<void> {
   const { rest, service, world, token = '' } = running;
   const commandId = await placeWithout(running, { applied: 'no' }, { symbol: 'MSFT', clientId: 'lost-2' });
   await ann.goto(`${rest}/console/commands/${commandId}`);
-  await ann.getByRole('button', { name: 'Settle by hand' }).click();
+  await ann.getByRole('button', { name: 'Resolve by hand' }).click();
   await ann.getByRole('dialog').getByRole('combobox').selectOption('rejected');
   await ann.getByLabel('Reason, for the record').fill('the support says: never received');
-  await ann.getByRole('button', { name: 'Settle', exact: true }).click();
-  await ann.getByText('It is not settled yet: a second person has to approve it.').waitFor();
+  await ann.getByRole('button', { name: 'Resolve', exact: true }).click();
+  await ann.getByText('It is not resolved yet: a second person has to approve it.').waitFor();
   await statusOf(ann, 'not known').waitFor();
   const command = async () => (await call(service, 'GET', `/v1/commands/${commandId}`, { token })).body;
   expect((await command()).outcome).toBe('unknown');
-  await approves(ben, new RegExp(`^Approve: settle command ${commandId}`));
+  await approves(ben, new RegExp(`^Approve: resolve command ${commandId}`));
   await statusOf(ann, 'rejected').waitFor();
   expect(await command()).toMatchObject({
     state: 'rejected',
@@ -339,7 +339,7 @@ describe('actions of the console in Chromium', () => {
     await page.getByText('No command has been given yet.').waitFor();
     await expectAccessible(page);
 
-    // One that lands later: it appears in the list, and settles before the eyes of the reader.
+    // One that lands later: it appears in the list, and resolves before the eyes of the reader.
     const landed = await placeWithout(
       running(),
       { applied: 'late', delayMs: 4_000 },
@@ -365,7 +365,8 @@ describe('actions of the console in Chromium', () => {
     await page.getByRole('link', { name: landed }).click();
     await statusOf(page, 'applied').waitFor();
 
-    // One that never arrives: the platform is asked, which proves nothing, and a person settles it.
+    // One that never arrives: the platform is asked, which proves nothing, and a person resolves
+    // it.
     const lost = await placeWithout(running(), { applied: 'no' }, { symbol: 'MSFT', clientId: 'lost-1' });
     await page.goto(`${rest}/console/commands/${lost}`);
     await statusOf(page, 'not known').waitFor();
@@ -376,14 +377,14 @@ describe('actions of the console in Chromium', () => {
       .first()
       .waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Settle by hand' }).click();
+    await page.getByRole('button', { name: 'Resolve by hand' }).click();
     await page.getByRole('dialog').getByRole('combobox').selectOption('rejected');
     await page.getByLabel('Reason, for the record').fill('the support says: never received');
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Settle', exact: true }).click();
+    await page.getByRole('button', { name: 'Resolve', exact: true }).click();
     await statusOf(page, 'rejected').waitFor();
-    await page.getByText('It is settled by your word.').waitFor();
-    await page.getByText('loopback settled it as rejected').waitFor();
+    await page.getByText('It is resolved by your word.').waitFor();
+    await page.getByText('loopback resolved it as rejected').waitFor();
     await page.getByText('Both agree.').waitFor();
     expect(await page.getByRole('button', { name: 'Ask the platform now' }).count()).toBe(0);
     const { body } = await call(service, 'GET', `/v1/commands/${lost}`);
@@ -409,7 +410,7 @@ describe('actions of the console in Chromium', () => {
     const placed = await call(service, 'GET', `/v1/commands/${landed}`);
     expect(placed.body.orderStatus).toBe('canceled');
 
-    // The list again: everything is settled, and a filter narrows it.
+    // The list again: everything is resolved, and a filter narrows it.
     await page.getByRole('link', { name: 'Commands' }).first().click();
     await page.getByRole('status').getByText('none unresolved').waitFor();
     expect(await page.locator('tbody tr').count()).toBe(3);
@@ -438,7 +439,7 @@ describe('actions of the console in Chromium', () => {
     const ann = await signIn(guarded.browser, `${guarded.rest}/console/risk`, 'ann');
     const ben = await signIn(await launchConsole(), `${guarded.rest}/console/risk`, 'ben');
     await resumesByTwo(guarded, ann, ben);
-    await settlesByTwo(guarded, ann, ben);
+    await resolvesByTwo(guarded, ann, ben);
     expect(await service.stop()).toBe(0);
   });
 

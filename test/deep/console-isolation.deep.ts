@@ -75,7 +75,7 @@ const addresses = [
   '/place',
   '/accounts',
   '/pipeline',
-  '/quarantine',
+  '/deadLetters',
   '/break-it',
   '/anything',
 ];

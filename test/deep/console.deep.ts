@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { forFile } from '../support/commands/at-end.ts';
-import { sampleRow } from '../support/orders/memory-quarantine.ts';
+import { sampleRow } from '../support/orders/memory-dead-letters.ts';
 import { runningSandbox } from '../support/platform/sandbox.ts';
 import { launchConsole } from '../support/rest/console-browser.ts';
 import { expectAccessible } from '../support/rest/expect-accessible.ts';
@@ -61,7 +61,7 @@ const lineIsDrawn = `(() => {
 })()`;
 
 describe('the screens of operators in Chromium, on a real service', () => {
-  it('reads accounts again, retries the quarantine by jobs to their end, and draws the last minutes with its consumers', async () => {
+  it('reads accounts again, retries the dead letters by jobs to their end, and draws the last minutes with its consumers', async () => {
     const { world, rest, browser } = parts();
     const [known] = await world.query<{ stream: string; account: string; order: string }>(
       `select stream, account_id as account, min(order_id) as order from orders group by 1, 2 order by count(*) desc limit 1`,
@@ -70,12 +70,12 @@ describe('the screens of operators in Chromium, on a real service', () => {
     const { stream, account, order } = known;
     for (const orderId of [order, order, '00000000-0000-4000-8000-000000000000', null])
       await world.query(
-        `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+        `insert into dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
          values (0, 1, $1, $2, $3, 'bad_decimal', 'price: expected a decimal string', '{"price":1e5}', now())`,
         [stream, account, orderId],
       );
-    const groupId = `${world.topics.continuity}.late`;
-    const commit = { groupId, topic: world.topics.continuity, partitions: [{ partition: 0, offset: '0' }] };
+    const groupId = `${world.topics.watermarks}.late`;
+    const commit = { groupId, topic: world.topics.watermarks, partitions: [{ partition: 0, offset: '0' }] };
     await eventually(() => withAdmin(kafkaDeps, kafkaOptions(world.brokers), (admin) => admin.setOffsets(commit)));
 
     const page = await browser.newPage();
@@ -97,8 +97,8 @@ describe('the screens of operators in Chromium, on a real service', () => {
     ]);
     await expectAccessible(page);
 
-    await page.getByRole('link', { name: 'Its quarantine' }).click();
-    const rows = rowsOf(page, 'Rows in quarantine');
+    await page.getByRole('link', { name: 'Its dead letters' }).click();
+    const rows = rowsOf(page, 'Dead letters');
     await rows.nth(3).waitFor();
     await rows.nth(0).getByRole('checkbox').check();
     await rows.nth(1).getByRole('checkbox').check();
@@ -116,7 +116,7 @@ describe('the screens of operators in Chromium, on a real service', () => {
     await page.getByRole('button', { name: 'Discard all that match' }).click();
     await giveReason(page, 'looked at', 'Discard');
     await page.getByText('No row matches these filters.').waitFor();
-    expect(await world.query('select id from quarantine where dealt_at is null')).toEqual([]);
+    expect(await world.query('select id from dead_letters where dealt_at is null')).toEqual([]);
 
     await page.goto(`${rest}/console/pipeline`);
     await rowsOf(page, 'Consumer groups').filter({ hasText: groupId }).waitFor();
@@ -270,15 +270,15 @@ describe('the console in Chromium, in memory', () => {
 
   it('shows text from outside as text to operators, leads each doubt to its runbook, and cancels a job', async () => {
     const evil = '"><img src=x onerror=alert(1)>\u202e\u0000';
-    const { address, quarantine, followed, reads } = await inMemory();
-    quarantine.rows = [sampleRow({ raw: evil, detail: evil, orderId: evil })];
+    const { address, deadLetters, followed, reads } = await inMemory();
+    deadLetters.rows = [sampleRow({ raw: evil, detail: evil, orderId: evil })];
     reads.accountRows = [{ stream: 'account', accountId: 'ACC-1', isSim: true, openOrders: 1 }];
     const { absent: _absent, unrecovered: _unrecovered, inDoubt: _inDoubt, ...state } = followedAccount('ACC-1');
     followed.accounts = [
       { ...state, stream: 'account', lastError: evil, silentLosses: 2, lastResyncMs: sampledMs, beside: [] },
     ];
     const page = await parts().browser.newPage();
-    await page.goto(`${address}/console/quarantine`);
+    await page.goto(`${address}/console/dead-letters`);
     await page.getByRole('table', { name: 'Jobs' }).getByRole('button', { name: 'Cancel' }).click();
     await giveReason(page, 'asked for by mistake', 'Cancel the job');
     await page.getByRole('table', { name: 'Jobs' }).getByText('cancelled').waitFor();
@@ -290,10 +290,10 @@ describe('the console in Chromium, in memory', () => {
     await page.getByText(evil.slice(0, 20)).first().waitFor();
     expect(await page.locator('img, script:not([src])').count()).toBe(0);
     const opened = page.waitForEvent('popup');
-    await page.getByRole('group', { name: 'Trust' }).getByRole('link', { name: 'What to do: Quarantine' }).click();
+    await page.getByRole('group', { name: 'Trust' }).getByRole('link', { name: 'What to do: Dead letters' }).click();
     const runbook = await opened;
-    await runbook.getByText('# Quarantined').waitFor();
-    expect(new URL(runbook.url()).pathname).toBe('/console/runbooks/Quarantined.md');
+    await runbook.getByText('# DeadLetters').waitFor();
+    expect(new URL(runbook.url()).pathname).toBe('/console/runbooks/DeadLetters.md');
   });
 
   it('offers operators no action that the token may not do, and says why a screen is empty', async () => {
@@ -301,10 +301,10 @@ describe('the console in Chromium, in memory', () => {
     const { address, service } = await inMemory({ auth: { tokens: [token] } });
     service.consumersAnswer = { kind: 'unavailable' };
     const page = await parts().browser.newPage();
-    await page.goto(`${address}/console/quarantine`);
+    await page.goto(`${address}/console/dead-letters`);
     await page.getByLabel('Token').fill('secret');
     await page.keyboard.press('Enter');
-    await rowsOf(page, 'Rows in quarantine').nth(0).waitFor();
+    await rowsOf(page, 'Dead letters').nth(0).waitFor();
     expect(await page.getByRole('checkbox').count()).toBe(0);
     expect(await page.getByRole('button', { name: /Retry|Discard|Cancel/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'Accounts' }).click();
@@ -315,8 +315,8 @@ describe('the console in Chromium, in memory', () => {
     await expectAccessible(page);
     // On a phone the links are one line that scrolls: the current one is in view.
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(`${address}/console/quarantine`);
-    const current = page.getByRole('navigation').getByRole('link', { name: 'Quarantine' });
+    await page.goto(`${address}/console/dead-letters`);
+    const current = page.getByRole('navigation').getByRole('link', { name: 'Dead letters' });
     await eventually(async () => {
       const { x, width } = (await current.boundingBox()) ?? { x: 390, width: 0 };
       expect(x + width).toBeLessThan(390);

@@ -101,7 +101,7 @@ async function makeAnew(topics: TopicNames): Promise<void> {
   await makeTopics(brokers(), topicSpecs(topics));
 }
 
-/** All partitions are assigned and settled: the group has an offset of each. */
+/** All partitions are assigned and resolved: the group has an offset of each. */
 async function expectCommitted(topics: TopicNames): Promise<void> {
   await eventually(
     () =>
@@ -156,7 +156,7 @@ function damagedTopics(): Promise<TopicNames> {
     await publisher.close();
     const strays = ['no JSON', null, 'null', '[]', '{"batch":"1"}'].map((value) => ({ key: 'account:o-1', value }));
     await writeForeign(brokers(), topics.updates, strays);
-    await writeForeign(brokers(), topics.continuity, strays);
+    await writeForeign(brokers(), topics.watermarks, strays);
     return topics;
   })();
   return written;

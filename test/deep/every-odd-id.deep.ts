@@ -117,7 +117,7 @@ describe('orders under ids with any character', () => {
       everyMs: 250,
     });
     expect((await pathsSeen(description, 'DELETE')).sort()).toEqual([...ids].sort());
-    expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+    expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
     expect(await service.stop()).toBe(0);
   }, 240_000);
 });

@@ -118,7 +118,7 @@ async function expectOrdersOf(world: World, description: SandboxDescription, acc
 }
 
 it(
-  'a platform that says all it says in odd words, to three processes under load: every account is live, no order is in quarantine, every command is settled, nothing is lost, doubled or out of order',
+  'a platform that says all it says in odd words, to three processes under load: every account is live, no order is a dead letter, every command is resolved, nothing is lost, doubled or out of order',
   async () => {
     const random = printedRandom('words');
     const { description } = await runningSandbox({
@@ -168,9 +168,9 @@ it(
     await expectOrdersOf(world, description, leaver);
     await surprises.account(leaver, { listed: true });
     await expectCommandsTrue({ world, description, rest, load, commands: fewestCommands });
-    expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+    expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
     await expectStateTopicWhole(world);
-    expect(await world.query('select stream, reason, detail, raw from quarantine')).toEqual([]);
+    expect(await world.query('select stream, reason, detail, raw from dead_letters')).toEqual([]);
     // Contracts are padded in half of all rows to the end: a record has their one form, so that
     // the spelling alone can make no update.
     expect(await world.query(`select payload from order_updates where payload ~ '"symbol":"[^"]* ' limit 3`)).toEqual(

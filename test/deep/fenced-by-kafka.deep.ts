@@ -52,7 +52,7 @@ it('a process that freezes in the middle of a transaction is fenced by Kafka whe
   await control(description, '/rate', { rate: 0 });
   const { holder } = await roles(world, pair);
   await holder.waitLive();
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   await expectStateTopicWhole(world);
   expect(await Promise.all(pair.map((service) => service.stop()))).toEqual([0, 0]);
 }, 360_000);

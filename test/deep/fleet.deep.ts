@@ -277,7 +277,7 @@ it(
       { deadlineMs: 60_000, everyMs: 250 },
     );
     await expectCommandsTrue({ world, description, rest, load, commands: fewestCommands });
-    expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+    expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
     await expectStateTopicWhole(world);
     const updates = await readAll(world.brokers, world.topics.updates);
     await expectProvenToConsumers(world, updates);
@@ -300,7 +300,7 @@ it(
 async function expectProvenToConsumers(world: World, updates: readonly TopicRecord[]): Promise<void> {
   const verifier = new Verifier();
   for (const { value = '' } of updates) verifier.update(value);
-  const marks = await readAll(world.brokers, world.topics.continuity);
+  const marks = await readAll(world.brokers, world.topics.watermarks);
   expect(marks.flatMap(({ value = '' }) => verifier.mark(value))).toEqual([]);
   expect(verifier.complete().length).toBeGreaterThan(0);
 }

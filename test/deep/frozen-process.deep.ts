@@ -123,7 +123,7 @@ it('the lane of a frozen process is finished and its shards are taken within 10 
   });
   expect(Number(after.epoch)).toBeGreaterThan(Number(before.epoch));
   await expectShownByMetrics(first, second);
-  const wroteSince = `select count(*)::int as rows from order_updates where written_by = $1 and seq > $2 and stream <> 'continuity'
+  const wroteSince = `select count(*)::int as rows from order_updates where written_by = $1 and seq > $2 and stream <> 'watermarks'
     and recorded_at < coalesce((select min(since) from shards where lane = 0), 'infinity')`;
   expect(await world.query(wroteSince, [logins[0].login, woken?.seq])).toEqual([{ rows: 0 }]);
   expect(await world.query('select from commands')).toEqual([]);
@@ -132,7 +132,7 @@ it('the lane of a frozen process is finished and its shards are taken within 10 
   await untilShardsAt(world, [0, 1]);
   await first.waitLive();
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   await expectStateTopicWhole(world);
   await expectWritersInTurn(
     world,
@@ -177,7 +177,7 @@ async function expectWritersInTurn(world: World, logins: readonly string[]): Pro
   const rows = await world.query<{ account: string; by: string }>(
     `select account_id as account, written_by as by from (
        select seq, account_id, written_by, lag(written_by) over (partition by account_id order by seq) as before
-       from order_updates where stream <> 'continuity') as log
+       from order_updates where stream <> 'watermarks') as log
      where before is distinct from written_by order by account_id, seq`,
   );
   const lanes = await world.query<{ lane: number }>('select lane from shards order by shard');

@@ -66,12 +66,12 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   const last = await world.serve();
   await last.waitLive();
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect(await last.stop()).toBe(0);
   // Each process proves also what the one before had committed when it was killed.
   const verifier = new Verifier();
   for (const { value = '' } of await readAll(world.brokers, world.topics.updates)) verifier.update(value);
-  const marks = await readAll(world.brokers, world.topics.continuity);
+  const marks = await readAll(world.brokers, world.topics.watermarks);
   expect(marks.flatMap(({ value = '' }) => verifier.mark(value))).toEqual([]);
   expect(verifier.complete()).toEqual([
     expect.stringMatching(/^lane 0: complete from \S+ to \S+: [1-9]\d{2,} updates$/),

@@ -41,7 +41,7 @@ it('a process that is drained under load gives its shards, pinned or not, stays,
   expect(await held(1)).toContain(first);
   await control(description, '/rate', { rate: 0 });
   await Promise.all([one.waitLive(), two.waitLive()]);
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect([await one.stop(), await two.stop()]).toEqual([0, 0]);
   expect(await world.query("select action from audit_log where action like 'fleet_%' order by id")).toEqual([
     { action: 'fleet_pin' },

@@ -142,7 +142,7 @@ it('certificates of the platform that are renewed, and names of platform and dat
 
   await control(description, '/rate', { rate: 0 });
   await service.waitLive();
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect(service.process.log().filter(({ level }) => level === 'fatal')).toEqual([]);
   expect(await service.stop()).toBe(0);
 }, 240_000);

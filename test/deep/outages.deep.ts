@@ -34,7 +34,7 @@ async function expectRecovery(service: RunningService): Promise<void> {
 async function expectNothingWrong(world: World, service: RunningService, sandbox: SandboxDescription): Promise<void> {
   await service.waitLive();
   await control(sandbox, '/rate', { rate: 0 });
-  expect(await world.settledProof(sandbox)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(sandbox)).toMatchObject(nothingWrong);
   expect(service.process.log().filter(({ level }) => level === 'fatal')).toEqual([]);
 }
 

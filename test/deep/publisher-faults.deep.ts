@@ -6,8 +6,8 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import type { KafkaClientDeps } from '../../src/service/log/kafkajs/kafka-client.ts';
 import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
+import { checkpointing, checkpointsOf } from '../support/orders/checkpointing.ts';
 import { RunningRelay } from '../support/orders/running-relay.ts';
-import { witnessesOf, witnessing } from '../support/orders/witnessing.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { AnswerSwallower } from '../support/servers/answer-swallower.ts';
@@ -31,19 +31,19 @@ afterAll(() => kafka?.stop());
 
 interface Options {
   readonly updates: string;
-  readonly continuity?: string;
+  readonly watermarks?: string;
   readonly requestTimeoutMs?: number;
   readonly onSocket?: NonNullable<KafkaClientDeps['onSocket']>;
 }
 
-function publisherFor({ updates, continuity = updates, requestTimeoutMs = 5000, onSocket }: Options) {
+function publisherFor({ updates, watermarks = updates, requestTimeoutMs = 5000, onSocket }: Options) {
   const { relay } = createMetrics();
   const publisher = new LogPublisher(
     { ...kafkaDeps, metrics: relay, ...(onSocket === undefined ? {} : { onSocket }) },
     {
       ...logPublisherDefaults,
       kafka: { ...kafkaOptions(kafka.brokers), requestTimeoutMs },
-      topics: { updates, continuity },
+      topics: { updates, watermarks },
       sendDeadlineMs: requestTimeoutMs + 1000,
     },
   );
@@ -123,11 +123,11 @@ describe('the log publisher, when Kafka fails', () => {
   });
 });
 
-describe('the witness of a batch, on two brokers', () => {
+describe('the checkpoint of a batch, on two brokers', () => {
   it('goes along to both, and is never missing while leaders move', async () => {
     const topics = await freshTopics(kafka.brokers);
-    const { send, alone } = witnessing(kafka.brokers, topics);
-    const reader = witnessesOf(kafka.brokers, topics);
+    const { send, alone } = checkpointing(kafka.brokers, topics);
+    const reader = checkpointsOf(kafka.brokers, topics);
     const sendAll = async (from: bigint, until: bigint) => {
       for (let batch = from; batch < until; batch += 1n) {
         await eventually(() => send(batch, 'updates', 40));
@@ -138,14 +138,14 @@ describe('the witness of a batch, on two brokers', () => {
     };
     await sendAll(1n, 20n);
     expect(alone()).toBe(1);
-    const written = await readAll(kafka.brokers, topics.witness);
-    const leaders = await leadersOf(topics.witness);
+    const written = await readAll(kafka.brokers, topics.checkpoint);
+    const leaders = await leadersOf(topics.checkpoint);
     expect(new Set(written.map(({ partition }) => leaders.get(partition)))).toEqual(new Set([1, 2]));
 
-    const moving = leadToNode(topics.witness, 1);
+    const moving = leadToNode(topics.checkpoint, 1);
     await sendAll(20n, 30n);
     await moving;
-    // Node 2 leads no witness now, and half of the updates.
+    // Node 2 leads no checkpoint now, and half of the updates.
     const before = alone();
     await sendAll(30n, 40n);
     expect(alone() - before).toBeGreaterThanOrEqual(8);

@@ -130,6 +130,6 @@ it('a place for an account whose shard was just given away waits at its new proc
   expect(answers.length).toBeGreaterThanOrEqual(fewestSweeps);
   expect(answers.filter((answer) => JSON.stringify(answer) !== '[200,[],null,[]]')).toEqual([]);
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect(await Promise.all([one.stop(), two.stop()])).toEqual([0, 0]);
 }, 300_000);

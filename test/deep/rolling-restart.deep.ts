@@ -39,6 +39,6 @@ it('two processes, each restarted in turn under load, lose and double nothing', 
   if (next === undefined || other === undefined) throw new Error('two were started');
   await control(description, '/rate', { rate: 0 });
   await other.waitLive();
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect([await other.stop(), await next.stop()]).toEqual([0, 0]);
 }, 300_000);

@@ -86,7 +86,7 @@ it('a newer build migrates and takes over process by process under load, the old
   await further(back);
   await control(description, '/rate', { rate: 0 });
   await back.waitLive();
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect(await back.stop()).toBe(0);
 }, 360_000);
 

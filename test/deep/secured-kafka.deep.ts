@@ -28,7 +28,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   onTestFinished(() => kafka.stop());
   const { description } = await runningSandbox({ market: { rate: 100, openOrders: 50, knownOrders: 80 } });
   const world = await World.create({ brokers: [kafka.open], platform: platformSettings(description) });
-  const { updates, state, continuity, outcomes, witness } = world.topics;
+  const { updates, state, watermarks, outcomes, checkpoint } = world.topics;
   const topic = (name: string, ...may: Right['may']): Right => ({ on: 'TOPIC', name, may });
 
   // Topics of its own: those of the world are there already.
@@ -45,16 +45,16 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
     /order-updates\.v1 is missing[\s\S]*A topic that this user of Kafka may not describe is missing, too\./,
   );
   await grant(kafka.open, 'service', [
-    ...[updates, state, continuity, outcomes, witness].map((name) =>
+    ...[updates, state, watermarks, outcomes, checkpoint].map((name) =>
       topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS'),
     ),
-    ...[witness, continuity].map((name) => topic(name, 'READ')),
+    ...[checkpoint, watermarks].map((name) => topic(name, 'READ')),
     { on: 'TRANSACTIONAL_ID', name: `${state}.lane-0`, may: ['WRITE', 'DESCRIBE'] },
     { on: 'GROUP', name: 'tidemark*', may: ['READ'] },
   ]);
   const service = await world.serve(asService);
   await service.waitLive();
-  for (const name of ['updates', 'continuity'])
+  for (const name of ['updates', 'watermarks'])
     await service.waitMetric('tidemark_publish_records_total', { topic: name, outcome: 'acknowledged' }, 1);
   await eventually(async () => expect((await service.ready()).code).toBe(200), { deadlineMs: 60_000 });
 
@@ -63,7 +63,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   expect(code).toBe('unauthorized');
   await grant(kafka.open, 'service', [topic(updates, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS')]);
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
 
   const asOperator = signedInAs(kafka, 'operator', 'plain');
   await grant(kafka.open, 'operator', [

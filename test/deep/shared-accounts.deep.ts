@@ -79,9 +79,9 @@ it('two processes share all accounts: they lose nothing, show all of it to a rea
 
   await reader.take(500);
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   const rows = await world.query<{ seq: string; lane: number }>(
-    "select seq, lane from order_updates where stream <> 'continuity' order by seq",
+    "select seq, lane from order_updates where stream <> 'watermarks' order by seq",
   );
   expect(new Set(rows.map(({ lane }) => lane))).toEqual(new Set([0, 1]));
   await reader.take(rows.length);

@@ -47,8 +47,8 @@ function untilStored(at: Scene, orderId: string, wanted: Partial<Order> = {}): P
   });
 }
 
-async function quarantine({ world }: Scene): Promise<{ reason: string; order_id: string | null; raw: string }[]> {
-  return world.query('select reason, order_id, raw from quarantine order by id');
+async function deadLetters({ world }: Scene): Promise<{ reason: string; order_id: string | null; raw: string }[]> {
+  return world.query('select reason, order_id, raw from dead_letters order by id');
 }
 
 let made = 0;
@@ -80,15 +80,15 @@ async function expectGoodUpdatesGoThrough(at: Scene): Promise<void> {
 }
 
 /**
- * Invariant 4: what came in on the stream = what was applied, ignored or quarantined, and what was
- * dropped because it was foreign.
+ * Invariant 4: what came in on the stream = what was applied, ignored or a dead letter, and what
+ * was dropped because it was foreign.
  */
 function expectNothingVanished(at: Scene): Promise<void> {
   return eventually(async () => {
     const samples = await at.service.metrics();
     const frames = (type: string) => sumOf(samples, 'tidemark_source_frames_total', { type });
-    const settled = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
-    expect(settled).toBe(frames('event') + frames('unreadable') - frames('foreign'));
+    const resolved = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
+    expect(resolved).toBe(frames('event') + frames('unreadable') - frames('foreign'));
   });
 }
 
@@ -114,7 +114,7 @@ it('of two versions that are one double, the higher stays', async () => {
   await expectGoodUpdatesGoThrough(at);
 });
 
-it('what is no int64 version, no JSON or no event is kept in quarantine, and the order that it names is asked for', async () => {
+it('what is no int64 version, no JSON or no event is kept as a dead letter, and the order that it names is asked for', async () => {
   const at = await scene();
   const row = fresh(predictionRow);
   const id = String(row['orderId']);
@@ -131,8 +131,8 @@ it('what is no int64 version, no JSON or no event is kept in quarantine, and the
   at.platform.emit('prediction', { ...row, cumQty: '1e' }, '9');
   at.platform.emit('prediction', { ...row, updatedAt: '2026-02-30T00:00:00Z' }, '9');
 
-  await eventually(async () => expect(await quarantine(at)).toHaveLength(16));
-  const reasons = (await quarantine(at)).map(({ reason }) => reason);
+  await eventually(async () => expect(await deadLetters(at)).toHaveLength(16));
+  const reasons = (await deadLetters(at)).map(({ reason }) => reason);
   expect(reasons.filter((reason) => reason === 'bad_version')).toHaveLength(4);
   // Null and the empty text are ways to leave it out.
   expect(reasons.filter((reason) => reason === 'missing_version')).toHaveLength(3);
@@ -149,7 +149,7 @@ it('what is no int64 version, no JSON or no event is kept in quarantine, and the
   await expectNothingVanished(at);
 });
 
-it('one version with two contents is quarantined and counted as a conflict, and the state stays', async () => {
+it('one version with two contents becomes a dead letter and is counted as a conflict, and the state stays', async () => {
   const at = await scene();
   const row = fresh(predictionRow);
   const id = String(row['orderId']);
@@ -158,7 +158,7 @@ it('one version with two contents is quarantined and counted as a conflict, and 
   at.platform.emit('prediction', row, '5');
   await at.service.waitMetric('tidemark_observations_total', { stream: 'prediction', outcome: 'conflict' }, 1);
   await at.service.waitMetric('tidemark_observations_total', { stream: 'prediction', outcome: 'duplicate' }, 1);
-  expect(await quarantine(at)).toMatchObject([{ reason: 'same_version_other_content', order_id: id }]);
+  expect(await deadLetters(at)).toMatchObject([{ reason: 'same_version_other_content', order_id: id }]);
   expect(await order(at, id)).toMatchObject({ revision: '1', state: { cumQty: '0' } });
   await expectGoodUpdatesGoThrough(at);
 });
@@ -172,7 +172,7 @@ it('an event of an account that is not ours is dropped and told once, whether it
   await at.service.waitMetric('tidemark_source_frames_total', { source: 'prediction', type: 'foreign' }, 2);
   await expectGoodUpdatesGoThrough(at);
   expect(await at.world.query(`select from orders where account_id = 'acct-9'`)).toEqual([]);
-  expect(await quarantine(at)).toEqual([]);
+  expect(await deadLetters(at)).toEqual([]);
   const told = at.service.process.log().filter(({ level, msg }) => level === 'error' && /dropped, counted/.test(msg));
   expect(told).toHaveLength(2);
   await expectNothingVanished(at);
@@ -235,7 +235,7 @@ it('NUL and lone surrogates are replaced, long texts are cut, and a reject text 
   expect((await untilStored(at, String(huge['orderId']))).state.rejectText).toMatch(/^x{1000,4096}$/);
   await at.service.waitLive();
   await expectGoodUpdatesGoThrough(at);
-  expect(await quarantine(at)).toEqual([]);
+  expect(await deadLetters(at)).toEqual([]);
 });
 
 const bomb = rawFrame(1, deflateRawSync(Buffer.alloc(32 * 1024 * 1024)).subarray(0, 32_000), { compressed: true });

@@ -10,7 +10,7 @@ import { type RunningService, World } from '../support/runs/service-under-test.t
 import { deleteTopics, makeTopics, readAll, writeForeign } from '../support/servers/kafka-fixture.ts';
 import { prefixOf } from '../support/servers/topics.ts';
 
-const kinds = ['updates', 'state', 'continuity', 'outcomes', 'witness'] as const satisfies (keyof TopicNames)[];
+const kinds = ['updates', 'state', 'watermarks', 'outcomes', 'checkpoint'] as const satisfies (keyof TopicNames)[];
 
 /** Waits until this process has the doubt, with such words, or until it has none. */
 function untilDoubted(service: RunningService, words: RegExp | undefined): Promise<void> {
@@ -63,7 +63,7 @@ it('every process doubts a topic that was deleted and made again, until the line
   await one.waitLive();
   // No look may find as many in the new topics: heartbeats begin anew within seconds.
   const many = Array.from({ length: 200 }, (_, i) => ({ key: `foreign:${i}`, value: '{}' }));
-  for (const kind of ['continuity', 'outcomes', 'witness'] as const)
+  for (const kind of ['watermarks', 'outcomes', 'checkpoint'] as const)
     await writeForeign(world.brokers, world.topics[kind], many);
   await control(description, '/rate', { rate: 0 });
   const state = await eventually(async () => {
@@ -100,7 +100,9 @@ it('every process doubts a topic that was deleted and made again, until the line
   expect(named.map(({ fix }) => fix)).toEqual([
     expect.stringContaining(`tidemark replay --to ${world.topics.updates} --force`),
     expect.stringContaining('tidemark verify --state-only --repair'),
-    ...['continuity', 'outcomes', 'witness'].map((kind) => expect.stringContaining(`tidemark topics accept ${kind}`)),
+    ...['watermarks', 'outcomes', 'checkpoint'].map((kind) =>
+      expect.stringContaining(`tidemark topics accept ${kind}`),
+    ),
   ]);
 
   const lines = runbookLines();

@@ -30,7 +30,7 @@ it('two equal processes share all accounts; one is killed, and the other takes o
   const three = await world.serve();
   await eventually(async () => expect((await shardsOf()).length).toBe(2), { deadlineMs: 60_000, everyMs: 500 });
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   await expectStateTopicWhole(world);
   expect(await Promise.all([two.stop(), three.stop()])).toEqual([0, 0]);
   expect(await shardsOf()).toEqual(['null: 16']);

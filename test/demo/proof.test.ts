@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { proveCommands } from '../../src/demo/proof/prove-commands.ts';
 
-describe("issue: The demo's proof passed although a person had settled an executed place as rejected.", () => {
+describe("issue: The demo's proof passed although a person had resolved an executed place as rejected.", () => {
   const attempts = [{ attemptId: 'tm-1', state: 'unknown', sendingAtMs: 1 }];
   const command = { commandId: 'c-1', kind: 'place', orderId: null, quantity: '5', attempts };
   const ledger = [
@@ -30,15 +30,15 @@ describe("issue: The demo's proof passed although a person had settled an execut
     return proveCommands({ pool, fetch: async () => new Response(lines) }, 'http://127.0.0.1:1');
   }
 
-  // The proof counted the demo's own commands: one that a user settled as
+  // The proof counted the demo's own commands: one that a user resolved as
   // rejected, and that had landed, went unseen.
-  it('a command that a person settled as rejected, and that had landed, is a fault of the proof', async () => {
+  it('a command that a person resolved as rejected, and that had landed, is a fault of the proof', async () => {
     const proof = await proofOf('rejected');
-    expect(proof).toMatchObject({ commands: 1, settled: 1, unresolved: 0, byState: { rejected: 1 } });
+    expect(proof).toMatchObject({ commands: 1, resolved: 1, unresolved: 0, byState: { rejected: 1 } });
     expect(proof.faults).toEqual(['place c-1 (rejected): it took effect']);
   });
 
-  it('the same command is no fault while it is settled as the ledger says', async () => {
+  it('the same command is no fault while it is resolved as the ledger says', async () => {
     expect((await proofOf('applied')).faults).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ async function ownDatabase() {
   return { pool, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-function values(batches: ReturnType<typeof provenBatches>, topic: 'updates' | 'continuity'): string[] {
+function values(batches: ReturnType<typeof provenBatches>, topic: 'updates' | 'watermarks'): string[] {
   return batches.flatMap(({ rows }) => rows.flatMap((row) => (row.topic === topic ? [row.payload] : [])));
 }
 
@@ -54,7 +54,7 @@ it('the query of the recipe for Postgres names each update that is missing or ch
   const batches = provenBatches(20);
   const updates = values(batches, 'updates');
   await pool.query(updatesSink, [['[]', '{}', ...updates, ...updates.toReversed()]]);
-  await pool.query(proofsSink, [[...values(batches, 'continuity'), '{"event":"live"}']]);
+  await pool.query(proofsSink, [[...values(batches, 'watermarks'), '{"event":"live"}']]);
   expect((await pool.query(judge)).rows).toEqual([]);
   await pool.query('delete from tidemark_updates where batch = 7 and order_id like $1', ['%-0']);
   await pool.query(

@@ -32,7 +32,7 @@ const screens: Readonly<Record<string, string | ((demo: Demo) => Promise<string>
   place: '/console/place?accountId=SIM-1001&symbol=AAPL&quantity=600',
   accounts: '/console/accounts',
   pipeline: '/console/pipeline',
-  quarantine: '/console/quarantine',
+  deadLetters: '/console/dead-letters',
   'break-it': '/console/break-it',
   [signIn]: '/console',
 };
@@ -46,7 +46,7 @@ const looks = [
 
 const drawnMs = 2_500;
 const startMs = 180_000;
-/** The demo's own commands are settled by then. */
+/** The demo's own commands are resolved by then. */
 const commandsMs = 15_000;
 const mostBytes = 150_000;
 

@@ -12,7 +12,7 @@ function verify(updates: readonly LogRow[], marks: readonly LogRow[]) {
 
 const split = (rows: readonly LogRow[]) => [
   rows.filter(({ topic }) => topic === 'updates'),
-  rows.filter(({ topic }) => topic === 'continuity'),
+  rows.filter(({ topic }) => topic === 'watermarks'),
 ];
 const rowsOf = (...of: Parameters<typeof provenBatches>) => provenBatches(...of).flatMap(({ rows }) => rows);
 

@@ -74,7 +74,7 @@ it('docs/walkthrough.md shows what its commands print', async () => {
     await eventually(() => admin.fetchTopicOffsets(topic));
   });
   await world.query(
-    `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    `insert into dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
      select 0, 1, stream, account_id, order_id, 'bad_decimal', 'price: expected a decimal string, found 1e5', '{"price":1e5}', now() from orders
      where stream = 'account' order by account_id, order_id limit 2`,
   );

@@ -45,8 +45,6 @@ const given: Readonly<Record<string, string>> = {
   'Desks?': 'Actions, Access, Service or Commands',
   // A log is published in its order; a program writes to its logger.
   AuditLog: 'AuditTrail',
-  // A command is settled; a row is committed.
-  Settled: 'Committed',
 };
 
 it.each(Object.entries(given))('no exported name has %s in it: say %s', (word) => {
@@ -67,8 +65,8 @@ const families: Readonly<Record<string, RegExp>> = {
   Log: /^(?:Postgres)?(?:Update|Outcome)Log$|^(?:maintain|isIn)Log$|[lL]og(?:Slice|Row|Bounds|Publisher)/,
   '[Rr]epair':
     /^(?:Postgres|New)?AccountRepairs?|^Repair(?:Answer|Request|Worker|s$)|^(?:answer|list|open)Repair|[rR]epair(?:List|Requests)$/,
-  '[Ss]ettl(?:e|ing|ement)':
-    /[sS]ettle(?:Command|Place|Result|Watched)|^Settl(?:ing|ement)|^(?:command|parse)Settle|settlement|SettlingUpdate|readSettling/,
+  '[Rr]esol(?:ve|ving|ution)':
+    /[rR]esolve(?:Command|Place|Result|Watched)|^Resol(?:ving|ution)|^(?:command|parse)Resol|resolution|ResolvingUpdate|readResolving/,
   Term: /^(?:Shard|Sending|Relay)?Term$|^TermLoop$|^TermName$/,
 };
 

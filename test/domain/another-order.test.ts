@@ -148,7 +148,7 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
     expect(answered.outcome === 'conflict' ? undefined : answered.head?.join['inQuestion']).toBeUndefined();
   });
 
-  it('in another account stays with the first one, also by a confirmed read: it goes to quarantine', () => {
+  it('in another account stays with the first one, also by a confirmed read: it becomes a dead letter', () => {
     const elsewhere = see({ ...next, accountId: 'acct-2' }, 2n, confirmed);
     expect(reduce(head, elsewhere)).toMatchObject({ outcome: 'conflict', reason: 'identity_changed' });
   });
@@ -253,8 +253,8 @@ describe('issue: An order whose symbol was renamed stayed `new` for ever, with n
   const option: Row = { ...accountRow, symbol: 'MDU', securityType: 'MLEG', category: 'option', legs: [leg, other] };
   const done = { ordStatus: 'FILLED', cumQty: '100', leavesQty: '0', avgPrice: '191.5' };
 
-  // Frozen at `new` with nothing filled: quarantined by each audit, as open as before in every
-  // count.
+  // Frozen at `new` with nothing filled: made a dead letter by each audit, as open as before in
+  // every count.
   describe('an order is its id and its account', () => {
     it.each<[string, Row, Row, object]>([
       ['its symbol changes', accountRow, { symbol: 'META' }, { instrument: { kind: 'equity', symbol: 'META' } }],
@@ -319,7 +319,7 @@ describe('issue: An order whose symbol was renamed stayed `new` for ever, with n
       expect(store.conflicts).toEqual([]);
     });
 
-    it('a known id under another account is quarantined, and changes nothing', async () => {
+    it('a known id under another account becomes a dead letter, and changes nothing', async () => {
       const rig = connectorsRig();
       const store = new ReducingSink(rig.clock);
       rig.sink.offer = (item) => store.offer(item);

@@ -9,7 +9,7 @@ import {
   placePrediction,
   predictionOrder,
   replaceOf,
-} from '../support/commands/settling.ts';
+} from '../support/commands/resolving.ts';
 
 type Of<K> = Extract<CommandRequest, { kind: K }>;
 const place = placePrediction as Of<'place'>;

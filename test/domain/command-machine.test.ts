@@ -9,10 +9,10 @@ import {
   stateOf,
   type Transition,
 } from '../../src/domain/command-machine.ts';
-import { cancelOf, commandOf, placePrediction, predictionOrder } from '../support/commands/settling.ts';
+import { cancelOf, commandOf, placePrediction, predictionOrder } from '../support/commands/resolving.ts';
 
 const standings: readonly Standing[] = [...commandStates, 'presumed_absent', 'bound'];
-const settled = commandStates.filter(isFinal);
+const resolved = commandStates.filter(isFinal);
 const late = (to: CommandState): Transition => ({ to, alarm: 'late_landing' });
 const starting = (prefix: string) => commandEvents.filter((event) => event.startsWith(prefix));
 
@@ -22,20 +22,20 @@ function expected(standing: Standing, event: CommandEvent): Transition {
   const [what, ...rest] = event.split('_');
   const word = rest.join('_') as CommandState;
   const awaits = standing === 'bound';
-  const unsettled = !isFinal(state) && state !== 'conflict' && !awaits;
+  const unresolved = !isFinal(state) && state !== 'conflict' && !awaits;
   if (event === 'repeated') return state === 'open' ? { to: 'open' } : 'impossible';
   if (event === 'presumed_absent') {
     if (standing === 'unknown') return { to: 'unknown' };
     return state === 'open' ? 'impossible' : 'ignored';
   }
-  if (event === 'reached') return unsettled ? { to: state } : 'ignored';
+  if (event === 'reached') return unresolved ? { to: state } : 'ignored';
   if (event.startsWith('taken_over'))
     return state === 'open' ? { to: event === 'taken_over_sending' ? 'unknown' : 'not_sent' } : 'ignored';
   if (what === 'person') return ['unknown', 'accepted', 'conflict'].includes(state) ? { to: word } : 'impossible';
   if (what === 'verdict') {
     if (state === 'open' && word === 'rejected') return 'impossible';
     if (state === 'refused' && word === 'moot') return { to: 'moot' };
-    return unsettled ? { to: word } : 'ignored';
+    return unresolved ? { to: word } : 'ignored';
   }
   if (what === 'answered') {
     if ((state === 'applied' || awaits) && (word === 'refused' || word === 'not_sent')) return late(state);
@@ -69,7 +69,7 @@ describe('a place', () => {
 
 describe('a command', () => {
   it('leaves a final state for a late landing, or for moot after a refused cancel was looked at, and for nothing else', () => {
-    for (const state of settled)
+    for (const state of resolved)
       for (const event of commandEvents) {
         const transition = commandTransition('place', state, event);
         if (typeof transition === 'string') continue;
@@ -78,7 +78,7 @@ describe('a command', () => {
       }
   });
 
-  it('is settled by a person where it is unknown, accepted or in conflict, and nowhere else', () => {
+  it('is resolved by a person where it is unknown, accepted or in conflict, and nowhere else', () => {
     for (const standing of standings)
       for (const event of starting('person_')) {
         const may = ['unknown', 'presumed_absent', 'accepted', 'bound', 'conflict'].includes(standing);
@@ -110,13 +110,13 @@ describe('a command', () => {
     expect(commandTransition('place', 'rejected', 'bound')).toEqual(late('applied'));
   });
 
-  it('whose order is there is settled by its order and by a person alone', () => {
-    const settling = commandEvents.filter((event) => {
+  it('whose order is there is resolved by its order and by a person alone', () => {
+    const resolving = commandEvents.filter((event) => {
       const transition = commandTransition('place', 'bound', event);
       return typeof transition !== 'string' && transition.to !== 'accepted';
     });
     const persons = starting('person_');
-    expect(settling).toEqual([
+    expect(resolving).toEqual([
       'answered_rejected',
       'bound',
       'bound_rejected',
@@ -126,7 +126,7 @@ describe('a command', () => {
     ]);
   });
 
-  it('that the stream settled is not moved by the answer that comes after, unless it denies an order that is there', () => {
+  it('that the stream resolved is not moved by the answer that comes after, unless it denies an order that is there', () => {
     for (const event of ['answered_accepted', 'answered_rejected', 'answered_unknown'] as const)
       expect(commandTransition('place', 'applied', event)).toBe('ignored');
     for (const event of ['answered_refused', 'answered_not_sent'] as const) {

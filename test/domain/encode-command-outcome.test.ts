@@ -10,7 +10,7 @@ import {
   placePrediction,
   predictionOrder,
   replaceOf,
-} from '../support/commands/settling.ts';
+} from '../support/commands/resolving.ts';
 
 const record = (command: Parameters<typeof encodeCommandOutcome>[0]) =>
   JSON.parse(encodeCommandOutcome(command)) as Record<string, unknown>;
@@ -56,7 +56,7 @@ describe('the outcome of a command', () => {
         state: 'open',
         attempts: [{ ...attemptOf('not_sent'), reason }, attemptOf('prepared', 2)],
       }),
-      commandOf(cancelOf(predictionOrder), { state: 'moot', settledAtMs: 1_790_000_000_000, reason }),
+      commandOf(cancelOf(predictionOrder), { state: 'moot', resolvedAtMs: 1_790_000_000_000, reason }),
       commandOf(replaceOf({ quantity: '12' }), { seenPendingAt: { revision: 6 }, supersedes: 'x' }),
       ...commandStates.map((state) => commandOf(placePrediction, { state })),
     ];

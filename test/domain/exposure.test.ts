@@ -7,7 +7,7 @@ import {
   placePrediction,
   predictionOrder,
   replaceOf,
-} from '../support/commands/settling.ts';
+} from '../support/commands/resolving.ts';
 
 describe('exposure', () => {
   it('of a place that is not over is its whole quantity, until its order is there to be counted', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { canonicalRequest, canonicalTerms } from '../../src/domain/command-checks.ts';
-import { cancelOf, placeEquity, placePrediction, predictionOrder } from '../support/commands/settling.ts';
+import { cancelOf, placeEquity, placePrediction, predictionOrder } from '../support/commands/resolving.ts';
 
 function reversed<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -47,7 +47,7 @@ async function acceptances(
   return decisions.filter(({ decision, reference }) => decision === 'accepted' && ours.has(reference)).length;
 }
 
-function settledAs(service: RunningService, commandId: string, outcome: string): Promise<RestAnswer['body']> {
+function resolvedAs(service: RunningService, commandId: string, outcome: string): Promise<RestAnswer['body']> {
   return eventually(
     async () => {
       const { body } = await call(service, 'GET', `/v1/commands/${commandId}`);
@@ -94,15 +94,15 @@ describe('commands, from REST to the platform and back', () => {
     expect(steps.map(({ version }) => version)).toEqual(steps.map((_, index) => index + 1));
     expect(await acceptances(sandbox, placed.body)).toBe(1);
     await control(sandbox, '/rate', { rate: 0 });
-    expect(await world.settledProof(sandbox)).toMatchObject(nothingWrong);
+    expect(await world.resolvedProof(sandbox)).toMatchObject(nothingWrong);
     expect(await service.stop()).toBe(0);
   }, 180_000);
 
-  it('settles a 504 that had landed, keeps one unknown that had not, and sends neither again over a restart', async () => {
+  it('resolves a 504 that had landed, keeps one unknown that had not, and sends neither again over a restart', async () => {
     const { sandbox, world, service } = await started();
     await nextPlace(sandbox, { applied: 'yes' });
     const landed = await call(service, 'POST', '/v1/orders', { body: { ...resting, clientId: 'landed' } });
-    const applied = await settledAs(service, landed.body.commandId, 'applied');
+    const applied = await resolvedAs(service, landed.body.commandId, 'applied');
     expect(applied.evidence.map(({ code }: { code: string }) => code)).toContain('landed');
     expect(applied.orderId).toBeTypeOf('string');
 
@@ -120,7 +120,7 @@ describe('commands, from REST to the platform and back', () => {
     await service.kill9();
     const next = await world.serve();
     await next.waitLive();
-    await settledAs(next, late.body.commandId, 'applied');
+    await resolvedAs(next, late.body.commandId, 'applied');
     const still = await eventually(async () => {
       const { body } = await call(next, 'GET', `/v1/commands/${lost.body.commandId}`);
       expect(body.misses).toBeGreaterThan(0);
@@ -134,7 +134,7 @@ describe('commands, from REST to the platform and back', () => {
       unresolvedQuantity: '5',
     });
 
-    await theOnCallSettles(next, lost.body.commandId);
+    await theOnCallResolves(next, lost.body.commandId);
     const counts = await Promise.all([landed, lost, late].map(({ body }) => acceptances(sandbox, body)));
     expect(counts).toEqual([1, 0, 1]);
     expect(await next.stop()).toBe(0);
@@ -184,26 +184,26 @@ describe('commands, from REST to the platform and back', () => {
 /**
  * By the command line alone, against the real service: what it shows is what somebody on call sees.
  */
-async function theOnCallSettles(service: RunningService, commandId: string): Promise<void> {
+async function theOnCallResolves(service: RunningService, commandId: string): Promise<void> {
   const url = await service.restAddress();
   const listed = await runAgainst(url, ['command', 'ls', '--unresolved']);
   expect([listed.code, listed.err]).toEqual([0, '']);
-  expect(listed.out).toContain(`tidemark command settle ${commandId} --outcome applied|rejected`);
+  expect(listed.out).toContain(`tidemark command resolve ${commandId} --outcome applied|rejected`);
   const shown = await runAgainst(url, ['command', 'show', commandId]);
   expect(shown.out).toMatch(/^evidence +computed again: unknown, since no answer says what became of it/m);
-  const settled = await runAgainst(url, [
+  const resolved = await runAgainst(url, [
     'command',
-    'settle',
+    'resolve',
     commandId,
     '--outcome',
     'rejected',
     '--reason',
     'not in the ledger',
   ]);
-  expect(settled).toMatchObject({ code: 0, out: `rejected  command ${commandId}\n` });
+  expect(resolved).toMatchObject({ code: 0, out: `rejected  command ${commandId}\n` });
   expect((await runAgainst(url, ['command', 'ls', '--unresolved'])).out).toBe('No command is unresolved.\n');
   expect((await runAgainst(url, ['command', 'show', commandId])).out).toMatch(
-    /^evidence +computed again: rejected, since a person settled it$/m,
+    /^evidence +computed again: rejected, since a person resolved it$/m,
   );
   const halted = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'a drill']);
   expect(halted.out).toContain('a drill');

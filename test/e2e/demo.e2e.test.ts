@@ -33,7 +33,7 @@ it('the demo ends by itself after its seconds, proves that nothing was lost, and
     expect(proof[figure], figure).toBeGreaterThan(0);
   }
   expect(proof['consumed']).toBe(proof['updates']);
-  expect(proof).toMatchObject({ commands: 5, settled: 5, unresolved: 0 });
+  expect(proof).toMatchObject({ commands: 5, resolved: 5, unresolved: 0 });
   for (const verdict of [
     'placed    ⇒ applied',
     'replaced  ⇒ applied',

@@ -39,7 +39,7 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   // What it had committed, it had published; and its shards and
   // its lane are free for the next process.
   const rest = await world.query(
-    `select from order_updates where seq > (select seq from relay_positions where cursor = 'log') and stream <> 'continuity'`,
+    `select from order_updates where seq > (select seq from relay_positions where cursor = 'log') and stream <> 'watermarks'`,
   );
   expect(rest).toEqual([]);
   expect(await world.query('select holder from lanes')).toEqual([{ holder: null }]);
@@ -56,5 +56,5 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const last = await world.serve();
   await last.waitLive();
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
 }, 240_000);

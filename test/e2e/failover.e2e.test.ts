@@ -37,7 +37,7 @@ it('a managed failover under 200 changes a second: readiness and doctor say why,
   expect((await service.ready()).code).toBe(200);
 
   await control(description, '/rate', { rate: 0 });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   expect(await world.query('select distinct generation from lanes')).toEqual([{ generation: 1 }]);
   expect(await service.stop()).toBe(0);
 }, 240_000);

@@ -76,7 +76,7 @@ it('a platform that nobody here wrote, and that differs in all that the contract
       source_version: '9007199254740994',
     });
   });
-  expect(await world.query('select from quarantine')).toEqual([]);
+  expect(await world.query('select from dead_letters')).toEqual([]);
 
   const { accounts } = await service.status();
   const states = accounts.map(

@@ -23,7 +23,7 @@ it('kcat reads the updates, and per order the revisions rise by one once repeats
   await control(description, '/rate', { rate: 0 });
   const last = await world.serve();
   await last.waitLive();
-  await world.settledProof(description);
+  await world.resolvedProof(description);
 
   const args = [
     '-b',

@@ -77,7 +77,7 @@ describe('a service that has nothing but a linked login', () => {
     );
     expect(new Set(await refreshes(sandbox))).toEqual(new Set([200]));
     await control(sandbox, '/rate', { rate: 0 });
-    const proof = await world.settledProof(sandbox);
+    const proof = await world.resolvedProof(sandbox);
     expect(proof).toMatchObject(nothingWrong);
     expect(proof.consumed).toBeGreaterThan(100);
     expect(await heir.stop()).toBe(0);
@@ -100,7 +100,7 @@ describe('a service that has nothing but a linked login', () => {
     await service.waitMetric('tidemark_credentials', { state: 'held' }, 1);
     await service.waitLive();
     await control(sandbox, '/rate', { rate: 0 });
-    expect(await world.settledProof(sandbox)).toMatchObject(nothingWrong);
+    expect(await world.resolvedProof(sandbox)).toMatchObject(nothingWrong);
     expect(await service.stop()).toBe(0);
   });
 });
@@ -137,7 +137,7 @@ describe('a service with a client of its own and logins beside it', () => {
     expect(io.code()).toBe(0);
     await followed(own);
     await control(description, '/rate', { rate: 0 });
-    expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+    expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
     expect(await service.stop()).toBe(0);
   });
 });

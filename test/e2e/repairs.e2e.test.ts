@@ -5,20 +5,20 @@ import { runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { World } from '../support/runs/service-under-test.ts';
 
-/** A row of the quarantine, as if the order had come in a shape that nobody could read. Its id. */
-async function quarantine(
+/** A dead letter, as if the order had come in a shape that nobody could read. Its id. */
+async function deadLetters(
   world: World,
   order: { stream: string; account: string | null; order: string | null },
 ): Promise<number> {
   const [row] = await world.query<{ id: number }>(
-    `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    `insert into dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
      values (0, 1, $1, $2, $3, 'bad_decimal', 'price: expected a decimal string, found 1e5', '{"price":1e5}', '2026-11-21T14:30:00Z') returning id::int`,
     [order.stream, order.account, order.order],
   );
   return row?.id ?? 0;
 }
 
-it('accounts are read whole, and quarantined orders again, by the service that runs', async () => {
+it('accounts are read whole, and orders of dead letters again, by the service that runs', async () => {
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 60 } });
   const world = await World.create({ platform: platformSettings(description) });
   const service = await world.serve();
@@ -45,10 +45,10 @@ it('accounts are read whole, and quarantined orders again, by the service that r
     err: expect.stringContaining('ACCOUNT_NOT_FOUND'),
   });
 
-  const there = await quarantine(world, known);
-  const gone = await quarantine(world, { ...known, order: '00000000-0000-4000-8000-000000000000' });
-  const nameless = await quarantine(world, { ...known, order: null });
-  const retried = await run('quarantine', 'retry', String(there), String(gone), String(nameless), '999999', '--json');
+  const there = await deadLetters(world, known);
+  const gone = await deadLetters(world, { ...known, order: '00000000-0000-4000-8000-000000000000' });
+  const nameless = await deadLetters(world, { ...known, order: null });
+  const retried = await run('dead-letters', 'retry', String(there), String(gone), String(nameless), '999999', '--json');
   expect(retried.code).toBe(1);
   expect(JSON.parse(retried.out)).toEqual([
     { id: String(there), outcome: 'done', detail: 'the order was read again and went through ingest' },
@@ -61,38 +61,38 @@ it('accounts are read whole, and quarantined orders again, by the service that r
     { id: '999999', outcome: 'failed', detail: 'there is no such row' },
   ]);
 
-  const listed = await run('quarantine', 'ls');
+  const listed = await run('dead-letters', 'ls');
   expect(listed.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual([
     'ID',
     String(gone),
     String(nameless),
     '',
   ]);
-  expect((await run('quarantine', 'show', String(gone))).out).toMatch(
+  expect((await run('dead-letters', 'show', String(gone))).out).toMatch(
     /^id +\d+\nstream .*\n[\s\S]*\n\n\{"price":1e5\}\n$/,
   );
-  expect(await run('quarantine', 'discard', String(gone), String(nameless))).toMatchObject({
+  expect(await run('dead-letters', 'discard', String(gone), String(nameless))).toMatchObject({
     code: 0,
     out: `${gone}: done, discarded\n${nameless}: done, discarded\n`,
   });
-  expect(await run('quarantine', 'discard', String(gone))).toMatchObject({ code: 1 });
-  expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
+  expect(await run('dead-letters', 'discard', String(gone))).toMatchObject({ code: 1 });
+  expect((await run('dead-letters', 'ls')).out).toBe('There are no dead letters.\n');
 
   // All that match, as one job of the service, asked for over REST.
   for (const order of [known, known, { ...known, order: null }, { stream, account: null, order: null }])
-    await quarantine(world, order);
+    await deadLetters(world, order);
   const all = ['--all', '--only', 'bad_decimal', '--reason', 'the new build reads it'];
-  expect((await run('quarantine', 'retry', ...all, '--dry-run')).out).toMatch(
+  expect((await run('dead-letters', 'retry', ...all, '--dry-run')).out).toMatch(
     /^4 rows would be retried; 2 of them name no order/,
   );
-  const job = await run('quarantine', 'retry', ...all, '--json');
+  const job = await run('dead-letters', 'retry', ...all, '--json');
   expect([job.code, JSON.parse(job.out)]).toMatchObject([1, { job: { state: 'ended', total: 4, done: 2, failed: 2 } }]);
-  const discarded = await run('quarantine', 'discard', ...all);
+  const discarded = await run('dead-letters', 'discard', ...all);
   expect(discarded).toMatchObject({
     code: 0,
     out: expect.stringMatching(/: ended, 2 rows, 2 done, 0 failed, 0 withdrawn\n$/),
   });
-  expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
+  expect((await run('dead-letters', 'ls')).out).toBe('There are no dead letters.\n');
 
   // An account that no process follows: nobody answers for it.
   await world.query(
@@ -109,7 +109,7 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   expect(asked).toEqual({ reason: 'at the command line', asked_by: 'loopback' });
 
   expect(await service.stop()).toBe(0);
-  for (const line of [['backfill', account], ['quarantine', 'ls'], ['fleet']])
+  for (const line of [['backfill', account], ['dead-letters', 'ls'], ['fleet']])
     expect(await run(...line), line.join(' ')).toMatchObject({
       code: 69,
       out: '',

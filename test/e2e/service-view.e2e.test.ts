@@ -87,8 +87,8 @@ it('operators see over REST whether to trust the service, its last minutes and i
     (await read(service, `/v1/history?since=${newest}`)).samples.every(({ at }: { at: string }) => at > newest),
   ).toBe(true);
 
-  const groupId = `${world.topics.continuity}.late`;
-  const commit = { groupId, topic: world.topics.continuity, partitions: [{ partition: 0, offset: '0' }] };
+  const groupId = `${world.topics.watermarks}.late`;
+  const commit = { groupId, topic: world.topics.watermarks, partitions: [{ partition: 0, offset: '0' }] };
   await eventually(() => withAdmin(kafkaDeps, kafkaOptions(world.brokers), (admin) => admin.setOffsets(commit)), {
     deadlineMs: 60_000,
     everyMs: 200,
@@ -102,7 +102,7 @@ it('operators see over REST whether to trust the service, its last minutes and i
     { deadlineMs: 60_000, everyMs: 500 },
   );
   expect(consumersAnswer.parse(consumers)).toEqual(consumers);
-  expect(consumers.items).toMatchObject([{ groupId, topics: [{ topic: world.topics.continuity, uncommitted: 0 }] }]);
+  expect(consumers.items).toMatchObject([{ groupId, topics: [{ topic: world.topics.watermarks, uncommitted: 0 }] }]);
   expect(Number(consumers.items[0].topics[0].lag)).toBeGreaterThan(0);
 
   const page = await fetch(`${await service.restAddress()}/v1/halts`, {

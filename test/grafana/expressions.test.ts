@@ -60,7 +60,7 @@ describe('the expressions of dashboards and rules', () => {
     expect(faults('tidemark_source_gaps_total')).toHaveLength(1);
     expect(faults('rate(tidemark_log_pending[5m])')).toHaveLength(1);
     expect(faults('tidemark_log_pending{account="1"}')).toEqual(['tidemark_log_pending has no label account']);
-    expect(faults('histogram_quantile(0.9, rate(tidemark_apply_seconds_count[5m]))')).toHaveLength(1);
+    expect(faults('histogram_quantile(0.9, rate(tidemark_batch_commit_seconds_count[5m]))')).toHaveLength(1);
     expect(faults('rate(tidemark_latency_seconds_bucket{le="0.3"}[5m])')).toHaveLength(1);
   });
 

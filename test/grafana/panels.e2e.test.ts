@@ -85,7 +85,7 @@ it('every panel, rule and alert finds its data in a Prometheus that scrapes a wo
     rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', applied: 'yes' }],
   });
   expect(await place(service, 'MSFT')).toBeLessThan(300);
-  await service.waitMetric('tidemark_command_settlements_total', {}, 1);
+  await service.waitMetric('tidemark_command_resolutions_total', {}, 1);
   const cut = await control(description, '/faults', { now: [{ action: 'cut', how: 'fin' }] });
   expect(cut.status, cut.text).toBe(200);
   await service.waitMetric('tidemark_source_gaps_total', {}, 1);
@@ -110,14 +110,14 @@ it('every panel, rule and alert finds its data in a Prometheus that scrapes a wo
     [...alerts.map(({ name }) => name), ...recordingRules.map(({ record }) => record)].sort(),
   );
   expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
-  // What rows in quarantine there are is counted by reason: without a row there is no series.
+  // What dead letters there are is counted by reason: without a row there is no series.
   const asked = alerts.flatMap(({ name, expr }) =>
     readPromql(expr).selectors.map(({ metric }) => ({ where: name, expr: `count(${metric})` })),
   );
   expect(
     await missing(
       prometheus,
-      asked.filter(({ where }) => where !== 'Quarantined'),
+      asked.filter(({ where }) => where !== 'DeadLetters'),
     ),
   ).toEqual([]);
 }, 240_000);

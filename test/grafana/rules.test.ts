@@ -12,9 +12,9 @@ import { ensureProgram } from '../support/servers/debian-package.ts';
 
 /** Alerts of operations that must be there, by what they do to people. */
 const pages =
-  'TargetDown SourceSilent SourceNeverLive AccountsUnfollowed RelayStuck CanaryStale CommandUnknown FreshnessBurn TokenExpiring NoLaneHolder ShardsUnheld PlacingHalted CancelAfterIncomplete CommitsLost TopicReplaced IngestStuck IssuerUnreachable';
+  'TargetDown SourceSilent SourceNeverLive AccountsUnfollowed RelayStuck CanaryStale CommandUnknown FreshnessBurn TokenExpiring NoLaneHolder ShardsUnassigned PlacingHalted CancelAfterIncomplete CommitsLost TopicReplaced IngestStuck IssuerUnreachable';
 const tickets =
-  'EventsStale TopicsDiffer ClockSkewed Flapping Quarantined SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unfit Restarting DatabaseFilling';
+  'EventsStale TopicsDiffer ClockSkewed Flapping DeadLetters SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unfit Restarting DatabaseFilling';
 
 const testFiles = globSync('grafana/prometheus/tests/*.test.yml');
 

@@ -83,7 +83,7 @@ describe('every metric', () => {
 
 describe('known series', () => {
   it.each([
-    'tidemark_observations_total{stream="prediction",cause="probe",outcome="quarantined"} 0',
+    'tidemark_observations_total{stream="prediction",cause="probe",outcome="dead_lettered"} 0',
     'tidemark_source_state{source="account",state="live"} 0',
     'tidemark_source_silent_losses_total{source="prediction"} 0',
     'tidemark_source_last_frame_timestamp_seconds{source="account"} 0',
@@ -95,7 +95,7 @@ describe('known series', () => {
     'tidemark_credentials{state="login_required"} 0',
     'tidemark_commands_total{kind="replace",outcome="unknown"} 0',
     'tidemark_commands_unresolved{kind="place"} 0',
-    'tidemark_command_settlements_total{kind="cancel",outcome="moot",evidence="probe"} 0',
+    'tidemark_command_resolutions_total{kind="cancel",outcome="moot",evidence="probe"} 0',
     'tidemark_placing_halted{scope="account"} 0',
     'tidemark_lane_takeovers_total{cause="expired"} 0',
     'tidemark_lane_takeover_seconds_count{cause="expired"} 0',

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { CommandOutcome, ContinuityMark, NormalisedOrder, OrderUpdate } from 'tidemark/records';
+import type { CommandOutcome, NormalisedOrder, OrderUpdate, Watermark } from 'tidemark/records';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
 import type { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import type { normalisedOrder } from '../../src/contract/normalised-order.ts';
-import type { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
+import type { updateRecord, watermarkRecord } from '../../src/contract/update-record.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { unpackPackage } from './unpack-package.ts';
 
@@ -24,7 +24,7 @@ describe('the types of the records', () => {
   it('are exactly what the shapes say, and so is the order of the domain, by the type check', () => {
     expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<NormalisedOrder>>();
     expectTypeOf<Parsed<z.output<typeof updateRecord>>>().toEqualTypeOf<Parsed<OrderUpdate>>();
-    expectTypeOf<Parsed<z.output<typeof continuityRecord>>>().toEqualTypeOf<Parsed<ContinuityMark>>();
+    expectTypeOf<Parsed<z.output<typeof watermarkRecord>>>().toEqualTypeOf<Parsed<Watermark>>();
     expectTypeOf<Parsed<z.output<typeof commandOutcomeRecord>>>().toEqualTypeOf<Parsed<CommandOutcome>>();
     expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<Order>>();
   });
@@ -58,13 +58,13 @@ describe('the packed package', () => {
 
   it("lets a stranger's program with its record types compile", () => {
     const program = `
-      import type { CommandOutcome, ContinuityMark, OrderUpdate } from 'tidemark/records';
+      import type { CommandOutcome, Watermark, OrderUpdate } from 'tidemark/records';
       export function newest(update: OrderUpdate): bigint {
         if (update.order.status === 'filled' && update.fill?.inferred === false) return BigInt(update.sourceVersion ?? '0');
         return 0n;
       }
       export const isOver = ({ outcome }: CommandOutcome): boolean => outcome === 'applied' || outcome === 'rejected';
-      export const completeUpTo = ({ event, at }: ContinuityMark): string | undefined => (event === 'heartbeat' ? at : undefined);
+      export const completeUpTo = ({ event, at }: Watermark): string | undefined => (event === 'heartbeat' ? at : undefined);
     `;
     expect(compile(program)).toEqual({ status: 0, stdout: '' });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Act, CommitWitness, Lease } from '../../src/runtime/lease.ts';
+import { type Act, CommitCheckpoint, Lease } from '../../src/runtime/lease.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 it('may not act before the first renewal', () => {
@@ -72,23 +72,23 @@ it.each([
 const sent = (n: number): Act => ['sent', `tm-${n}`];
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-function seen(...acts: readonly number[]): CommitWitness {
-  const witness = new CommitWitness();
-  witness.sawLane({ generation: 1, epoch: 1n, batch: 0n });
-  for (const n of acts) witness.saw(sent(n));
-  return witness;
+function seen(...acts: readonly number[]): CommitCheckpoint {
+  const checkpoint = new CommitCheckpoint();
+  checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 0n });
+  for (const n of acts) checkpoint.saw(sent(n));
+  return checkpoint;
 }
 
 it('remembers the last eight acts of those that a renewal has compared, and all since', () => {
-  const witness = seen(...numbers(1, 20));
-  const compared = witness.newest?.acts ?? [];
+  const checkpoint = seen(...numbers(1, 20));
+  const compared = checkpoint.newest?.acts ?? [];
   expect(compared).toEqual(numbers(1, 20).map(sent));
-  for (const n of numbers(21, 23)) witness.saw(sent(n));
-  witness.compared(compared);
-  expect(witness.newest?.acts).toEqual(numbers(16, 23).map(sent));
-  for (const n of numbers(24, 40)) witness.saw(sent(n));
-  witness.compared(compared);
-  expect(witness.newest?.acts).toEqual(numbers(21, 40).map(sent));
+  for (const n of numbers(21, 23)) checkpoint.saw(sent(n));
+  checkpoint.compared(compared);
+  expect(checkpoint.newest?.acts).toEqual(numbers(16, 23).map(sent));
+  for (const n of numbers(24, 40)) checkpoint.saw(sent(n));
+  checkpoint.compared(compared);
+  expect(checkpoint.newest?.acts).toEqual(numbers(21, 40).map(sent));
 });
 
 it('lets no flood of acts push out those that no renewal has compared', () => {
@@ -97,10 +97,10 @@ it('lets no flood of acts push out those that no renewal has compared', () => {
 });
 
 it('remembers no act before it has seen the lane, nor one of an earlier generation', () => {
-  const witness = new CommitWitness();
-  witness.saw(sent(1));
-  witness.compared([]);
-  expect(witness.newest).toBeUndefined();
+  const checkpoint = new CommitCheckpoint();
+  checkpoint.saw(sent(1));
+  checkpoint.compared([]);
+  expect(checkpoint.newest).toBeUndefined();
   const old = seen(1, 2);
   const acts = old.newest?.acts ?? [];
   old.sawLane({ generation: 2, epoch: 1n, batch: 0n });

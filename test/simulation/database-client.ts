@@ -60,7 +60,7 @@ export function databaseClient(database: MemoryDatabase, host: Host, random: Ran
     },
     accounts: (lease) => ({
       load: () => host.answer(database.load()),
-      save: (record) => host.answer(database.save(record, lease.lane, lease.witness.newest)),
+      save: (record) => host.answer(database.save(record, lease.lane, lease.checkpoint.newest)),
       openOrders: (...call) => host.answer(database.openOrders(...call)),
     }),
   };

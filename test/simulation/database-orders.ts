@@ -1,7 +1,7 @@
 import { decodeUpdate } from '../../src/domain/encode-update.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import { isTerminal, type Order, orderKey, type Stream } from '../../src/domain/order.ts';
-import type { BoundOrder, SettlingUpdate } from '../../src/domain/settling.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../src/domain/resolving.ts';
 import type { OpenOrder } from '../../src/store/commands/cancel-all-journal.ts';
 import { type JournaledOrders, pageOf } from '../support/commands/journaled-orders.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
@@ -19,7 +19,7 @@ export class DatabaseOrders implements JournaledOrders {
     return rows.map(({ attemptId, commandId, orderId, matches }) => ({ attemptId, commandId, orderId, matches }));
   }
 
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[] {
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): ResolvingUpdate[] {
     const key = orderKey(stream, orderId);
     const rows = this.database.log.filter(
       (row) => row.key === key && row.topic === 'updates' && row.revision > afterRevision,
@@ -27,7 +27,7 @@ export class DatabaseOrders implements JournaledOrders {
     return rows.slice(0, limit).map(({ payload }) => decodeUpdate(payload));
   }
 
-  readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined {
+  readOrder(stream: Stream, orderId: string): ResolvingUpdate | undefined {
     const head = this.database.heads.get(orderKey(stream, orderId));
     if (head === undefined) return undefined;
     const [newest] = this.updatesAfter(stream, orderId, head.revision - 1, 1);

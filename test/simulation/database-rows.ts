@@ -4,7 +4,7 @@ import { addSums, hashOfValue } from '../../src/service/orders/prepare-batch.ts'
 import type { AccountRecord, OpenOrder } from '../../src/store/fleet/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/fleet/lane-store.ts';
 import type { MemberIntroduction } from '../../src/store/fleet/shard-store.ts';
-import type { BindingRow, HeadRow, QuarantineRow, Unproven } from '../../src/store/orders/order-store.ts';
+import type { BindingRow, DeadLetterRow, HeadRow, Unproven } from '../../src/store/orders/order-store.ts';
 import type { StoredLogRow } from '../../src/store/orders/update-log.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
@@ -102,7 +102,7 @@ export function openOrdersOf(
 /** As `OrderStore.readUnproven`, from the rows of one lane. */
 export function unprovenOf(rows: readonly LogEntry[], generation: number): Unproven | undefined {
   const proofs = rows.flatMap(({ topic, payload }) =>
-    topic === 'continuity' && payload.includes('"proof":{')
+    topic === 'watermarks' && payload.includes('"proof":{')
       ? [(JSON.parse(payload) as { proof: WrittenProof }).proof]
       : [],
   );
@@ -124,7 +124,7 @@ export interface DatabaseCopy {
   readonly shards: readonly ShardRow[];
   readonly heads: Map<string, StoredHead>;
   readonly log: readonly LogEntry[];
-  readonly quarantine: readonly QuarantineRow[];
+  readonly deadLetters: readonly DeadLetterRow[];
   readonly bindings: Map<string, BindingRow>;
   readonly positions: ReadonlyMap<string, bigint>;
   readonly accounts: ReadonlyMap<string, AccountRecord>;

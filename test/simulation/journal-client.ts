@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { Act, CommitWitness } from '../../src/runtime/lease.ts';
+import type { Act, CommitCheckpoint } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { CommandJournal, Miss } from '../../src/store/commands/command-journal.ts';
 import type { Halt } from '../../src/store/commands/halts-journal.ts';
@@ -25,7 +25,7 @@ interface JournalClientDeps {
   /** By shard and epoch: the process that uses it. */
   readonly fences: Map<string, string>;
   /** The memory of the process, where halts may be lost. */
-  readonly witness: () => CommitWitness | undefined;
+  readonly checkpoint: () => CommitCheckpoint | undefined;
 }
 
 const asked: Partial<Record<JournalOperation, CrashPoint>> = {
@@ -66,7 +66,7 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
         if (name === 'noteMisses') deps.commandWatch.missed(host.name, args[0] as Miss[]);
         const answer = await host.answer(call.apply(target, args));
         const act = actOf(journal, name, args, answer);
-        if (act !== undefined) deps.witness()?.saw(act);
+        if (act !== undefined) deps.checkpoint()?.saw(act);
         if (act?.[0] === 'halt') deps.haltOracle.acknowledge(act[1]);
         return answer;
       };

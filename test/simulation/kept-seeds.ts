@@ -119,7 +119,7 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
     1123,
     'garbage in place of an event, on a dead connection, was held against a process that had read it (a fault of the simulator)',
   ],
-  [1028, 'a replace that was journaled late, as sending, was settled by what another one came to'],
+  [1028, 'a replace that was journaled late, as sending, was resolved by what another one came to'],
   [
     256,
     'a look for a command went back by our clock, an hour ahead of the platform, and counted as one that missed it',

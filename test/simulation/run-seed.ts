@@ -3,7 +3,7 @@ import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { silentLog } from '../support/runs/silent-log.ts';
 import { StandstillError } from '../support/runs/virtual-clock.ts';
 import { noDatabaseFaults } from './database-rows.ts';
-import { unsettled } from './oracles/check-commands.ts';
+import { unresolved } from './oracles/check-commands.ts';
 import { checkCounts, checkFrames } from './oracles/check-counts.ts';
 import { agrees, disagreements } from './oracles/check-healed.ts';
 import { sharedFaults } from './oracles/check-unfollowed.ts';
@@ -223,7 +223,7 @@ async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
       if (service?.exitCode !== undefined) world.leave(slot);
       world.startIn(slot);
     }
-    const others = [...checkCounts(world), ...unsettled(world), ...world.forgottenHalts()];
+    const others = [...checkCounts(world), ...unresolved(world), ...world.forgottenHalts()];
     const agreed = others.length === 0 && agrees(world);
     if (platform.lostOrders().length > 0 && agreed) {
       platform.restoreCertainty();

@@ -2,7 +2,7 @@ import type { Logger } from '../../src/observability/logger.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
-import { type Act, type LaneWitness, Lease } from '../../src/runtime/lease.ts';
+import { type Act, type LaneCheckpoint, Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { closing, Supervisor } from '../../src/runtime/supervisor.ts';
 import type { CommandOptions } from '../../src/service/commands/command-options.ts';
@@ -15,10 +15,10 @@ import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
 import { LossCheck } from '../../src/service/fleet/loss-check.ts';
 import { OwnFitness } from '../../src/service/fleet/own-fitness.ts';
 import { ShardKeeper } from '../../src/service/fleet/shard-keeper.ts';
+import { CheckpointWriter } from '../../src/service/log/checkpoint-writer.ts';
 import { OutcomeRelay } from '../../src/service/log/outcome-relay.ts';
 import type { Publisher, StatePublisher } from '../../src/service/log/publisher.ts';
 import { Relay } from '../../src/service/log/relay.ts';
-import { WitnessWriter } from '../../src/service/log/witness-writer.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
@@ -53,9 +53,9 @@ export interface SimulatedServiceDeps {
   readonly publishersOf: (lane: number) => {
     readonly updates: Publisher;
     readonly states: StatePublisher;
-    readonly witness: Publisher;
+    readonly checkpoint: Publisher;
   };
-  readonly witnessPublisher: Publisher;
+  readonly checkpointPublisher: Publisher;
   /** The part of this process of the shards. */
   readonly weight: number;
   readonly outcomePublisher: Publisher;
@@ -63,10 +63,10 @@ export interface SimulatedServiceDeps {
   readonly outcomes: OutcomeLog;
   readonly points: CrashPoints;
   /** The newest of each lane on Kafka, and their comparison with the database. */
-  readonly witnesses: () => Promise<readonly LaneWitness[]>;
+  readonly checkpoints: () => Promise<readonly LaneCheckpoint[]>;
   readonly noticePublished: MemoryDatabase['noticeLoss'];
   /** The comparison of the database with what this process has seen. */
-  readonly noticeWitnessed: MemoryDatabase['noticeLoss'];
+  readonly noticeCheckpoint: MemoryDatabase['noticeLoss'];
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Logger;
@@ -117,20 +117,20 @@ export class SimulatedService {
     const shared = { clock, random, log };
     this.host = host;
     this.tokens = tokens;
-    this.lease = new Lease(clock, settings.lease.actMs, () => witness.hurry());
+    this.lease = new Lease(clock, settings.lease.actMs, () => checkpoint.hurry());
     this.coverage = new CoverageWatch(clock);
     const lossCheck = new LossCheck({
       lease: this.lease,
-      look: async ({ lane, epoch }) => deps.noticePublished(lane, await deps.witnesses(), epoch),
+      look: async ({ lane, epoch }) => deps.noticePublished(lane, await deps.checkpoints(), epoch),
       holdBack: ({ lane, epoch }) => database.lanes.holdBack(lane, epoch),
       onLoss: (loss) => this.keeper.reportLoss(loss),
       ...shared,
     });
     const mayWrite = () => lossCheck.mayPublish;
-    const witness = new WitnessWriter({ lease: this.lease, publisher: deps.witnessPublisher, mayWrite });
+    const checkpoint = new CheckpointWriter({ lease: this.lease, publisher: deps.checkpointPublisher, mayWrite });
     this.relay = new Relay(
       {
-        ...{ ...shared, witness, logger: log, log: database.updates, lease: this.lease },
+        ...{ ...shared, checkpoint, logger: log, log: database.updates, lease: this.lease },
         ...{ publisher: deps.publisher, statePublisher: deps.statePublisher(() => this.lease.lane) },
         metrics: { ...metrics.relay, latency: metrics.ingest.latency },
       },
@@ -162,7 +162,7 @@ export class SimulatedService {
       log: deps.outcomes,
       shards: () => this.held.shards,
       publisher: deps.outcomePublisher,
-      witness,
+      checkpoint,
       lease: this.lease,
       metrics: metrics.relay,
     });
@@ -170,7 +170,7 @@ export class SimulatedService {
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay };
     this.shards = this.shardKeeper(deps, settings, lossCheck);
     const parts = { ...way, shards: this.shards, outcomes };
-    const work = new LaneParts({ ...parts, lossCheck, witness, checkSchema: async () => this.termBegins() });
+    const work = new LaneParts({ ...parts, lossCheck, checkpoint, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
       {
@@ -234,7 +234,7 @@ export class SimulatedService {
         unresolved: nothing,
         halts: [],
         silentLosses: { events: 0 },
-        quarantined: nothing,
+        deadLetters: nothing,
       },
     });
     return doubts.map(({ name }) => name);
@@ -345,9 +345,9 @@ export class SimulatedService {
   }
 
   private async noticeLost(deps: SimulatedServiceDeps, act?: Act): Promise<void> {
-    const { lane, witness } = this.lease;
-    const acts = [...(witness.newest?.acts ?? []), ...(act === undefined ? [] : [act])];
-    const loss = witness.newest && (await deps.noticeWitnessed(lane, [{ ...witness.newest, lane, acts }]));
+    const { lane, checkpoint } = this.lease;
+    const acts = [...(checkpoint.newest?.acts ?? []), ...(act === undefined ? [] : [act])];
+    const loss = checkpoint.newest && (await deps.noticeCheckpoint(lane, [{ ...checkpoint.newest, lane, acts }]));
     if (loss !== undefined) this.keeper.reportLoss(loss);
   }
 

@@ -2,7 +2,7 @@ import type { Command } from '../../src/domain/command.ts';
 import { isTerminal, type OrderStatus } from '../../src/domain/order.ts';
 import { shardOf } from '../../src/domain/partition.ts';
 import type { Logger } from '../../src/observability/logger.ts';
-import type { CommitWitness } from '../../src/runtime/lease.ts';
+import type { CommitCheckpoint } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { below, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { seededRandom } from '../../src/sandbox/seeded-random.ts';
@@ -17,11 +17,11 @@ import type { LogEntry } from './database-rows.ts';
 import { Host } from './host.ts';
 import { journalClient, lacksActs } from './journal-client.ts';
 import { journalOutcomes } from './journal-outcomes.ts';
+import { CheckpointWatch } from './oracles/checkpoint-watch.ts';
 import { CommandWatch } from './oracles/command-watch.ts';
 import { HaltOracle } from './oracles/halt-oracle.ts';
 import { OutcomeWatch } from './oracles/outcome-watch.ts';
 import { type Assignment, SafetyWatch } from './oracles/safety-watch.ts';
-import { WitnessWatch } from './oracles/witness-watch.ts';
 import { Callers } from './plan/callers.ts';
 import { type CommandPlan, type CommandWishes, drawCommandPlan } from './plan/command-plan.ts';
 import { CrashPoints } from './plan/crash-points.ts';
@@ -77,7 +77,7 @@ export class SimulatedWorld {
   readonly callers: Callers;
   readonly outcomes: OutcomeWatch;
   readonly operator: FleetOperator;
-  private readonly witnessed = new WitnessWatch();
+  private readonly checkpointed = new CheckpointWatch();
   /** Waits for commits that the database can lose without anybody alive having seen them. */
   private lonely:
     | { committed(lane: number, rows: readonly LogEntry[]): void; appended(row: PublishRow): void }
@@ -340,17 +340,17 @@ export class SimulatedWorld {
       platform: this.platform,
       journal: journalClient({
         ...{ ...ofJournal, random: this.source(2000 + this.started) },
-        witness: () => (this.slots[slot]?.host === host ? this.witnessOf(slot) : undefined),
+        checkpoint: () => (this.slots[slot]?.host === host ? this.checkpointOf(slot) : undefined),
       }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
       outcomePublisher: this.broker.publisher(host),
       // It names only what is committed, so it needs no lease.
-      witnessPublisher: this.broker.publisher(host, `${host.name}/witness`),
+      checkpointPublisher: this.broker.publisher(host, `${host.name}/checkpoint`),
       points,
-      witnesses: () => host.answer(this.broker.witnesses()),
+      checkpoints: () => host.answer(this.broker.checkpoints()),
       noticePublished: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
         host.answer(this.database.noticeLoss(...seen)),
-      noticeWitnessed: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
+      noticeCheckpoint: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
         host.answer(this.database.noticeLoss(...seen)),
       tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
       log: this.logOf(host.name),
@@ -361,9 +361,9 @@ export class SimulatedWorld {
     service.start();
   }
 
-  /** Only where halts may be lost: what is witnessed is written to Kafka, too. */
-  private witnessOf(slot: number): CommitWitness | undefined {
-    return this.options.wishes?.forgetting === true ? this.slots[slot]?.lease.witness : undefined;
+  /** Only where halts may be lost: what is checkpointed is written to Kafka, too. */
+  private checkpointOf(slot: number): CommitCheckpoint | undefined {
+    return this.options.wishes?.forgetting === true ? this.slots[slot]?.lease.checkpoint : undefined;
   }
 
   /** The database as the process reaches it, and the fleet as it sees it. */
@@ -384,7 +384,7 @@ export class SimulatedWorld {
       return send();
     };
     return {
-      witness: this.broker.publisher(host, `${from}/witness`),
+      checkpoint: this.broker.publisher(host, `${from}/checkpoint`),
       updates: { ...own, publish: (...sent: Parameters<typeof own.publish>) => asHolder(() => own.publish(...sent)) },
       states: { ...states, flush: (rows: Parameters<typeof states.flush>[0]) => asHolder(() => states.flush(rows)) },
     };
@@ -426,7 +426,7 @@ export class SimulatedWorld {
       ...this.haltOracle.breaches,
       ...this.callers.breaches,
       ...this.outcomes.breaches,
-      ...this.witnessed.breaches,
+      ...this.checkpointed.breaches,
       ...this.services.flatMap(({ coverage }) => coverage.breaches),
     ];
   }
@@ -469,10 +469,10 @@ export class SimulatedWorld {
     broker.onAppend = (topic, row, from) => {
       trace.add(from, `to ${topic}`, row.payload);
       this.lonely?.appended(row);
-      if (topic === 'witness') this.witnessed.witness(row);
-      else if (topic !== 'outcomes') this.witnessed.record(row, from);
+      if (topic === 'checkpoint') this.checkpointed.checkpoint(row);
+      else if (topic !== 'outcomes') this.checkpointed.record(row, from);
       if (topic === 'outcomes') this.outcomes.appended(row, from);
-      else if (topic !== 'witness') watch.appended(topic, row, from);
+      else if (topic !== 'checkpoint') watch.appended(topic, row, from);
     };
     broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);

@@ -3,7 +3,7 @@ import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { answerRepairs, openRepairs } from '../../src/store/repair-requests.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
-import { askRepair } from '../support/orders/quarantine-rows.ts';
+import { askRepair } from '../support/orders/dead-letter-rows.ts';
 import { storeRig } from '../support/orders/store-rig.ts';
 
 const said = { askedBy: 'desk', reason: 'a fill is missing' };
@@ -44,7 +44,7 @@ describe('a read of an account that a person asks for', () => {
     ]);
     await answerRepairs(rig.pool, ['2'], { outcome: 'done', detail: '3 orders read' });
     const cli = await askRepair(rig.pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
-    await askRepair(rig.pool, { kind: 'retry', stream: 'account', accountId: 'a', quarantineId: 1n });
+    await askRepair(rig.pool, { kind: 'retry', stream: 'account', accountId: 'a', deadLetterId: 1n });
     const answer = { outcome: 'done', detail: '3 orders read', answeredMs: expect.any(Number) };
     expect(await rig.repairs.list('a', 3)).toEqual([
       { id: cli, kind: 'backfill', stream: 'account', requestedMs },

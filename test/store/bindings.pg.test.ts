@@ -22,7 +22,7 @@ describe('bindings', () => {
     expect(await rig.store.readBindings([])).toEqual(new Map());
   });
 
-  it('lead the reconciler to the order, its updates and what it is now', async () => {
+  it('lead the resolver to the order, its updates and what it is now', async () => {
     await using rig = await journalRig();
     const asked = newPlace();
     const { commandId, attemptId: bound = '' } = asked;

@@ -94,12 +94,12 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('allows a command the transitions of the domain, and no other', async () => {
     await using rig = await journalRig();
     const { commandId } = await unknown(rig.journal);
-    const settled = (state: CommandState) =>
+    const resolved = (state: CommandState) =>
       ['open', 'unknown', 'accepted', 'conflict'].includes(state) ? 'null' : 'now()';
     for (const from of commandStates) {
       for (const to of commandStates.filter((each) => each !== from)) {
-        await forceState(rig, 'commands', from, settled(from));
-        const step = `update commands set state = '${to}', version = version + 1, settled_at = ${settled(to)} where command_id = $1`;
+        await forceState(rig, 'commands', from, resolved(from));
+        const step = `update commands set state = '${to}', version = version + 1, resolved_at = ${resolved(to)} where command_id = $1`;
         const done = rig.pool.query(step, [commandId]).then(() => true, refusal);
         expect(await done, `${from}>${to}`).toBe(commandMoves.get(from)?.has(to));
       }
@@ -128,11 +128,11 @@ describe('the database, asked by its owner in plain SQL,', () => {
     }
   });
 
-  it('settles what is final and only that, and presumes only what is unknown absent', async () => {
+  it('resolves what is final and only that, and presumes only what is unknown absent', async () => {
     await using rig = await journalRig();
     await unknown(rig.journal);
     const step = 'update commands set version = version + 1,';
-    await refused(rig, '23514', `${step} settled_at = now()`);
+    await refused(rig, '23514', `${step} resolved_at = now()`);
     await refused(rig, '23514', `${step} state = 'applied'`);
     await refused(rig, '23514', `${step} state = 'accepted', presumed_absent = true`);
   });
@@ -150,10 +150,10 @@ describe('the database, asked by its owner in plain SQL,', () => {
     const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
     await rig.journal.open(newPlace({ supersedes: first.commandId }), fence);
     const changed = { command_id: 'gen_random_uuid()', idempotency_key: "'k'", state: "'open'", version: '1' };
-    const insert = `${await copied(rig, { ...changed, settled_at: 'null' })} where supersedes is not null`;
+    const insert = `${await copied(rig, { ...changed, resolved_at: 'null' })} where supersedes is not null`;
     await refused(rig, forbidden, insert);
     await rig.pool.query(
-      "update commands set version = 2, state = 'not_sent', settled_at = now() where supersedes is not null",
+      "update commands set version = 2, state = 'not_sent', resolved_at = now() where supersedes is not null",
     );
     await rig.pool.query(insert);
     await rig.pool.query("update commands set version = 3, state = 'applied' where state = 'not_sent'");
@@ -162,7 +162,9 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('only ever adds to evidence and to the audit trail, and takes away nothing of the journal', async () => {
     await using rig = await journalRig();
     await unknown(rig.journal);
-    await rig.journal.addToAuditTrail([{ atMs, principal: 'ann', action: 'settle', detail: { nul: 'a\0b', big: 1n } }]);
+    await rig.journal.addToAuditTrail([
+      { atMs, principal: 'ann', action: 'resolve', detail: { nul: 'a\0b', big: 1n } },
+    ]);
     for (const table of ['evidence', 'audit_log']) {
       await refused(rig, forbidden, `update ${table} set recorded_at = now()`);
       await refused(rig, forbidden, `delete from ${table}`);
@@ -180,7 +182,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
     const columns = 'command_id, misses, presumed_absent, updated_at, state, attempts, version';
     await refused(rig, '23505', `insert into command_events (${columns}) select ${columns} from command_events`);
     expect(await rig.rows('select principal, action, detail::text from audit_log')).toEqual([
-      { principal: 'ann', action: 'settle', detail: '{"nul":"a\u2400b","big":"1"}' },
+      { principal: 'ann', action: 'resolve', detail: '{"nul":"a\u2400b","big":"1"}' },
     ]);
   });
 
@@ -279,11 +281,11 @@ async function forceState(
   rig: JournalRig,
   table: 'attempts' | 'commands',
   state: string,
-  settledAt?: string,
+  resolvedAt?: string,
 ): Promise<void> {
-  const settle = settledAt === undefined ? '' : `, settled_at = ${settledAt}`;
+  const resolve = resolvedAt === undefined ? '' : `, resolved_at = ${resolvedAt}`;
   await rig.pool.query(
-    `begin; set local session_replication_role = replica; update ${table} set state = '${state}'${settle}; commit`,
+    `begin; set local session_replication_role = replica; update ${table} set state = '${state}'${resolve}; commit`,
   );
 }
 

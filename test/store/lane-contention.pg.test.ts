@@ -48,7 +48,7 @@ async function holder(rig: Rig, name: string, seed: number, turns: number): Prom
           number,
           ...rows,
           places: placesOf(rows),
-          quarantine: [],
+          deadLetters: [],
         });
       });
       const answers = await Promise.all(pair);

@@ -44,7 +44,7 @@ describe('issue: Consumers dropped the first updates after a failover.', () => {
         batch(epoch, number, [[orderId, revision]], {
           updates: [
             update(orderId, revision, { payload: payload(orderId, revision) }),
-            update(`mark-${number}`, 1, { stream: 'continuity', payload: `{"event":"heartbeat",${proof}}` }),
+            update(`mark-${number}`, 1, { stream: 'watermarks', payload: `{"event":"heartbeat",${proof}}` }),
           ],
         }),
       );
@@ -138,7 +138,7 @@ describe('issue: After the database lost commits, some new updates never reached
     await using rig = await storeRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
     const lease = new Lease(clock, 3_000);
-    lease.witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
+    lease.checkpoint.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
     const registry = new PostgresAccountRegistry({ ...rig.deps, lease });
     const account = unreadAccount('acct-1');
     await registry.save(account);
@@ -161,7 +161,7 @@ describe('issue: After the database lost commits, some new updates never reached
     await keeper.start();
     await expect.poll(() => keeper.state).toBe('held');
     await rig.store.applyBatch(batch(lease.epoch, 1, [['a', 1]]));
-    lease.witness.sawBatch(1n);
+    lease.checkpoint.sawBatch(1n);
     await (await rig.rival()).query('update lane_batches set batch = 0');
     await keeper.drain(new AbortController().signal);
     expect(await rig.rows('select generation, holder from lanes')).toEqual([{ generation: 2, holder: null }]);
@@ -274,8 +274,8 @@ describe('issue: Changes of one process never reached consumers after a failover
     await using rig = await lanesRig();
     await rig.lanes.noticeLoss(0, [], rig.epoch);
     await rig.write(0, rig.epoch, 1, 'a0');
-    const witness = (batch: bigint) => ({ ...lost, lane: 0, epoch: rig.epoch, batch });
-    // Batches 2 and 3 of this term are lost, and Kafka has a witness of 2.
+    const checkpoint = (batch: bigint) => ({ ...lost, lane: 0, epoch: rig.epoch, batch });
+    // Batches 2 and 3 of this term are lost, and Kafka has a checkpoint of 2.
     for (const [batch, orderId] of [
       [2, 'b0'],
       [3, 'c0'],
@@ -283,10 +283,10 @@ describe('issue: Changes of one process never reached consumers after a failover
       await rig.write(0, await rig.take(0, 'first'), batch, orderId);
     const epoch = await rig.take(0, 'first');
     // By its memory a process knows of what it has not published.
-    expect(await rig.lanes.noticeLoss(0, [witness(3n)])).toBeUndefined();
-    expect(await rig.lanes.noticeLoss(0, [witness(2n)], epoch)).toEqual({ generation: 2 });
+    expect(await rig.lanes.noticeLoss(0, [checkpoint(3n)])).toBeUndefined();
+    expect(await rig.lanes.noticeLoss(0, [checkpoint(2n)], epoch)).toEqual({ generation: 2 });
     expect(await rig.generations()).toEqual({ '0 a0': 1, '0 b0': 2, '0 c0': 2 });
-    expect(await rig.lanes.noticeLoss(0, [witness(2n)], await rig.take(0, 'first')), 'known by now').toBeUndefined();
+    expect(await rig.lanes.noticeLoss(0, [checkpoint(2n)], await rig.take(0, 'first')), 'known by now').toBeUndefined();
   });
 
   it('rows under a new generation that nobody has published yet get the next one too, and then none', async () => {
@@ -315,7 +315,7 @@ describe('issue: A command was swept as sent and then as unsent, under one versi
   async function process(rig: Rig) {
     const lease = new Lease(clock, 3_000);
     const [row] = await rig.rows<{ epoch: string }>('select epoch from lanes where lane = 0');
-    lease.witness.sawLane({ generation: 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
+    lease.checkpoint.sawLane({ generation: 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
     const parts = storeParts({ clock, random, log, lease }, { url: rig.database.url, poolSize: 1 });
     ends.push(() => parts.close());
     return { ...parts, lease };
@@ -325,7 +325,7 @@ describe('issue: A command was swept as sent and then as unsent, under one versi
 
   // The process that marked the attempt is gone, so only the takeover's own sweep can prove the
   // loss.
-  it('the steps of a takeover are witnessed: a database without them has lost commits', async () => {
+  it('the steps of a takeover are checkpointed: a database without them has lost commits', async () => {
     const rig = await journalRig();
     ends.push(async () => rig[Symbol.asyncDispose]());
     const command = await sending((await process(rig)).journal, newPlace());
@@ -334,7 +334,7 @@ describe('issue: A command was swept as sent and then as unsent, under one versi
     await takeShard(rig.pool, next);
     const [swept] = await taking.journal.takeOver(next, clock.nowMs(), 60_000);
     expect(swept).toMatchObject({ commandId: command.commandId, state: 'unknown' });
-    expect(taking.lease.witness.newest?.acts).toEqual([stepOf(swept)]);
+    expect(taking.lease.checkpoint.newest?.acts).toEqual([stepOf(swept)]);
     await taking.noticeLost();
     const generation = async () => (await rig.rows<{ g: number }>('select max(generation) as g from lanes'))[0]?.g;
     expect(await generation(), 'nothing is lost').toBe(1);
@@ -351,7 +351,7 @@ describe('issue: A command was swept as sent and then as unsent, under one versi
   });
 
   // A sweep is a commit like any other, and its caller can't have read it back.
-  it('the steps of a takeover whose read-back failed are witnessed by its next try', async () => {
+  it('the steps of a takeover whose read-back failed are checkpointed by its next try', async () => {
     const rig = await journalRig();
     ends.push(async () => rig[Symbol.asyncDispose]());
     const command = await sending((await process(rig)).journal, newPlace());
@@ -363,16 +363,16 @@ describe('issue: A command was swept as sent and then as unsent, under one versi
       query: (...asked: unknown[]) =>
         failing ? Promise.reject(new Error('it can not be read')) : Reflect.apply(pool.query, pool, asked),
     });
-    const journal = createPostgresJournal({ pool: reading, clock, random, witness: lease.witness });
+    const journal = createPostgresJournal({ pool: reading, clock, random, checkpoint: lease.checkpoint });
     const next = { ...fence, epoch: fence.epoch + 1n };
     await takeShard(rig.pool, next);
     const atMs = clock.nowMs();
     await expect(journal.takeOver(next, atMs, 60_000)).rejects.toThrow('can not be read');
-    expect(lease.witness.newest?.acts).toEqual([]);
+    expect(lease.checkpoint.newest?.acts).toEqual([]);
     failing = false;
     const [swept] = await journal.takeOver(next, atMs, 60_000);
     expect(swept).toMatchObject({ commandId: command.commandId, state: 'unknown' });
-    expect(lease.witness.newest?.acts).toEqual([stepOf(swept)]);
+    expect(lease.checkpoint.newest?.acts).toEqual([stepOf(swept)]);
   });
 });
 

@@ -10,7 +10,7 @@ async function filled(analysed: boolean) {
   const rig = await readRig();
   await rig.pool.query(
     `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, state, version,
-       deadline_at, created_at, updated_at, settled_at)
+       deadline_at, created_at, updated_at, resolved_at)
      values (gen_random_uuid(), 1, 'desk', 'k', 'h', 'place', 'account', 'acct-1', 'AAPL', 'buy', '{}', 'refused', 1, now(), now(), now(), now())`,
   );
   await rig.pool.query(
@@ -61,7 +61,7 @@ describe('issue: Each round of maintenance read all commands there ever were, to
     await using rig = await readRig();
     await rig.pool.query(
       `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, state, version,
-       deadline_at, created_at, updated_at, settled_at)
+       deadline_at, created_at, updated_at, resolved_at)
      select gen_random_uuid(), 1, 'desk', 'k-' || n, 'h', 'place', 'account', 'acct-1', 'AAPL', 'buy', '{}', 'refused', 1, now(),
        now() - case when n <= 2 then interval '8 days' else interval '1 day' end, now(), now()
      from generate_series(1, 3000) n`,

@@ -4,7 +4,7 @@ import { maintainLog } from '../../src/store/maintenance.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { createPool } from '../../src/store/session/pool.ts';
-import { batch, quarantined, storeRig } from '../support/orders/store-rig.ts';
+import { batch, deadLetter, storeRig } from '../support/orders/store-rig.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { emptyDatabase } from '../support/servers/database.ts';
 
@@ -145,17 +145,17 @@ describe("the log's partitions", () => {
   });
 });
 
-describe('the quarantine', () => {
+describe('the dead letters', () => {
   it('forgets what was dealt with and is older than the retention, nothing else', async () => {
     await using rig = await smallLog();
     await maintainLog(rig.pool, options);
-    const rows = ['old', 'dealt with just now', 'open'].map((reason) => quarantined({ reason }));
-    await rig.store.applyBatch(batch(rig.epoch, 1, [], { quarantine: rows }));
-    await rig.pool.query("update quarantine set recorded_at = now() - interval '2 hours'");
-    await rig.pool.query("update quarantine set dealt_at = now() - interval '2 hours' where reason = 'old'");
-    await rig.pool.query("update quarantine set dealt_at = now() where reason = 'dealt with just now'");
+    const rows = ['old', 'dealt with just now', 'open'].map((reason) => deadLetter({ reason }));
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { deadLetters: rows }));
+    await rig.pool.query("update dead_letters set recorded_at = now() - interval '2 hours'");
+    await rig.pool.query("update dead_letters set dealt_at = now() - interval '2 hours' where reason = 'old'");
+    await rig.pool.query("update dead_letters set dealt_at = now() where reason = 'dealt with just now'");
     expect((await maintainLog(rig.pool, options)).forgotten).toBe(1);
-    expect(await rig.rows('select reason from quarantine order by 1')).toEqual([
+    expect(await rig.rows('select reason from dead_letters order by 1')).toEqual([
       { reason: 'dealt with just now' },
       { reason: 'open' },
     ]);

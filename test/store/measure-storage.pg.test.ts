@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { encodeContinuity } from '../../src/domain/encode-update.ts';
+import { encodeWatermark } from '../../src/domain/encode-update.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { heartbeats } from '../../src/service/sources/continuity.ts';
+import { heartbeats } from '../../src/service/sources/watermarks.ts';
 import { measureStorage } from '../../src/store/maintenance.ts';
 import { sampleUpdate } from '../support/orders/sample-update.ts';
 import { batch, head, storeRig, update } from '../support/orders/store-rig.ts';
@@ -55,11 +55,11 @@ it('a heartbeat takes what docs/capacity.md says for each account that it names,
       if (mark === undefined) throw new Error('no heartbeat for 500 accounts');
       const { markId, stream } = mark;
       return {
-        stream: 'continuity',
+        stream: 'watermarks',
         orderId: markId,
         accountId: stream,
         revision: 1,
-        payload: encodeContinuity(mark),
+        payload: encodeWatermark(mark),
       } as const;
     });
     expect((await rig.store.applyBatch(batch(rig.epoch, number, [], { updates }))).kind).toBe('committed');

@@ -6,6 +6,9 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
+import { endJobs } from '../../src/store/dead-letters/dead-letter-jobs.ts';
+import { countDeadLetters, newestDeadLetter } from '../../src/store/dead-letters/dead-letters.ts';
+import { PostgresDeadLetters } from '../../src/store/dead-letters/postgres-dead-letters.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { PostgresFleetActions } from '../../src/store/fleet/fleet-actions.ts';
 import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
@@ -13,8 +16,8 @@ import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
 import {
   countOrders,
   maintainCommands,
+  maintainDeadLetters,
   maintainLog,
-  maintainQuarantine,
   measureStorage,
 } from '../../src/store/maintenance.ts';
 import { readSchemaVersion } from '../../src/store/migrations.ts';
@@ -22,9 +25,6 @@ import { listOrders } from '../../src/store/orders/list-orders.ts';
 import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
-import { PostgresQuarantine } from '../../src/store/quarantine/postgres-quarantine.ts';
-import { countQuarantined, newestQuarantined } from '../../src/store/quarantine/quarantine.ts';
-import { endJobs } from '../../src/store/quarantine/quarantine-jobs.ts';
 import { answerRepairs, openRepairs } from '../../src/store/repair-requests.ts';
 import { postgresOrderReads } from '../../src/store/rest-reads.ts';
 import { createPool } from '../../src/store/session/pool.ts';
@@ -32,8 +32,8 @@ import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
 import { takingJournal } from '../support/commands/journal-rig.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
-import { askRepair } from '../support/orders/quarantine-rows.ts';
-import { batch, quarantined, update } from '../support/orders/store-rig.ts';
+import { askRepair } from '../support/orders/dead-letter-rows.ts';
+import { batch, deadLetter, update } from '../support/orders/store-rig.ts';
 import { freeShards, takeShards } from '../support/orders/take-shards.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { freshDatabase } from '../support/servers/database.ts';
@@ -67,7 +67,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await lanes.acquire(0, 'app', 6_000)).toMatchObject({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
     expect(await lanes.renew(0, 1n)).toBe('renewed');
     const payload = '{"order":{"updatedAt":"2026-11-21T14:31:07.654321Z"}}';
-    const first = batch(1n, 1, [['a', 1]], { updates: [update('a', 1, { payload })], quarantine: [quarantined()] });
+    const first = batch(1n, 1, [['a', 1]], { updates: [update('a', 1, { payload })], deadLetters: [deadLetter()] });
     expect((await store.applyBatch(first)).kind).toBe('committed');
     expect((await store.readHeads(['prediction:a'])).size).toBe(1);
     expect(await lanes.reclaim(0, 1n)).toEqual({ epoch: 2n, batch: 1n, generation: 1 });
@@ -98,23 +98,23 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await registry.load()).toHaveLength(1);
     expect(await registry.openOrders('prediction', 'acct-1', 9e12, '', 10)).toHaveLength(1);
 
-    const quarantine = new PostgresQuarantine({ ...deps, readPool: pool });
+    const deadLetters = new PostgresDeadLetters({ ...deps, readPool: pool });
     const word = { by: 'desk', reason: 'checked', requestId: 'r' };
-    expect(await countQuarantined(pool)).toHaveLength(1);
-    expect(await quarantine.discard({ kind: 'all' }, '1', word)).toBe(true);
-    expect(await maintainQuarantine(pool, { maxUndealt: 0, retentionMs: 0 })).toBe(0);
+    expect(await countDeadLetters(pool)).toHaveLength(1);
+    expect(await deadLetters.discard({ kind: 'all' }, '1', word)).toBe(true);
+    expect(await maintainDeadLetters(pool, { maxUndealt: 0, retentionMs: 0 })).toBe(0);
     const request = await askRepair(pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     expect(await openRepairs(pool)).toHaveLength(1);
     expect(await answerRepairs(pool, [`${request}`], { outcome: 'done', detail: 'read' })).toBe(0);
-    expect(await quarantine.discard({ kind: 'all' }, '1', word)).toBe(false);
-    await quarantine.retry({ kind: 'all' }, '1', word);
+    expect(await deadLetters.discard({ kind: 'all' }, '1', word)).toBe(false);
+    await deadLetters.retry({ kind: 'all' }, '1', word);
     for (const action of ['retry', 'discard'] as const) {
       const jobId = systemRandom.uuid();
-      expect(await quarantine.openJob({ kind: 'all' }, { jobId, action, filter: {}, ...word })).toBe(true);
-      expect(await quarantine.findJob({ kind: 'all' }, jobId)).toMatchObject({ total: 0 });
-      await quarantine.cancelJob({ kind: 'all' }, jobId, word);
+      expect(await deadLetters.openJob({ kind: 'all' }, { jobId, action, filter: {}, ...word })).toBe(true);
+      expect(await deadLetters.findJob({ kind: 'all' }, jobId)).toMatchObject({ total: 0 });
+      await deadLetters.cancelJob({ kind: 'all' }, jobId, word);
     }
-    expect(await newestQuarantined(pool)).toBe(1n);
+    expect(await newestDeadLetter(pool)).toBe(1n);
     expect(await endJobs(pool)).toEqual([]);
     expect((await measureStorage(pool)).databaseBytes).toBeGreaterThan(0);
     expect(await countOrders(pool)).toHaveLength(1);
@@ -273,7 +273,7 @@ describe('the service as a mere member of tidemark_app', () => {
       'insert into shards (shard) values (16)',
       'update shards set shard = 16 where shard = 0',
       'delete from shards',
-      'update quarantine set raw = raw',
+      'update dead_letters set raw = raw',
       'delete from credentials',
       'create table mine (a int)',
       'create schema mine',
@@ -304,9 +304,9 @@ describe('a member of tidemark_reader', () => {
       'lanes',
       'relay_positions',
       'accounts',
-      'quarantine',
+      'dead_letters',
       'repair_requests',
-      'quarantine_jobs',
+      'dead_letter_jobs',
       ...journal,
     ]) {
       expect((await session.pool.query(`select * from ${table}`)).rows).toEqual([]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { countDeadLetters } from '../../src/store/dead-letters/dead-letters.ts';
 import { countOrders } from '../../src/store/maintenance.ts';
-import { countQuarantined } from '../../src/store/quarantine/quarantine.ts';
-import { listQuarantined, markDealt } from '../support/orders/quarantine-rows.ts';
-import { batch, head, quarantined, storeRig } from '../support/orders/store-rig.ts';
+import { listDeadLetters, markDealt } from '../support/orders/dead-letter-rows.ts';
+import { batch, deadLetter, head, storeRig } from '../support/orders/store-rig.ts';
 
 describe('the orders', () => {
   it('are counted by stream and status', async () => {
@@ -32,16 +32,16 @@ describe('the orders', () => {
   });
 });
 
-describe('the quarantine', () => {
+describe('the dead letters', () => {
   it('counts and lists what nobody has dealt with', async () => {
     await using rig = await storeRig();
     const rows = [
-      quarantined({ reason: 'not_json', observedAtMs: 1_795_265_292_688 }),
-      quarantined({ reason: 'not_json' }),
-      quarantined({ stream: 'prediction', reason: 'poison', orderId: 'a' }),
+      deadLetter({ reason: 'not_json', observedAtMs: 1_795_265_292_688 }),
+      deadLetter({ reason: 'not_json' }),
+      deadLetter({ stream: 'prediction', reason: 'poison', orderId: 'a' }),
     ];
-    await rig.store.applyBatch(batch(rig.epoch, 1, [], { quarantine: rows }));
-    const listed = await listQuarantined(rig.pool, 0n, 10);
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { deadLetters: rows }));
+    const listed = await listDeadLetters(rig.pool, 0n, 10);
     expect(listed.map((row) => [row.reason, row.orderId])).toEqual([
       ['not_json', null],
       ['not_json', null],
@@ -49,19 +49,19 @@ describe('the quarantine', () => {
     ]);
     expect(listed[0]?.observedAt.getTime()).toBe(1_795_265_292_688);
     const [first, second] = listed.map((row) => row.id);
-    expect(await listQuarantined(rig.pool, first ?? 0n, 1)).toEqual([listed[1]]);
+    expect(await listDeadLetters(rig.pool, first ?? 0n, 1)).toEqual([listed[1]]);
     await markDealt(rig.pool, second ?? 0n);
     const [oldest, poison] = [listed[0]?.recordedAt, listed[2]?.recordedAt];
-    expect(await countQuarantined(rig.pool)).toEqual([
+    expect(await countDeadLetters(rig.pool)).toEqual([
       { stream: 'account', reason: 'not_json', accountId: listed[0]?.accountId, rows: 1, oldest },
       { stream: 'prediction', reason: 'poison', accountId: listed[2]?.accountId, rows: 1, oldest: poison },
     ]);
     await rig.pool.query(
-      'insert into quarantine (lane, batch, stream, account_id, reason, detail, raw, observed_at) values (1, 1, $1, $2, $3, $4, $5, now())',
+      'insert into dead_letters (lane, batch, stream, account_id, reason, detail, raw, observed_at) values (1, 1, $1, $2, $3, $4, $5, now())',
       ['account', 'ACC-7', 'not_json', '', ''],
     );
     // Each account is counted by itself, and so are the rows that show none.
-    expect((await countQuarantined(rig.pool)).map(({ reason, accountId, rows }) => [reason, accountId, rows])).toEqual([
+    expect((await countDeadLetters(rig.pool)).map(({ reason, accountId, rows }) => [reason, accountId, rows])).toEqual([
       ['not_json', 'ACC-7', 1],
       ['not_json', null, 1],
       ['poison', null, 1],

@@ -28,12 +28,12 @@ describe('the history of an order', () => {
 });
 
 describe('updates from a seq on', () => {
-  it('are those of the scope, without continuity marks, and say how far was looked', async () => {
+  it('are those of the scope, without watermarks, and say how far was looked', async () => {
     await using rig = await readRig();
     const none = { updates: [], lastSeq: 0n, oldestSeq: 1n };
     expect(await rig.reads.updatesAfter(all, 0n, 10)).toEqual(none);
     expect(await rig.reads.newestSeq()).toBe(0n);
-    const mark = { stream: 'continuity', orderId: 'm-1', accountId: 'b', revision: 1, payload: '{}' } as const;
+    const mark = { stream: 'watermarks', orderId: 'm-1', accountId: 'b', revision: 1, payload: '{}' } as const;
     await rig.store(
       { orderId: 'o-1', accountId: 'a' },
       { orderId: 'o-2', accountId: 'b' },

@@ -12,8 +12,8 @@ import { DatabaseSession } from '../../src/store/session/database-session.ts';
 import { createPool, createReadPool } from '../../src/store/session/pool.ts';
 import { PrimarySession } from '../../src/store/session/primary-session.ts';
 import { findPoolFault, pooledRefusalFix } from '../../src/store/session/session-fault.ts';
-import { listQuarantined } from '../support/orders/quarantine-rows.ts';
-import { batch, proxiedUrl, quarantined, storeRig } from '../support/orders/store-rig.ts';
+import { listDeadLetters } from '../support/orders/dead-letter-rows.ts';
+import { batch, deadLetter, proxiedUrl, storeRig } from '../support/orders/store-rig.ts';
 import { silentLog } from '../support/runs/silent-log.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { emptyDatabase, freshDatabase, type TestDatabase } from '../support/servers/database.ts';
@@ -21,7 +21,7 @@ import { onServer, withDatabase } from '../support/servers/on-server.ts';
 import { TransactionPooler } from '../support/servers/transaction-pooler.ts';
 import { turnedForms, turnedRules, turnSettings } from '../support/servers/turned-settings.ts';
 
-describe('issue: In a database with another encoding, orders with some letters went into quarantine.', () => {
+describe('issue: In a database with another encoding, orders with some letters went into dead letters.', () => {
   async function findings(url: string) {
     const loaded = loadConfig({ DATABASE_URL: url }, () => '');
     if (!loaded.ok) throw new Error('the settings of the test are wrong');
@@ -428,7 +428,7 @@ describe('issue: On a database with settings of its own, the service read and wr
         if (acquired.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
         const raw = `{"symbol":"\\u00c9\\\\'§ 東京"}`;
         const beganMs = Date.now();
-        const rows = [quarantined({ accountId: 'A', orderId: 'NULL', raw, observedAtMs: 1_764_100_000_123 })];
+        const rows = [deadLetter({ accountId: 'A', orderId: 'NULL', raw, observedAtMs: 1_764_100_000_123 })];
         const outcome = await store.orders.applyBatch(
           batch(
             acquired.epoch,
@@ -437,13 +437,15 @@ describe('issue: On a database with settings of its own, the service read and wr
               ['NULL', 1],
               ["é\\'", 1],
             ],
-            { quarantine: rows },
+            { deadLetters: rows },
           ),
         );
         expect(outcome.kind).toBe('committed');
-        const [listed] = await listQuarantined(store.pool, 0n, 10);
+        const [listed] = await listDeadLetters(store.pool, 0n, 10);
         expect(listed).toMatchObject({ orderId: 'NULL' });
-        const { rows: read } = await store.pool.query('select observed_at, recorded_at, raw, dealt_at from quarantine');
+        const { rows: read } = await store.pool.query(
+          'select observed_at, recorded_at, raw, dealt_at from dead_letters',
+        );
         expect(read).toMatchObject([{ observed_at: new Date(1_764_100_000_123), raw, dealt_at: null }]);
         expect(Math.abs(read[0].recorded_at - beganMs)).toBeLessThan(60_000);
       } finally {

@@ -33,7 +33,7 @@ async function readAll(rig: Rig, after: EventPosition, horizon: bigint, limit = 
  * Other tests share the server: a transaction of theirs that has
  * just ended may still count for a moment.
  */
-async function settled(rig: Rig): Promise<bigint> {
+async function resolved(rig: Rig): Promise<bigint> {
   const { rows } = await rig.pool.query<{ newest: string }>(
     `select tx_id::text as newest from (select tx_id from command_events union all select tx_id from halt_events) as e order by tx_id desc limit 1`,
   );
@@ -61,7 +61,7 @@ describe('outcomes and halts after a position', () => {
     await rig.journal.raiseHalt({ ...halt, haltId: 'h-2', scope: { kind: 'service' } });
     await rig.journal.clearHalts(halt.scope, { by: 'desk', reason: 'seen', atMs: 1_795_000_001_000 }, fence);
     await rig.journal.open(newPlace(), fence);
-    const horizon = await settled(rig);
+    const horizon = await resolved(rig);
     const whole = await readAll(rig, start, horizon, 100);
     expect(whole.events.map(({ kind, accountId, stream }) => [kind, accountId, stream])).toEqual([
       ['outcome', place.request.accountId, place.request.stream],
@@ -104,7 +104,7 @@ describe('outcomes and halts after a position', () => {
     const before = await readAll(rig, start, (await rig.reads.eventHorizon()).horizon);
     expect(before.events, 'the quick one waits for the slow one').toEqual([]);
     await slow.query('commit');
-    const after = await readAll(rig, before.at, await settled(rig));
+    const after = await readAll(rig, before.at, await resolved(rig));
     expect(idsOf(after.events)).toEqual([late.commandId, quick.commandId]);
     const rolledBack = await rig.rival();
     await rolledBack.query('begin');
@@ -112,7 +112,7 @@ describe('outcomes and halts after a position', () => {
     const third = newPlace();
     await rig.journal.open(third, fence);
     await rolledBack.query('rollback');
-    expect(idsOf((await readAll(rig, after.at, await settled(rig))).events)).toEqual([third.commandId]);
+    expect(idsOf((await readAll(rig, after.at, await resolved(rig))).events)).toEqual([third.commandId]);
   });
 
   it('do not wait for a transaction of another database on the same server', async () => {
@@ -123,7 +123,7 @@ describe('outcomes and halts after a position', () => {
     await slow.query('select open_command(0, 1, $1)', [JSON.stringify(newPlace())]);
     const place = newPlace();
     await rig.journal.open(place, fence);
-    expect(idsOf((await readAll(rig, start, await settled(rig))).events)).toEqual([place.commandId]);
+    expect(idsOf((await readAll(rig, start, await resolved(rig))).events)).toEqual([place.commandId]);
     await slow.query('rollback');
   });
 
@@ -131,7 +131,7 @@ describe('outcomes and halts after a position', () => {
     await using rig = await readRig();
     await rig.journal.open(newPlace(), fence);
     await rig.journal.raiseHalt({ ...halt, haltId: 'h-1' });
-    const horizon = await settled(rig);
+    const horizon = await resolved(rig);
     const { upTo: at } = await rig.reads.eventsAfter(start, horizon, 9);
     expect((await rig.reads.eventsAfter(start, horizon, 9)).complete).toBe(true);
     await rig.pool.query('delete from command_outbox');
@@ -141,7 +141,7 @@ describe('outcomes and halts after a position', () => {
     );
     expect((await maintainCommands(rig.pool, { retentionMs: 86_400_000 })).forgotten).toBe(1);
     expect(await rig.reads.eventsAfter(start, horizon, 9)).toMatchObject({ events: [], complete: false });
-    expect((await rig.reads.eventsAfter(at, await settled(rig), 9)).complete).toBe(true);
+    expect((await rig.reads.eventsAfter(at, await resolved(rig), 9)).complete).toBe(true);
   });
 
   it('are read by an index, however many lie before the position', async () => {
@@ -155,9 +155,9 @@ describe('outcomes and halts after a position', () => {
        select command_id, misses, presumed_absent, updated_at, state, attempts, g from command_events, generate_series(2, 50001) g; commit`,
     );
     // A page that is not full ends there.
-    const at = { tx: await settled(rig), number: 0n };
+    const at = { tx: await resolved(rig), number: 0n };
     await rig.journal.open(newPlace(), fence);
-    const horizon = await settled(rig);
+    const horizon = await resolved(rig);
     const first = rig.queries.length;
     expect((await readAll(rig, at, horizon)).events).toHaveLength(1);
     const read = rig.queries.slice(first).find(({ text }) => text.includes('command_events'));

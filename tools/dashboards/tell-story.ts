@@ -12,7 +12,7 @@ const settleMs = 10_000;
 /**
  * Some minutes of an installation, so that each panel has something to show: a second process joins
  * and gets its shards, callers place and cancel, two answers are 504, messages can't be read,
- * connections break. At the end all is well again, but for the messages in quarantine.
+ * connections break. At the end all is well again, but for the dead letters.
  */
 export async function tellStory(fleet: Fleet): Promise<void> {
   const over = new AbortController();
@@ -36,8 +36,8 @@ export async function tellStory(fleet: Fleet): Promise<void> {
 }
 
 /**
- * A place whose answer is 504. One that had not landed is settled by a
- * person, since nothing else can settle it.
+ * A place whose answer is 504. One that had not landed is resolved by a
+ * person, since nothing else can resolve it.
  */
 async function uncertain({ first, control }: Fleet, applied: 'yes' | 'no'): Promise<void> {
   await ask(control, {
@@ -47,7 +47,7 @@ async function uncertain({ first, control }: Fleet, applied: 'yes' | 'no'): Prom
   if (commandId === undefined) throw new Error('a place was declined');
   if (applied === 'yes') return;
   await systemClock.sleep(settleMs);
-  await call(first.rest, 'POST', `/v1/commands/${commandId}/settlement`, {
+  await call(first.rest, 'POST', `/v1/commands/${commandId}/resolution`, {
     outcome: 'rejected',
     reason: "not in the platform's ledger",
   });

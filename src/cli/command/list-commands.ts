@@ -13,7 +13,7 @@ interface CommandListFlags extends ListFlags {
 /** A command in the list; an unresolved one has its evidence, and the venue's id for its order. */
 type Listed = RestCommand & { readonly venueOrderId?: string };
 
-/** `command ls`: a table. With `--unresolved` a block for each, with the line to settle it. */
+/** `command ls`: a table. With `--unresolved` a block for each, with the line to resolve it. */
 export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> = {
   name: 'ls',
   does: 'Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.',

@@ -41,7 +41,7 @@ function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, re
 }
 
 function nextStep({ outcome, presumedAbsent }: SentCommand): string {
-  if (outcome === 'conflict') return 'The facts contradict each other, and a person has to settle it';
+  if (outcome === 'conflict') return 'The facts contradict each other, and a person has to resolve it';
   if (presumedAbsent)
     return 'Its outcome is not known. Many complete reads did not show it, and a person has to decide';
   return 'Its outcome is not known yet. The service is finding out';

@@ -27,9 +27,9 @@ export const commandShow: Verb<typeof commandHistory> = {
 
 function commandText(command: History, nowMs: number): string {
   const { commandId: id, outcome, state, kind, orderId, orderStatus, reason, recomputed } = command;
-  // The reason belongs to the last doubt, refusal or settlement. An order that lands after a
+  // The reason belongs to the last doubt, refusal or resolution. An order that lands after a
   // person's word has none.
-  const overruled = reason?.code === 'SETTLED_BY_PERSON' && recomputed.because !== 'person';
+  const overruled = reason?.code === 'RESOLVED_BY_PERSON' && recomputed.because !== 'person';
   return factsText({
     command: id,
     outcome: `${outcome}${state === outcome ? '' : ` (${state})`}${command.presumedAbsent ? ', presumed absent' : ''}`,
@@ -40,7 +40,7 @@ function commandText(command: History, nowMs: number): string {
     order: orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`,
     caller: command.callerRef,
     asked: `${command.createdAt}, ${ageOf(command.createdAt, nowMs)} ago, by ${command.principal}`,
-    [overruled ? 'first settled' : 'settled']: command.settledAt,
+    [overruled ? 'first resolved' : 'resolved']: command.resolvedAt,
     evidence: verdictLine(recomputed),
   });
 }

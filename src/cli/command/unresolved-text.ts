@@ -13,7 +13,7 @@ export function parseCommand(body: unknown): RestCommand {
 
 /**
  * Everything a person on call needs for one unresolved command: age, terms, ids for the venue,
- * evidence, and the line to settle it.
+ * evidence, and the line to resolve it.
  */
 export function describeUnresolved(command: RestCommand & { readonly venueOrderId?: string }, nowMs: number): string {
   const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderId, orderStatus } = command;
@@ -29,7 +29,7 @@ export function describeUnresolved(command: RestCommand & { readonly venueOrderI
     `  order     ${orderId ?? 'none seen'}${status}${atVenue}`,
     ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
     ...evidenceLines(command),
-    `  settle    ${settleLine(command)}`,
+    `  resolve    ${resolveLine(command)}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -57,7 +57,7 @@ function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
  * The person chooses the outcome: the platform's support, the
  * venue, or the platform's own screen knows it.
  */
-function settleLine({ commandId, kind }: RestCommand): string {
+function resolveLine({ commandId, kind }: RestCommand): string {
   const never = kind === 'place' ? 'rejected' : 'rejected|moot';
-  return `tidemark command settle ${commandId} --outcome applied|${never} --reason "…"`;
+  return `tidemark command resolve ${commandId} --outcome applied|${never} --reason "…"`;
 }

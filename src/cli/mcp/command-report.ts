@@ -27,7 +27,7 @@ export const shortCommandShape = z.object({
   orderStatus: z.enum(orderStatuses).optional(),
   outcome: z.string().describe('unknown, accepted, refused, not_sent, applied, rejected, moot or conflict'),
   state: z.enum(commandStates).describe('As the outcome, but open while the platform has not answered'),
-  unresolved: z.boolean().describe('Its outcome is not known, or a person has to settle it'),
+  unresolved: z.boolean().describe('Its outcome is not known, or a person has to resolve it'),
   presumedAbsent: z.boolean().describe('Many complete reads did not show it. This is a label, not an outcome'),
   reason: reason.optional(),
   callerRef: z.string().optional(),
@@ -35,7 +35,7 @@ export const shortCommandShape = z.object({
   idempotencyKey: z.string(),
   createdAt: z.string(),
   updatedAt: z.string(),
-  settledAt: z.string().optional(),
+  resolvedAt: z.string().optional(),
 });
 
 export function shortCommand(command: RestCommand): z.infer<typeof shortCommandShape> {

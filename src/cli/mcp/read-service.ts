@@ -21,7 +21,7 @@ export const serviceStatus = tool({
   input: z.strictObject({}),
   run: async (session) => {
     const status = understood('its state', statusAnswer, await readRest(session.client(), '/v1/status'));
-    const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, quarantine } =
+    const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, deadLetters } =
       status;
     const doubts = trust.doubts.map((doubt) => ({ ...doubt, detail: clip(doubt.detail, mostText) }));
     const verdict = trust.trusted
@@ -40,7 +40,7 @@ export const serviceStatus = tool({
           latency,
           updatesPerSecond,
           silentLossesLastHour,
-          quarantine,
+          deadLetters,
         },
         halts: halts.slice(0, mostHalts).map((halt) => ({ ...halt, reason: clip(halt.reason, mostText) })),
         haltsInForce: halts.length,

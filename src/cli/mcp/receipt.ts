@@ -26,7 +26,7 @@ export const receiptShape = z.object({
   outcome: z
     .enum(['unknown', 'accepted', 'applied', 'rejected', 'refused', 'not_sent', 'moot', 'conflict', 'not_committed'])
     .describe(
-      'unknown: the service is finding out, or a person has to decide (presumedAbsent). accepted: the platform has it, and the venue has not decided. applied: it took effect. rejected: the venue refused it. refused: the platform refused it. not_sent: it was never sent. moot: the order ended otherwise. conflict: a person has to settle it. not_committed: the preview waits for its commit',
+      'unknown: the service is finding out, or a person has to decide (presumedAbsent). accepted: the platform has it, and the venue has not decided. applied: it took effect. rejected: the venue refused it. refused: the platform refused it. not_sent: it was never sent. moot: the order ended otherwise. conflict: a person has to resolve it. not_committed: the preview waits for its commit',
     ),
   final: z.boolean().describe('The outcome will not change by itself'),
   underWay: z.string().optional().describe('What is being done about an outcome that is not final'),
@@ -58,7 +58,7 @@ export function commandReceipt(
       : outcome === 'accepted'
         ? deciding
         : outcome === 'conflict'
-          ? settling
+          ? resolving
           : undefined;
   const askAgain =
     underWay === undefined
@@ -79,11 +79,11 @@ export function commandReceipt(
 
 const deciding =
   'The platform has the order, and its venue has not decided yet. The stream tells the service when it has.';
-const settling = 'The facts contradict each other: a person has to settle the command (tidemark command settle).';
+const resolving = 'The facts contradict each other: a person has to resolve the command (tidemark command resolve).';
 
 function searching(presumedAbsent: boolean): string {
   return presumedAbsent
-    ? `Many complete reads did not show it: a person has to decide (tidemark command settle). ${neverAgain}`
+    ? `Many complete reads did not show it: a person has to decide (tidemark command resolve). ${neverAgain}`
     : `The service looks for the order in the stream and asks the platform. ${neverAgain}`;
 }
 

@@ -153,11 +153,11 @@ const fixes: Readonly<Record<string, string>> = {
     '`tidemark status` shows the platform’s word for it; the platform has to open it. `tidemark cancel` works meanwhile.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
   EVERY_ACCOUNT_NEEDED: 'Name one account with --account, or use a token for every account.',
-  JOB_NOT_FOUND: '`tidemark quarantine jobs` shows them; a token may see fewer.',
+  JOB_NOT_FOUND: '`tidemark dead-letters jobs` shows them; a token may see fewer.',
   NOT_FOUND: `Check the address: ${restPortFix} And check the id, where there is one.`,
   ORDER_NOT_FOUND:
     'Give the whole id, which `tidemark orders show` prints, and its --account. Cancel needs --prediction for a prediction order; only these can be replaced.',
-  ROW_NOT_FOUND: '`tidemark quarantine ls` shows those that wait; a token may see fewer.',
+  ROW_NOT_FOUND: '`tidemark dead-letters ls` shows those that wait; a token may see fewer.',
   SHARD_NOT_FOUND: '`tidemark fleet` shows their numbers.',
 };
 

@@ -4,8 +4,8 @@ import type { TopicNames } from '../../service/log/topics.ts';
 import {
   type AuditedOrder,
   auditOrders,
-  countQuarantinedOrders,
-  type Quarantined,
+  countDeadLetterOrders,
+  type DeadLetters,
   readRevisions,
   readStandby,
   type Standby,
@@ -43,7 +43,7 @@ export interface VerifyResult {
   readonly records: number;
   readonly findings: readonly VerifyFinding[];
   /** The platform's word on these is in none of the three, so they are not compared. */
-  readonly quarantine: Quarantined;
+  readonly deadLetters: DeadLetters;
   /** The server takes no writes. `replayedAt`: its newest commit, by the primary's clock. */
   readonly standby?: Standby;
 }
@@ -101,7 +101,7 @@ export async function runVerify(deps: VerifyDeps, options: VerifyOptions): Promi
   return {
     ...(standby !== undefined && { standby }),
     orders: orders.length,
-    quarantine: await countQuarantinedOrders(pool),
+    deadLetters: await countDeadLetterOrders(pool),
     records: state.records + (updates?.records ?? 0),
     findings: [
       // A standby lacks what it has not replayed yet: that is no loss.

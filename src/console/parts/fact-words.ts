@@ -27,7 +27,7 @@ const words: Readonly<Record<string, string>> = {
   'note refused': 'Refused here, before anything was sent',
   'note abandoned': 'Given up before anything was sent',
   'note taken_over': 'Another process took over while it was under way',
-  'note escalated': 'It was still not settled, and people were warned',
+  'note escalated': 'It was still not resolved, and people were warned',
   'note presumed_absent': 'Presumed absent: enough complete reads did not show it',
   'note rival': 'Another request like it may be under way for the order',
   'note no_rival': 'The other request came to nothing',
@@ -36,7 +36,7 @@ const words: Readonly<Record<string, string>> = {
 /** A fact as a person reads it. An unknown one keeps its code. */
 export function factText({ kind, code, detail }: Fact): string {
   if (kind === 'person')
-    return `${textOf(detail['by']) ?? 'A person'} settled it as ${commandStateText(textOf(detail['outcome']) ?? code)}`;
+    return `${textOf(detail['by']) ?? 'A person'} resolved it as ${commandStateText(textOf(detail['outcome']) ?? code)}`;
   return words[`${kind} ${code}`] ?? `${kind}: ${code.replaceAll('_', ' ')}`;
 }
 

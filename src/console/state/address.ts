@@ -23,8 +23,8 @@ const paths = {
   ticket: '/console/place',
   accounts: '/console/accounts',
   pipeline: '/console/pipeline',
-  quarantine: '/console/quarantine',
-  quarantined: '/console/quarantine/:rowId',
+  deadLetters: '/console/dead-letters',
+  deadLetter: '/console/dead-letters/:rowId',
 } as const;
 export type ScreenName = keyof typeof paths | 'added';
 

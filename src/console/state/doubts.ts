@@ -44,7 +44,7 @@ const words: Readonly<Record<string, string>> = {
   service_silent: 'Service silent',
   no_holder: 'No process in charge',
   standby: 'On standby',
-  shards_unheld: 'Accounts without a process',
+  shards_unassigned: 'Accounts without a process',
   account_not_live: 'Account not live',
   accounts_unfollowed: 'Account not followed',
   login_required: 'Login needed',
@@ -58,7 +58,7 @@ const words: Readonly<Record<string, string>> = {
   clock_skewed: 'Clocks disagree',
   halted: 'Halted',
   silent_losses: 'Silent losses, healed',
-  quarantined: 'Quarantine',
+  dead_letters: 'Dead letters',
   instances_unanswered: 'Instance silent',
 };
 
@@ -77,12 +77,12 @@ const pages: Readonly<Record<string, string>> = {
   topics_differ: addressOf('pipeline'),
   clock_skewed: addressOf('pipeline'),
   instances_unanswered: addressOf('pipeline'),
-  shards_unheld: addressOf('accounts'),
+  shards_unassigned: addressOf('accounts'),
   account_not_live: addressOf('accounts'),
   silent_losses: addressOf('accounts'),
   commands_unresolved: addressOf('commands'),
   halted: addressOf('risk'),
-  quarantined: addressOf('quarantine'),
+  dead_letters: addressOf('deadLetters'),
 };
 
 /** The screen for a doubt's subject. */

@@ -22,7 +22,7 @@ const sentWithinMs = 30_000;
 export function stepsOf(status: StatusDocument): PipelineStep[] {
   const { sources, ingest, lag, updatesPerSecond, relay } = status;
   const connected = sources.filter((source) => source.connected).length;
-  const late = isLate(lag.unsettledOldest, storedWithinMs, status);
+  const late = isLate(lag.pendingOldest, storedWithinMs, status);
   return [
     {
       ...{ name: 'Sockets', figure: `${connected} of ${sources.length}` },
@@ -33,7 +33,7 @@ export function stepsOf(status: StatusDocument): PipelineStep[] {
     { ...{ name: 'Queue', figure: String(ingest.queued), words: 'waiting' }, oldest: undefined, late: ingest.paused },
     {
       ...{ name: 'Batches', figure: String(lag.ingestQueued), words: 'not stored yet' },
-      ...{ oldest: lag.unsettledOldest ?? undefined, late },
+      ...{ oldest: lag.pendingOldest ?? undefined, late },
     },
     {
       ...{ name: 'Postgres', figure: rateText(updatesPerSecond), words: 'changes a second' },
@@ -58,7 +58,7 @@ export function topicsOf(status: StatusDocument): PipelineStep[] {
     late: isLate(oldest ?? null, sentWithinMs, status),
   });
   return [
-    topic('Order updates and continuity', lag.relayRows, lag.relayOldest),
+    topic('Order updates and watermarks', lag.relayRows, lag.relayOldest),
     topic('Order state', lag.stateRows),
     topic('Command outcomes', lag.outcomeRows),
   ];

@@ -82,7 +82,7 @@ function summaryOf({ open, inForce }: CancelAllDocument, lines: readonly SweptLi
 }
 
 function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDocument): VNode | undefined {
-  // One whose order landed has a line among the orders, and one that is settled brings none.
+  // One whose order landed has a line among the orders, and one that is resolved brings none.
   const awaited = places.filter(({ orderId, state }) => orderId === undefined && isAwaited(state));
   if (awaited.length + unread.length + declined.length + unanswered.length === 0) return undefined;
   return (

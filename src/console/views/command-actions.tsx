@@ -6,7 +6,7 @@ import { commandStateText } from '../parts/command-words.ts';
 import { Go, Link } from '../parts/link.tsx';
 import { plural } from '../parts/plural.ts';
 import { addressOf } from '../state/address.ts';
-import { actionsOf, settlements } from '../state/commands/command-actions.ts';
+import { actionsOf, resolutions } from '../state/commands/command-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
@@ -20,44 +20,44 @@ interface ActionBarProps {
   readonly say: (text: VNode | undefined) => void;
 }
 
-interface ReconcileReport {
+interface ProbeReport {
   readonly probes: number;
-  readonly settled: readonly { readonly commandId: string; readonly outcome: string }[];
+  readonly resolved: readonly { readonly commandId: string; readonly outcome: string }[];
 }
 
 /** This reader's actions on the command as it is now. */
 export function CommandActionBar({ state, command, done, say }: ActionBarProps) {
-  const [open, setOpen] = useState<'settle' | 'cancel' | undefined>(undefined);
+  const [open, setOpen] = useState<'resolve' | 'cancel' | undefined>(undefined);
   const [asking, setAsking] = useState(false);
   const go = useContext(Go);
   const session = state.session.state.peek();
   const commandsOn = session.kind === 'open' && session.rights.commands === 'on';
   const actions = actionsOf(command, { may: (scope) => state.session.may(scope), commandsOn });
-  const reconcile = async () => {
+  const probe = async () => {
     setAsking(true);
     say(<span>Asking the platform …</span>);
     const query = new URLSearchParams({ accountId: command.accountId });
-    const answer = await state.rest.send<ReconcileReport>('POST', `/v1/reconcile?${query}`);
+    const answer = await state.rest.send<ProbeReport>('POST', `/v1/probe?${query}`);
     setAsking(false);
-    say(<span>{reconciledText(answer, command.commandId)}</span>);
+    say(<span>{probedText(answer, command.commandId)}</span>);
     done();
   };
   const close = () => setOpen(undefined);
-  if (!actions.reconcile && !actions.settle && !actions.cancel && open === undefined) return null;
+  if (!actions.probe && !actions.resolve && !actions.cancel && open === undefined) return null;
   return (
     <div class="actions" role="group" aria-label="Actions">
-      {actions.reconcile && (
-        <button class="main" disabled={asking} onClick={reconcile}>
+      {actions.probe && (
+        <button class="main" disabled={asking} onClick={probe}>
           Ask the platform now
         </button>
       )}
-      {actions.settle && <button onClick={() => setOpen('settle')}>Settle by hand</button>}
+      {actions.resolve && <button onClick={() => setOpen('resolve')}>Resolve by hand</button>}
       {actions.cancel && (
         <button class="danger" onClick={() => setOpen('cancel')}>
           Cancel the order
         </button>
       )}
-      {open === 'settle' && <SettleDialog state={state} command={command} close={close} done={done} say={say} />}
+      {open === 'resolve' && <ResolveDialog state={state} command={command} close={close} done={done} say={say} />}
       {open === 'cancel' && command.orderId !== undefined && (
         <CancelDialog
           state={state}
@@ -70,39 +70,39 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
   );
 }
 
-function reconciledText(answer: Answer<ReconcileReport>, commandId: string): string {
+function probedText(answer: Answer<ProbeReport>, commandId: string): string {
   if (answer.kind !== 'ok') return sentenceOf(answer);
-  const settled = answer.body.settled.find((each) => each.commandId === commandId);
+  const resolved = answer.body.resolved.find((each) => each.commandId === commandId);
   const asked = `The platform was asked: ${plural(answer.body.probes, 'complete read')}.`;
-  return settled === undefined
+  return resolved === undefined
     ? `${asked} It brought no proof of an outcome.`
-    : `${asked} The outcome is: ${commandStateText(settled.outcome)}.`;
+    : `${asked} The outcome is: ${commandStateText(resolved.outcome)}.`;
 }
 
-function SettleDialog({ state, command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
+function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
   const [outcome, setOutcome] = useState('');
   const run = (reason: string): Promise<Answer<unknown>> => {
     if (outcome === '') return Promise.resolve(noOutcome);
-    return state.rest.send('POST', `/v1/commands/${command.commandId}/settlement`, { body: { outcome, reason } });
+    return state.rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { outcome, reason } });
   };
-  const settled = (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => {
+  const resolved = (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => {
     // With four eyes the answer is a request, not the command.
     if ('approval' in (answer.body as Partial<CommandAnswer> & { approval?: unknown }))
       say(
         <span>
-          It is not settled yet: a second person has to approve it. <Link to={addressOf('risk')}>Approvals</Link>
+          It is not resolved yet: a second person has to approve it. <Link to={addressOf('risk')}>Approvals</Link>
         </span>,
       );
-    else say(<span>It is settled by your word.</span>);
+    else say(<span>It is resolved by your word.</span>);
     done();
   };
   return (
     <ActionDialog
-      title="Settle by hand"
+      title="Resolve by hand"
       text="Say what became of it only by the word of a source that knows, such as the support of the platform or the venue. It is kept with your name and your reason."
-      label="Settle"
+      label="Resolve"
       run={run}
-      done={settled}
+      done={resolved}
       close={close}
     >
       <label>
@@ -113,7 +113,7 @@ function SettleDialog({ state, command, close, done, say }: ActionBarProps & { r
           onChange={(event: Event) => setOutcome((event.target as HTMLSelectElement).value)}
         >
           <option value="">Choose …</option>
-          {settlements(command.kind).map(([value, words]) => (
+          {resolutions(command.kind).map(([value, words]) => (
             <option value={value}>{words}</option>
           ))}
         </select>

@@ -119,7 +119,7 @@ function factsOf(command: CommandHistory, nowMs: number): VNode {
     ],
     ['Idempotency key', command.idempotencyKey],
     ['Asked', timeText(command.createdAt, nowMs)],
-    ['Settled', command.settledAt === undefined ? undefined : timeText(command.settledAt, nowMs)],
+    ['Resolved', command.resolvedAt === undefined ? undefined : timeText(command.resolvedAt, nowMs)],
     ['Reads that did not show it', misses === 0 ? undefined : String(misses)],
     ['Order before', baseline === undefined ? undefined : beforeText(baseline)],
     [

@@ -47,7 +47,7 @@ export function CommandVerdict({ state, command }: VerdictProps) {
 }
 
 /** Whether both sides agree, in words. */
-function judge({ recomputed, settledAt }: CommandHistory): { readonly tone: string; readonly text: string } {
+function judge({ recomputed, resolvedAt }: CommandHistory): { readonly tone: string; readonly text: string } {
   const { agrees, complete } = recomputed;
   if (agrees && complete) return { tone: 'agrees', text: 'Both agree.' };
   if (agrees)
@@ -60,7 +60,7 @@ function judge({ recomputed, settledAt }: CommandHistory): { readonly tone: stri
       tone: 'soft',
       text: 'They differ, which proves nothing here: some updates of the order could not be read.',
     };
-  if (settledAt === undefined)
+  if (resolvedAt === undefined)
     return { tone: 'soft', text: 'The facts are a moment ahead: the outcome is about to be stored.' };
   return { tone: 'differs', text: 'They differ, so a person has to look.' };
 }

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { QuarantineJobSizeDocument } from '../../contract/quarantine-bodies.ts';
+import type { DeadLetterJobSizeDocument } from '../../contract/dead-letter-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { countText } from '../state/account-rows.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { filterText, type QuarantineFilter } from '../state/quarantine-list.ts';
+import { type DeadLetterFilter, filterText } from '../state/dead-letter-list.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 
 export type JobAction = 'retry' | 'discard';
@@ -11,17 +11,17 @@ export type JobAction = 'retry' | 'discard';
 interface DialogProps {
   readonly state: ConsoleState;
   readonly action: JobAction;
-  readonly filter: QuarantineFilter & { readonly rowIds?: readonly string[] };
+  readonly filter: DeadLetterFilter & { readonly rowIds?: readonly string[] };
   readonly done: () => void;
   readonly close: () => void;
 }
 
 /** Counts the rows for a job, and asks for it. */
 export function JobDialog({ state, action, filter, done, close }: DialogProps) {
-  const [size, setSize] = useState<Answer<QuarantineJobSizeDocument> | undefined>(undefined);
+  const [size, setSize] = useState<Answer<DeadLetterJobSizeDocument> | undefined>(undefined);
   useEffect(() => {
     const body = { action, filter, reason: 'counted before it is asked for', dryRun: true };
-    void state.rest.send<QuarantineJobSizeDocument>('POST', '/v1/quarantine/jobs', { body }).then(setSize);
+    void state.rest.send<DeadLetterJobSizeDocument>('POST', '/v1/dead-letters/jobs', { body }).then(setSize);
   }, []);
   const effect =
     action === 'retry'
@@ -33,7 +33,7 @@ export function JobDialog({ state, action, filter, done, close }: DialogProps) {
       text={effect}
       label={action === 'retry' ? 'Retry' : 'Discard'}
       danger={action === 'discard'}
-      run={(reason: string) => state.rest.send('POST', '/v1/quarantine/jobs', { body: { action, filter, reason } })}
+      run={(reason: string) => state.rest.send('POST', '/v1/dead-letters/jobs', { body: { action, filter, reason } })}
       done={done}
       close={close}
     >
@@ -44,7 +44,7 @@ export function JobDialog({ state, action, filter, done, close }: DialogProps) {
   );
 }
 
-function sizeText(size: Answer<QuarantineJobSizeDocument> | undefined): string {
+function sizeText(size: Answer<DeadLetterJobSizeDocument> | undefined): string {
   if (size === undefined) return 'Counting the rows …';
   if (size.kind !== 'ok') return `The rows could not be counted. ${sentenceOf(size)}`;
   const { total, nameless } = size.body;

@@ -8,11 +8,11 @@ import { AccountsPage } from './accounts-page.tsx';
 import { Blotter } from './blotter.tsx';
 import { CommandPage } from './command-page.tsx';
 import { Commands } from './commands.tsx';
+import { DeadLetterPage } from './dead-letter-page.tsx';
+import { DeadLettersPage } from './dead-letters-page.tsx';
 import { OrderPage } from './order-page.tsx';
 import { PipelinePage } from './pipeline-page.tsx';
 import { Place as PlaceOrder } from './place.tsx';
-import { QuarantinePage } from './quarantine-page.tsx';
-import { QuarantinedPage } from './quarantined-page.tsx';
 import { Risk } from './risk.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
@@ -30,8 +30,8 @@ export const screens: Partial<Record<ScreenName, View>> = {
   ticket: PlaceOrder,
   accounts: AccountsPage,
   pipeline: PipelinePage,
-  quarantine: QuarantinePage,
-  quarantined: QuarantinedPage,
+  deadLetters: DeadLettersPage,
+  deadLetter: DeadLetterPage,
 };
 
 interface NavigationEntry {
@@ -57,7 +57,12 @@ const entries: NavigationEntry[] = [
   { label: 'Risk', address: addressOf('risk'), names: ['risk'], needs: ['orders:read', 'ops:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
   { label: 'Pipeline', address: addressOf('pipeline'), names: ['pipeline'], needs: ['ops:read'] },
-  { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
+  {
+    label: 'Dead letters',
+    address: addressOf('deadLetters'),
+    names: ['deadLetters', 'deadLetter'],
+    needs: ['ops:read'],
+  },
 ];
 
 /** One screen more, before the page opens: the demo's build has one. */

@@ -12,7 +12,7 @@ const lasting: ReadonlyMap<string, string> = new Map([
     'The badge at the top names the silent losses for an hour, for a stream that lost one change may lose more.',
   ],
   ['halted', 'Placing stays halted until a person resumes it.'],
-  ['quarantined', 'What is in quarantine stays there until a person has looked at it.'],
+  ['dead_letters', 'A dead letter stays until a person has looked at it.'],
 ]);
 
 /** A stream fault leaves commands as they are; the demo shows some of its own meanwhile. */

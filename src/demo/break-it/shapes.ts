@@ -31,7 +31,7 @@ export interface IncidentDocument {
   readonly fault: FaultName;
   /** ISO 8601. */
   readonly at: string;
-  /** `waits`: only a person can settle it. `stuck`: it did not heal in time. */
+  /** `waits`: only a person can resolve it. `stuck`: it did not heal in time. */
   readonly state: 'under_way' | 'waits' | 'healed' | 'stuck';
   readonly endedAfterMs?: number;
   readonly lines: readonly IncidentLine[];

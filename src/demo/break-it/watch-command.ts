@@ -37,7 +37,7 @@ const doubtMs = 2_000;
 
 /**
  * Lets the next order end in a 504, places one by REST, and writes its evidence into the incident
- * until it is settled.
+ * until it is resolved.
  */
 export async function watchCommand(
   deps: WatchDeps & { readonly uuid: () => string },
@@ -73,14 +73,14 @@ export async function watchCommand(
 
 interface Following extends WatchDeps {
   readonly doubts: DoubtWatch;
-  /** Only a person can settle it. */
+  /** Only a person can resolve it. */
   readonly waits: boolean;
 }
 
 async function follow(deps: Following, incident: Incident, commandId: string, signal: AbortSignal): Promise<void> {
   const { io, rest, doubts } = deps;
   let shown = 0;
-  let settledMs: number | undefined;
+  let resolvedMs: number | undefined;
   while (incident.open && !signal.aborted) {
     const body = (await rest.ask({ method: 'GET', path: `/v1/commands/${commandId}` })).body as CommandBody;
     doubts.take(await readDoubts(deps), incident);
@@ -91,9 +91,9 @@ async function follow(deps: Following, incident: Incident, commandId: string, si
     }
     shown = facts.length;
     const { outcome = 'unknown', misses = 0 } = body;
-    if (isFinal(outcome)) settledMs ??= incident.ageMs;
-    const settledForMs = incident.ageMs - (settledMs ?? incident.ageMs);
-    if (isFinal(outcome) && (doubts.clear || settledForMs > doubtMs))
+    if (isFinal(outcome)) resolvedMs ??= incident.ageMs;
+    const resolvedForMs = incident.ageMs - (resolvedMs ?? incident.ageMs);
+    if (isFinal(outcome) && (doubts.clear || resolvedForMs > doubtMs))
       incident.end('healed', verdicts[outcome] ?? `The verdict is ${outcome}.`);
     else if (deps.waits && incident.underWay && misses >= enoughMisses) await askLedger(deps, incident, body);
     else if (incident.ageMs > patienceMs) incident.end('stuck', 'Its outcome is still not known.');
@@ -102,8 +102,8 @@ async function follow(deps: Following, incident: Incident, commandId: string, si
 }
 
 const verdicts: Readonly<Partial<Record<CommandState, string>>> = {
-  applied: 'Settled: the order is at the platform, placed once.',
-  rejected: 'Settled: the order is not at the platform, and was sent once.',
+  applied: 'Resolved: the order is at the platform, placed once.',
+  rejected: 'Resolved: the order is not at the platform, and was sent once.',
 };
 
 /**
@@ -119,7 +119,7 @@ async function askLedger(
   const decisions = await decisionsOn(io.fetch, control, references);
   const word = decisions.includes('accepted') ? 'it took the order' : 'it never took the order';
   incident.wait(
-    `${misses} complete reads did not show it. That proves nothing, so it stays unknown and is not sent again. The platform's own ledger says that ${word}: a person may settle it now.`,
+    `${misses} complete reads did not show it. That proves nothing, so it stays unknown and is not sent again. The platform's own ledger says that ${word}: a person may resolve it now.`,
   );
 }
 
@@ -135,7 +135,7 @@ function factText({ kind, code, detail = {} }: Fact): string | undefined {
       : 'Read the whole account: the order is not there.';
   if (kind === 'update' || kind === 'read')
     return `Seen ${detail['cause'] === 'stream' ? 'on the stream' : 'by a read'}: the order is there.`;
-  if (kind === 'person') return `Settled by a person as ${String(detail['outcome'])}: ${String(detail['reason'])}.`;
+  if (kind === 'person') return `Resolved by a person as ${String(detail['outcome'])}: ${String(detail['reason'])}.`;
   return `${kind} ${code}`.replaceAll('_', ' ');
 }
 

@@ -101,7 +101,7 @@ async function readOn({ io, control, pool }: WatchDeps, harm: StreamHarm, at: Re
   const { rows } = await pool.query<StoredChange & { seq: string }>(
     `select seq::text, stream, order_id as "orderId", revision::int, payload::json ->> 'cause' as cause,
        payload::json #>> '{order,updatedAt}' as "updatedAt", payload::json #>> '{order,certainty}' = 'certain' as certain
-     from public.order_updates where seq > $1 and stream <> 'continuity' order by seq limit ${rowsAtOnce}`,
+     from public.order_updates where seq > $1 and stream <> 'watermarks' order by seq limit ${rowsAtOnce}`,
     [at.row],
   );
   harm.takeRows(rows);

@@ -71,7 +71,7 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
               key={latest.id}
               incident={latest}
               nowMs={nowMs}
-              settle={(id: string) => void watch.settleAsRejected(id)}
+              resolve={(id: string) => void watch.resolveAsRejected(id)}
             />
           )}
           <DemoProof
@@ -87,7 +87,7 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
               incident={incident}
               nowMs={nowMs}
               folded={incident.state !== 'waits'}
-              settle={(id: string) => void watch.settleAsRejected(id)}
+              resolve={(id: string) => void watch.resolveAsRejected(id)}
             />
           ))}
         </div>

@@ -45,9 +45,9 @@ export class DemoWatch {
   }
 
   /** A person does this who asked the platform, and heard that it never took the order. */
-  async settleAsRejected(commandId: string): Promise<void> {
+  async resolveAsRejected(commandId: string): Promise<void> {
     const body = { outcome: 'rejected', reason: "not in the platform's ledger" };
-    await this.done(this.rest.send('POST', `/v1/commands/${encodeURIComponent(commandId)}/settlement`, { body }));
+    await this.done(this.rest.send('POST', `/v1/commands/${encodeURIComponent(commandId)}/resolution`, { body }));
   }
 
   private async done(request: Promise<Answer<unknown>>): Promise<void> {

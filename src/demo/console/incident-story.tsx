@@ -11,11 +11,11 @@ interface StoryProps {
   readonly nowMs: number;
   /** Only its first line is shown until the reader opens it. */
   readonly folded?: boolean;
-  readonly settle: (commandId: string) => void;
+  readonly resolve: (commandId: string) => void;
 }
 
 /** Everything after one press of a button, line by line as it came. */
-export function IncidentStory({ incident, nowMs, folded = false, settle }: StoryProps): VNode {
+export function IncidentStory({ incident, nowMs, folded = false, resolve }: StoryProps): VNode {
   const { fault, state, at, harmed, recovered, endedAfterMs, commandId, lines } = incident;
   const title = (
     <>
@@ -35,7 +35,7 @@ export function IncidentStory({ incident, nowMs, folded = false, settle }: Story
       {harmed > 0 && <p class="story-count">{countText(harmed, recovered)}</p>}
       {commandId !== undefined && (
         <p class="actions story-buttons">
-          {state === 'waits' && <button onClick={() => settle(commandId)}>Settle it as rejected</button>}
+          {state === 'waits' && <button onClick={() => resolve(commandId)}>Resolve it as rejected</button>}
           <Link to={addressOf('command', { commandId })}>Open the command</Link>
         </p>
       )}

@@ -106,7 +106,7 @@ function verdictFaults(
   if (kind === 'place' && order !== undefined && acceptances(writes) > 0) return placeFaults(state, order);
   const effect = tookEffect(command, writes, order);
   if (isRefusedUnseen(command, writes, order)) return [];
-  if (!isFinal(state) && state !== 'unknown') return ['is neither settled nor unknown'];
+  if (!isFinal(state) && state !== 'unknown') return ['is neither resolved nor unknown'];
   if (state === 'applied') return effect ? [] : ['it never took effect'];
   if (effect) return ['it took effect'];
   if (kind === 'place' && state === 'moot') return ['a place is never moot'];
@@ -120,7 +120,7 @@ function placeFaults(state: CommandState, order: TrueOrder): string[] {
     order.steps.has('accepted') || order.steps.has('fill') || !['pending_new', 'rejected'].includes(order.state);
   const right = taken ? 'applied' : order.state === 'rejected' ? 'rejected' : 'accepted';
   if (state === right) return [];
-  if (!isFinal(state) && state !== 'unknown' && state !== 'accepted') return ['is neither settled nor unknown'];
+  if (!isFinal(state) && state !== 'unknown' && state !== 'accepted') return ['is neither resolved nor unknown'];
   if (state === 'applied') return [`the venue never took it: its order is ${order.state}`];
   return [taken ? 'it took effect' : `its order is ${order.state}`];
 }
@@ -141,7 +141,7 @@ function tookEffect(
 
 /**
  * The platform took it, the venue refused it, and both were over before anybody looked. Old terms
- * that were never seen pending prove nothing (docs/commands.md, "How unknown is settled"). So only
+ * that were never seen pending prove nothing (docs/commands.md, "How unknown is resolved"). So only
  * `accepted` can be said, and it is alarmed.
  */
 function isRefusedUnseen(

@@ -5,11 +5,11 @@ import { type JournaledCommand, judgeCommands } from './judge-commands.ts';
 
 /**
  * Every command in the journal held against the platform's ledger: the demo's own, and those that a
- * user placed or settled.
+ * user placed or resolved.
  */
 export interface CommandsProof {
   readonly commands: number;
-  readonly settled: number;
+  readonly resolved: number;
   /** Those with an unknown or contradicted outcome. */
   readonly unresolved: number;
   /** How many have each state. */
@@ -42,7 +42,7 @@ export async function proveCommands(
   for (const { state } of rows) byState[state] = (byState[state] ?? 0) + 1;
   return {
     commands: rows.length,
-    settled: rows.filter(({ state }) => isFinal(state)).length,
+    resolved: rows.filter(({ state }) => isFinal(state)).length,
     unresolved: rows.filter(({ state }) => state === 'unknown' || state === 'conflict' || state === 'open').length,
     byState,
     faults,

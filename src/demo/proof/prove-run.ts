@@ -118,7 +118,7 @@ async function missingOnTopic(
   for (;;) {
     const page = await pool.query<{ seq: string; stream: string; order_id: string; revision: number; payload: string }>(
       `select seq, stream, order_id, revision::int, payload from public.order_updates
-       where seq > $1 and stream <> 'continuity' order by seq limit ${pageRows}`,
+       where seq > $1 and stream <> 'watermarks' order by seq limit ${pageRows}`,
       [after],
     );
     for (const { stream, order_id: orderId, revision, payload } of page.rows) {

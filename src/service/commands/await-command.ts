@@ -17,7 +17,7 @@ const pollMs = 500;
 /** The same for a command it does follow: its term may end while a caller waits. */
 const followedPollMs = 5_000;
 
-/** Nothing more comes by itself: the command is final, or a person has to settle it. */
+/** Nothing more comes by itself: the command is final, or a person has to resolve it. */
 function isOver(command: Command): boolean {
   return isFinal(command.state) || command.state === 'conflict';
 }
@@ -46,7 +46,7 @@ export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: n
         if (found !== 'unreadable' && (newest === undefined || found.version >= newest.version)) newest = found;
       }
       const leftMs = untilMs - clock.monotonicMs();
-      // Also where it goes on after all (a person settles a conflict):
+      // Also where it goes on after all (a person resolves a conflict):
       // a sleep under this signal would be none.
       if ((newest !== undefined && isOver(newest)) || leftMs <= 0 || over.signal.aborted) return newest;
       await clock.sleep(Math.min(leftMs, followed ? followedPollMs : pollMs), over.signal);

@@ -2,7 +2,7 @@ import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
 import { isTerminal, type Order, streams } from '../../domain/order.ts';
 import { isAskableId } from '../../domain/platform-id.ts';
-import type { SettlingUpdate } from '../../domain/settling.ts';
+import type { ResolvingUpdate } from '../../domain/resolving.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { AccountStanding, FollowedAccounts } from '../sources/account-access.ts';
@@ -87,7 +87,7 @@ export function* placeObjections(
 }
 
 /** Or may be: until two reads agree, only a caller's own cancel goes to the id. */
-function isAnotherThan(only: Submission['onlyOf'], { order, inQuestion }: SettlingUpdate): boolean {
+function isAnotherThan(only: Submission['onlyOf'], { order, inQuestion }: ResolvingUpdate): boolean {
   if (only === undefined) return false;
   const isNamed = 'commandId' in only ? order.commandId === only.commandId : order.incarnation === only.incarnation;
   return !isNamed || inQuestion === true;
@@ -203,7 +203,7 @@ function notOpen({ status, unlistedSinceMs }: AccountStanding): Declined {
 
 function orderObjection(
   submission: Submission,
-  { order, revision }: SettlingUpdate,
+  { order, revision }: ResolvingUpdate,
   priors: readonly Command[],
   nowMs: number,
 ): Declined | undefined {
@@ -214,7 +214,7 @@ function orderObjection(
   return refusal && { kind: 'declined', ...refusal };
 }
 
-function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate, isPaced: boolean): CheckResult {
+function passed(deps: CheckDeps, { request }: Submission, held: ResolvingUpdate, isPaced: boolean): CheckResult {
   if (request.kind === 'place') throw new Error('a place names no order');
   const named = { orderId: request.orderId, baseline: baselineOf(held), order: held.order };
   return isPaced ? { kind: 'passed', ...named, tookToken: false } : takeToken(deps, request, named);
@@ -235,7 +235,7 @@ export function rateUsedUp(of: 'commands' | 'cancels' | 'previews', waitMs: numb
   return declined('RATE_LIMITED', `the account has used up its rate of ${of}`, waitMs);
 }
 
-function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
+function baselineOf({ revision, sourceEpoch, sourceVersion, order }: ResolvingUpdate): Baseline {
   const { status, working, cumQty, pendingAction, rejectReason, rejectText, incarnation, updatedAt } = order;
   return {
     revision,

@@ -23,7 +23,7 @@ type OnChange = (watched: Watched, before: Command) => void;
 const maxRecent = 50_000;
 
 /**
- * The commands of the held shards, unless they are over, in memory, for the checks, the reconciler
+ * The commands of the held shards, unless they are over, in memory, for the checks, the resolver
  * and waiting callers. The journal is the truth; a higher version wins.
  *
  * Invariant: an entry's `command` never goes back to a lower version; an entry leaves when its
@@ -306,7 +306,7 @@ function sendings({ attempts }: Command): number {
 
 /**
  * A place final but not `applied`: its order may land late. Or one waiting for the venue without
- * room: its order settles it.
+ * room: its order resolves it.
  */
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;

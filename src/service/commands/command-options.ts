@@ -3,13 +3,13 @@ import type { BreakerOptions } from './rate-breaker.ts';
 import type { BucketOptions } from './rate-budget.ts';
 
 export interface CommandOptions {
-  /** Resuming, settling and loosening a limit need a second principal … */
+  /** Resuming, resolving and loosening a limit need a second principal … */
   readonly fourEyes: boolean;
   /** … within this time. */
   readonly approvalMs: number;
   /**
-   * Off: every command is declined with COMMANDS_OFF. Unresolved commands are still settled, and an
-   * operator may still settle, halt and resume.
+   * Off: every command is declined with COMMANDS_OFF. Unresolved commands are still resolved, and
+   * an operator may still resolve, halt and resume.
    */
   readonly enabled: boolean;
   /** The only accounts that may be traded. Empty: simulated accounts only. */

@@ -31,7 +31,7 @@ import type {
   OpenCommands,
   PlaceAsked,
   Preview,
-  Reconciled,
+  Probed,
   Submission,
   TimersSet,
 } from './commands.ts';
@@ -46,7 +46,7 @@ import { previewPlace } from './preview-place.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
-import { Reconciler } from './reconciler.ts';
+import { Resolver } from './resolver.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { ShardTerm } from './shard-term.ts';
 import { SubmitCommand } from './submit-command.ts';
@@ -113,7 +113,7 @@ export class CommandService implements Commands, Service {
   private readonly submitter: SubmitCommand;
   private readonly cancelAlls: CancelAlls;
   private readonly timers: CancelTimers;
-  private readonly reconciler: Reconciler;
+  private readonly resolver: Resolver;
   private readonly shared: ConstructorParameters<typeof ShardTerm>[0];
   private readonly deps: CommandServiceDeps;
   private readonly options: CommandOptions;
@@ -148,16 +148,16 @@ export class CommandService implements Commands, Service {
       ...{ ...deps, held, book, steps, halts, breaker, record: this.record },
       ...{ stopped: this.stopped.signal, placesUnderWay: new PlacesUnderWay() },
     };
-    this.reconciler = new Reconciler({ ...parts, probes }, options);
+    this.resolver = new Resolver({ ...parts, probes }, options);
     book.onChange = (watched, before) => {
       this.gauges.changed(watched, before);
-      this.reconciler.changed(watched, before);
+      this.resolver.changed(watched, before);
     };
     this.operator = new OperatorService({ ...parts, termFor, termOf }, options);
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
     const unseen = new UnseenOrders(deps, options);
-    const { sweep } = this.reconciler;
+    const { sweep } = this.resolver;
     const trip = (accountId: string) => this.trip(accountId);
     const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweep, trip, onStep }, options);
     this.submitter = traces?.aroundSubmit(submitter) ?? submitter;
@@ -168,11 +168,11 @@ export class CommandService implements Commands, Service {
     };
     const submit = (submission: Submission, pacing?: Pacing) => this.submit(submission, pacing);
     this.cancelAlls = new CancelAlls({ ...ofAccounts, submit, listWindow: new Window(listReadsAtOnce) }, options);
-    const { gauges, reconciler, cancelAlls } = this;
+    const { gauges, resolver, cancelAlls } = this;
     this.timers = new CancelTimers({ ...ofAccounts, cancelAlls });
     const { timers } = this;
     this.shared = {
-      ...{ ...parts, onStep, gauges, reconciler, cancelAlls, timers },
+      ...{ ...parts, onStep, gauges, resolver, cancelAlls, timers },
       draining: () => this.draining,
       giveUp: this.giveUp.signal,
     };
@@ -206,13 +206,13 @@ export class CommandService implements Commands, Service {
   }
 
   /**
-   * Another process has the shard, or soon will: nothing more of it is sent or settled here.
+   * Another process has the shard, or soon will: nothing more of it is sent or resolved here.
    * Attempts in hand may still add evidence.
    */
   end(shard: number): void {
     this.stop(shard);
     if (this.held.size > 0) return;
-    this.reconciler.sweep.end();
+    this.resolver.sweep.end();
     this.gauges.end();
     this.book.overflow(false);
   }
@@ -225,12 +225,12 @@ export class CommandService implements Commands, Service {
   /** A batch that just committed. Never waits, never fails. */
   followCommitted({ rows }: CommittedBatch): void {
     for (const row of rows)
-      if (row.topic === 'updates' && (row.commandId !== undefined || this.book.size > 0)) this.reconciler.follow(row);
+      if (row.topic === 'updates' && (row.commandId !== undefined || this.book.size > 0)) this.resolver.follow(row);
   }
 
   /** Batches were committed that can't be handed over. */
   missedCommitted(): void {
-    this.reconciler.fallBehind([...this.book.all()]);
+    this.resolver.fallBehind([...this.book.all()]);
   }
 
   /**
@@ -276,7 +276,7 @@ export class CommandService implements Commands, Service {
 
   nextProbe(commandId: string): NextProbe | undefined {
     const entry = this.book.get(commandId);
-    return entry && this.reconciler.watch.nextProbe(entry);
+    return entry && this.resolver.watch.nextProbe(entry);
   }
 
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>> {
@@ -309,11 +309,11 @@ export class CommandService implements Commands, Service {
     return cancelAfterOfShards(await Promise.all(answers));
   }
 
-  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>> {
+  async probeNow(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Probed>> {
     const { accountId } = options;
     const isHeld = accountId === undefined ? this.held.size > 0 : this.held.has(this.deps.shardOf(accountId));
     if (!isHeld) return anotherLeads;
-    return { kind: 'done', report: await this.reconciler.reconcile(options) };
+    return { kind: 'done', report: await this.resolver.probe(options) };
   }
 
   openCommands(): Promise<Answer<OpenCommands>> {

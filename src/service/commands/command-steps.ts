@@ -154,16 +154,16 @@ export class CommandSteps {
     }
     if (decision.alarm !== undefined) log.error({ commandId, accountId, orderId: after.orderId }, decision.alarm);
     if (before.state === 'open') return;
-    const settles = before.state !== after.state && (isFinal(outcome) || outcome === 'conflict');
+    const resolves = before.state !== after.state && (isFinal(outcome) || outcome === 'conflict');
     const sentAtMs = book.get(commandId)?.sentAtMs;
     // The doubt ends when the order appears; the time that its venue then takes does not count.
-    if (sentAtMs !== undefined && !awaitsVenue(before) && (settles || awaitsVenue(after)))
-      metrics.settleSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
-    if (!settles) return;
-    metrics.settlements.inc({ kind, outcome, evidence: decision.evidence });
+    if (sentAtMs !== undefined && !awaitsVenue(before) && (resolves || awaitsVenue(after)))
+      metrics.resolveSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
+    if (!resolves) return;
+    metrics.resolutions.inc({ kind, outcome, evidence: decision.evidence });
     log.info(
       { commandId, accountId, orderId: after.orderId, outcome, was: before.state, by: decision.evidence },
-      'a command is settled',
+      'a command is resolved',
     );
   }
 }

@@ -91,11 +91,11 @@ export interface Allowance {
   readonly resetMs: number;
 }
 
-/** One round of the reconciler, for `reconcile --dry-run` and `/status`. */
-export interface ReconcileReport {
+/** One round of the resolver, for `probe --dry-run` and `/status`. */
+export interface ProbeReport {
   readonly unresolved: number;
   readonly probes: number;
-  readonly settled: readonly { readonly commandId: string; readonly outcome: CommandOutcome }[];
+  readonly resolved: readonly { readonly commandId: string; readonly outcome: CommandOutcome }[];
   /** The reads that would be made, or were made. */
   readonly plan: readonly {
     readonly accountId: string;
@@ -166,7 +166,7 @@ export type HaltsNow = Done<{ readonly halts: readonly Halt[] }>;
 /** Every row. */
 export type LimitsNow = Done<{ readonly limits: readonly LimitRow[] }>;
 export type Approvals = Done<{ readonly approvals: readonly Approval[] }>;
-export type Reconciled = Done<{ readonly report: ReconcileReport }>;
+export type Probed = Done<{ readonly report: ProbeReport }>;
 /** Commands without an outcome in the journal, of every shard. */
 export type OpenCommands = Done<{
   readonly commands: readonly { readonly commandId: string; readonly accountId: string }[];
@@ -174,7 +174,7 @@ export type OpenCommands = Done<{
 
 /** An operator's acts on the command side. No call rejects. */
 export interface OperatorActs {
-  settle(
+  resolve(
     commandId: string,
     outcome: 'applied' | 'rejected' | 'not_sent' | 'moot',
     word: OperatorWord,
@@ -229,7 +229,7 @@ export interface Commands {
   nextProbe(commandId: string): NextProbe | undefined;
   /**
    * Cancels every open order the scope selects, with one command for each, and stays in force until
-   * the unresolved places are settled. The same key again covers the same orders, and no later
+   * the unresolved places are resolved. The same key again covers the same orders, and no later
    * ones.
    */
   cancelAll(
@@ -250,9 +250,9 @@ export interface Commands {
    * Probes everything unresolved of this process at once, within
    * the budget; `dryRun` reads nothing.
    */
-  reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>>;
+  probeNow(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Probed>>;
   /**
-   * What a reconciliation of all accounts has to look at, whatever process holds the accounts: each
+   * What a probe of all accounts has to look at, whatever process holds the accounts: each
    * command that is being sent, or that the platform can still be asked about.
    */
   openCommands(): Promise<Answer<OpenCommands>>;

@@ -8,7 +8,7 @@ import {
   lastPossibleSendMs,
   mayBeAbsent,
 } from '../../domain/presumed-absent.ts';
-import type { Finding, Verdict } from '../../domain/settling.ts';
+import type { Finding, Verdict } from '../../domain/resolving.ts';
 import type { CommandStep, NewEvidence } from '../../store/commands/command-journal.ts';
 import type { WriteResult } from '../../venue/platform/write-result.ts';
 import type { OperatorWord } from './commands.ts';
@@ -18,20 +18,20 @@ import { secondPrincipal } from './four-eyes.ts';
  * The evidence for it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: its
  * update's cause. `log`: bindings read back.
  */
-type SettlingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction' | 'log' | 'answer' | 'person';
+type ResolvingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction' | 'log' | 'answer' | 'person';
 
 /** The change to write to a command, decided on one version of it. */
 export interface Decision {
   readonly step: Omit<CommandStep, 'commandId' | 'version'>;
-  readonly evidence: SettlingEvidence;
+  readonly evidence: ResolvingEvidence;
   /**
-   * An order appeared although its command had been settled as never placed, or was presumed
+   * An order appeared although its command had been resolved as never placed, or was presumed
    * absent: placing on the account halts with this step.
    */
   readonly lateLanding?: true;
   /**
    * For example: the order has other terms than were sent, or a version of a newer source epoch. It
-   * is reported to people and settles nothing.
+   * is reported to people and resolves nothing.
    */
   readonly alarm?: string;
 }
@@ -54,7 +54,7 @@ const longestMessage = 500;
 
 /**
  * The step after an answer. Once the answer is recorded nothing is left to decide, so asking again
- * after a lost commit is safe. If the stream has settled the command in the meantime, it keeps its
+ * after a lost commit is safe. If the stream has resolved the command in the meantime, it keeps its
  * state: the answer moves its attempt, and is evidence.
  */
 export function decideAnswer(answer: Answer): Decide {
@@ -110,7 +110,7 @@ function transitionOf(command: Command, event: CommandEvent) {
   return typeof transition === 'string' ? { to: command.state, alarm: undefined } : { alarm: undefined, ...transition };
 }
 
-const causes: readonly string[] = ['stream', 'snapshot', 'reply', 'probe', 'correction'] satisfies SettlingEvidence[];
+const causes: readonly string[] = ['stream', 'snapshot', 'reply', 'probe', 'correction'] satisfies ResolvingEvidence[];
 
 /**
  * The step that a finding causes: verdicts and "seen pending" are steps, if the state machine takes
@@ -138,7 +138,7 @@ function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decisi
   const { orderId, reason, differs } = verdict;
   const isLanding = kind === 'place' && to !== 'conflict';
   return {
-    evidence: settlingEvidence(verdict),
+    evidence: resolvingEvidence(verdict),
     ...(alarm !== undefined && { lateLanding: true }),
     ...(differs !== undefined && { alarm: `the order differs from what was sent, in ${differs.join(', ')}` }),
     step: {
@@ -152,9 +152,9 @@ function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decisi
   };
 }
 
-function settlingEvidence({ evidence }: Verdict): SettlingEvidence {
+function resolvingEvidence({ evidence }: Verdict): ResolvingEvidence {
   const { cause } = evidence.detail;
-  return typeof cause === 'string' && causes.includes(cause) ? (cause as SettlingEvidence) : 'log';
+  return typeof cause === 'string' && causes.includes(cause) ? (cause as ResolvingEvidence) : 'log';
 }
 
 export interface MissedBy {
@@ -209,7 +209,7 @@ export type PersonsOutcome = 'applied' | 'rejected' | 'not_sent' | 'moot';
 
 /**
  * The step after an operator's word, on an unknown, accepted or conflicting command. Undefined
- * elsewhere: there a person may not settle it.
+ * elsewhere: there a person may not resolve it.
  */
 export function decidePerson(
   command: Command,
@@ -227,9 +227,14 @@ export function decidePerson(
       to: transition.to,
       atMs,
       presumedAbsent: false,
-      reason: { code: 'SETTLED_BY_PERSON', message: `${by}: ${reason}`.slice(0, 500) },
+      reason: { code: 'RESOLVED_BY_PERSON', message: `${by}: ${reason}`.slice(0, 500) },
       evidence: [
-        { kind: 'person', code: 'settled', detail: { outcome, by, reason, requestId, ...secondPrincipal(word) }, atMs },
+        {
+          kind: 'person',
+          code: 'resolved',
+          detail: { outcome, by, reason, requestId, ...secondPrincipal(word) },
+          atMs,
+        },
       ],
       ...(approval !== undefined && { approval }),
     },

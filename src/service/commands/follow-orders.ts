@@ -1,4 +1,4 @@
-import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
 import type { Watched } from './watched.ts';
@@ -32,7 +32,7 @@ function lastRevision({ command, updates }: Watched, orderId: string): number {
  * the entry `behind`: revisions have no gaps, so a hand-over was missed, or the order was bound to
  * its place after its first revision. The log has the missing ones.
  */
-export function takeUpdate(entry: Watched, update: SettlingUpdate): boolean {
+export function takeUpdate(entry: Watched, update: ResolvingUpdate): boolean {
   const { orderId } = update.order;
   const last = lastRevision(entry, orderId);
   if (!ordersOf(entry).includes(orderId) || update.revision <= last) return false;
@@ -41,7 +41,7 @@ export function takeUpdate(entry: Watched, update: SettlingUpdate): boolean {
   return true;
 }
 
-function append(entry: Watched, update: SettlingUpdate): void {
+function append(entry: Watched, update: ResolvingUpdate): void {
   entry.updates = [...entry.updates.slice(-maxUpdates + 1), update];
 }
 
@@ -113,6 +113,6 @@ async function catchUpOrder(journal: CommandJournal, entry: Watched, orderId: st
 /**
  * Takes an update from the log. Updates that the log no longer has (retention) are not waited for.
  */
-function takeLogged(entry: Watched, update: SettlingUpdate): void {
+function takeLogged(entry: Watched, update: ResolvingUpdate): void {
   if (update.revision > lastRevision(entry, update.order.orderId)) append(entry, update);
 }

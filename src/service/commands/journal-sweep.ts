@@ -192,8 +192,8 @@ const landingPageSize = 2_000;
 /**
  * Checks all final places, however old, except those `applied` with an order, for orders carrying
  * their reference after all: when the shard is taken, and at intervals. The process may have ended
- * after it bound the order and before it said so, and commands settled long ago are in no process's
- * memory.
+ * after it bound the order and before it said so, and commands resolved long ago are in no
+ * process's memory.
  *
  * Invariant: one pass at a time, in pages, each order judged before the next one; a failed pass
  * continues from its stop.

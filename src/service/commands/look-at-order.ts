@@ -16,7 +16,7 @@ interface LookDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly accounts: FollowedAccounts;
   readonly reads: AccountReads;
   readonly book: CommandBook;
-  readonly settle: (entry: Watched) => Promise<void>;
+  readonly resolve: (entry: Watched) => Promise<void>;
 }
 
 /**
@@ -26,7 +26,7 @@ const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
 
 /**
  * The platform refused a cancel by 404 or 409: one read, since the order may have ended by other
- * means (docs/commands.md, "How unknown is settled", cancel). Its result says nothing about the
+ * means (docs/commands.md, "How unknown is resolved", cancel). Its result says nothing about the
  * place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
@@ -42,21 +42,21 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
   else if (direct.complete && direct.certain)
     entry.stillEnded = direct.shown.includes(orderId) && direct.working?.includes(orderId) !== true;
   entry.behind = true;
-  await deps.settle(entry);
+  await deps.resolve(entry);
 }
 
 /**
  * A second order carries a place's reference. It may have replaced the first, and the news may be
  * on its way: one read for the first, before a person is called. Never rejects.
  */
-export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: Watched): Promise<void> {
+export async function lookAtElder({ accounts, reads, resolve }: LookDeps, entry: Watched): Promise<void> {
   const { request, orderId } = entry.command;
   if (orderId === undefined) return;
   const { stream, accountId } = request;
   const { over } = entry.term;
   await reads.direct((signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget), over);
   entry.behind = true;
-  await settle(entry);
+  await resolve(entry);
 }
 
 /**
@@ -89,7 +89,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
     const code = other === undefined ? 'no_successor' : 'successor_found';
     await journal.addEvidence(commandId, [{ kind: 'read', code, detail, atMs: clock.nowMs() }]);
     entry.successor = other === undefined ? {} : { orderId: other };
-    await deps.settle(entry);
+    await deps.resolve(entry);
   } catch (err) {
     log.warn({ err, commandId }, 'a look for a successor could not be recorded; it is made again');
   } finally {

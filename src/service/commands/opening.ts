@@ -31,14 +31,14 @@ interface OpenedCommand {
  *
  * A replace is asked for as `prepared` from the beginning. What comes of it shows on its order
  * alone, and other replaces of the order show there too. Its opening may be journaled late, without
- * an answer, when another replace has been sent: as `sending` it would be settled by what that one
+ * an answer, when another replace has been sent: as `sending` it would be resolved by what that one
  * came to (seed 1028 of the simulator).
  */
 export class Opening {
   private readonly want = Promise.withResolvers<OpenedAs>();
   private readonly outcome = Promise.withResolvers<OpenedCommand | undefined>();
   /** For when the journal has answered, or is not asked any more. */
-  readonly settle: (opened: OpenedCommand | undefined) => void = this.outcome.resolve;
+  readonly resolve: (opened: OpenedCommand | undefined) => void = this.outcome.resolve;
 
   constructor({ kind }: Pick<CommandRequest, 'kind'>) {
     if (kind === 'replace') this.want.resolve('prepared');

@@ -88,9 +88,9 @@ const unreachable = declined(
   'the database could not be reached; ask for the limits to learn whether they were changed',
 );
 
-type Settled = Done<{ command: Command }>;
+type Resolved = Done<{ command: Command }>;
 
-interface SettleByPersonDeps {
+interface ResolveByPersonDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
   readonly steps: CommandSteps;
   readonly termOf: OperatorServiceDeps['termOf'];
@@ -99,14 +99,14 @@ interface SettleByPersonDeps {
 
 /**
  * An operator gives a command's outcome. It is recorded as evidence and as the command's reason; a
- * settled command is not changed. Never rejects.
+ * resolved command is not changed. Never rejects.
  */
-async function settleByPerson(
-  { journal, steps, termOf, nowMs }: SettleByPersonDeps,
+async function resolveByPerson(
+  { journal, steps, termOf, nowMs }: ResolveByPersonDeps,
   commandId: string,
   outcome: PersonsOutcome,
   word: OperatorWord,
-): Promise<Answer<Settled>> {
+): Promise<Answer<Resolved>> {
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return noSuchCommand;
@@ -116,21 +116,21 @@ async function settleByPerson(
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
     if (result.kind === 'over') return anotherLeads;
     if (result.kind === 'stepped') return { kind: 'done', command: result.command };
-    return result.notWaiting ? noSuchRequest : settledAlready(result.command);
+    return result.notWaiting ? noSuchRequest : resolvedAlready(result.command);
   } catch {
-    return unsettled;
+    return unresolved;
   }
 }
 
 const noSuchCommand = declined('COMMAND_NOT_FOUND', 'no such command');
-const unsettled = declined(
+const unresolved = declined(
   'STORE_UNAVAILABLE',
-  'the database could not be reached; ask again to learn whether it was settled',
+  'the database could not be reached; ask again to learn whether it was resolved',
 );
 
-function settledAlready({ state }: Command): Declined {
+function resolvedAlready({ state }: Command): Declined {
   const message = state === 'open' ? 'its attempt is still under way' : `the command is ${state} already`;
-  return declined('ALREADY_SETTLED', message);
+  return declined('ALREADY_RESOLVED', message);
 }
 
 interface OperatorServiceDeps extends Ambient {
@@ -149,7 +149,7 @@ interface OperatorServiceDeps extends Ambient {
 type OperatorOptions = Pick<CommandOptions, 'fourEyes' | 'approvalMs' | 'writeWithinMs'>;
 
 /**
- * The operator's acts: halt and resume, settle, change limits, and approve another principal's
+ * The operator's acts: halt and resume, resolve, change limits, and approve another principal's
  * request. If an act needs a second principal, it is written down first (`FourEyes`); every act
  * done is in the audit trail. Acts are accepted while the process drains too: a halt must not wait
  * for a takeover.
@@ -167,21 +167,21 @@ export class OperatorService implements OperatorActs {
     this.options = options;
   }
 
-  async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Settled | Requested>> {
-    if (!this.options.fourEyes) return this.settleNow(commandId, outcome, word);
+  async resolve(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Resolved | Requested>> {
+    if (!this.options.fourEyes) return this.resolveNow(commandId, outcome, word);
     let command: Command | undefined;
     try {
       command = await this.deps.journal.find(commandId);
     } catch (err) {
       // Without the command there is no second principal to ask, and
       // without the second principal it is not done.
-      this.deps.log.warn({ err, commandId }, 'a command that is to be settled could not be read');
-      return unsettled;
+      this.deps.log.warn({ err, commandId }, 'a command that is to be resolved could not be read');
+      return unresolved;
     }
     if (command === undefined) return noSuchCommand;
-    const action = { kind: 'settle', commandId, outcome } as const;
+    const action = { kind: 'resolve', commandId, outcome } as const;
     const waits = await this.approvals.request(action, command.request.accountId, word);
-    return waits ?? this.settleNow(commandId, outcome, word);
+    return waits ?? this.resolveNow(commandId, outcome, word);
   }
 
   /**
@@ -234,14 +234,14 @@ export class OperatorService implements OperatorActs {
       const ofSomeAccounts = word.ofSomeAccounts ?? (action.kind === 'resume' ? action.ofSomeAccounts : undefined);
       const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
       if (action.kind === 'resume') return this.resumeNow(action.scope, both);
-      if (action.kind === 'settle') return this.settleNow(action.commandId, action.outcome, both);
+      if (action.kind === 'resolve') return this.resolveNow(action.commandId, action.outcome, both);
       return changeLimits(this.deps, action.scope, action.change, both, async () => undefined);
     });
   }
 
-  private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Settled>> {
+  private async resolveNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Resolved>> {
     const { journal, steps, termOf, clock, record } = this.deps;
-    const result = await settleByPerson(
+    const result = await resolveByPerson(
       { journal, steps, termOf, nowMs: () => clock.nowMs() },
       commandId,
       outcome,
@@ -251,7 +251,7 @@ export class OperatorService implements OperatorActs {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;
       const detail = { outcome, ...secondPrincipal(word) };
-      record({ principal, action: 'settle', accountId, commandId, requestId, reason, detail });
+      record({ principal, action: 'resolve', accountId, commandId, requestId, reason, detail });
     }
     return result;
   }

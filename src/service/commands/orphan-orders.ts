@@ -5,14 +5,14 @@ import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { ResolveWatched } from './resolve-watched.ts';
 import type { HeldTerms } from './sending-term.ts';
-import type { SettleWatched } from './settle-watched.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
 interface OrphanOrdersDeps extends Ambient {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
-  readonly settling: SettleWatched;
+  readonly resolving: ResolveWatched;
   readonly held: HeldTerms;
   /** Takes a command of the journal into memory. */
   readonly adopt: (command: Command, term: Term) => Watched;
@@ -26,7 +26,7 @@ const idsPerQuery = 500;
 const judgedAtOnce = 8;
 
 /**
- * Commands with order news and without a watch: they were settled long ago, or memory has no room.
+ * Commands with order news and without a watch: they were resolved long ago, or memory has no room.
  * Most news is harmless (a rejected place's order); otherwise the order has landed late. A command
  * of a shard that is not held is left to its holder.
  *
@@ -104,7 +104,7 @@ export class OrphanOrders {
 
   /** Rejects when the journal can't be reached. */
   async judge(commandId: string): Promise<void> {
-    const { journal, book, settling, adopt, clock, held } = this.deps;
+    const { journal, book, resolving, adopt, clock, held } = this.deps;
     const terms = new Map(held);
     const known = book.get(commandId);
     const command = known?.command ?? (await journal.find(commandId));
@@ -114,7 +114,7 @@ export class OrphanOrders {
     const entry = known ?? (book.room > 0 ? adopt(command, term) : watchedFrom(command, term, nowMs, nowMs));
     book.retain(entry);
     entry.behind = true;
-    await settling.settle(entry);
+    await resolving.resolve(entry);
     book.release(entry);
   }
 }

@@ -34,7 +34,7 @@ interface Wait {
   plan: ProbePlan;
   /**
    * Ends the read that runs for this command alone. Made with the read: to abort costs 0.1 ms, and
-   * most commands are settled before their first one.
+   * most commands are resolved before their first one.
    */
   stop: AbortController | undefined;
 }
@@ -43,7 +43,7 @@ interface Wait {
  * Probes commands without news, on a schedule by their age, and warns people when a command stays
  * unresolved for long.
  *
- * Invariant: a settled command has no timer and no read: `forget` ends both, and a read ending
+ * Invariant: a resolved command has no timer and no read: `forget` ends both, and a read ending
  * later does not judge it.
  */
 export class ProbeWatch {
@@ -190,7 +190,7 @@ export class ProbeWatch {
 
 /**
  * Probes by reference, or for the one order: cheap, and a landed order shows within a second or two
- * (docs/commands.md, "How unknown is settled").
+ * (docs/commands.md, "How unknown is resolved").
  */
 const directMs = [250, 500, 1_000, 2_000] as const;
 /**

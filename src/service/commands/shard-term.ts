@@ -11,7 +11,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Halts } from './halts.ts';
-import type { Reconciler } from './reconciler.ts';
+import type { Resolver } from './resolver.ts';
 import type { SendingTerm } from './sending-term.ts';
 
 /** What all terms of a process share. */
@@ -24,7 +24,7 @@ interface ShardTermDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly held: Map<number, Term>;
   readonly halts: Pick<Halts, 'refresh' | 'adopt'>;
   readonly gauges: CommandGauges;
-  readonly reconciler: Reconciler;
+  readonly resolver: Resolver;
   readonly cancelAlls: CancelAlls;
   readonly timers: CancelTimers;
   /** The process takes no new commands. */
@@ -76,7 +76,7 @@ export class ShardTerm implements SendingTerm {
    * written. An `end` meanwhile wins.
    */
   async begin(): Promise<void> {
-    const { journal, clock, log, halts, gauges, reconciler, cancelAlls, timers, onStep } = this.deps;
+    const { journal, clock, log, halts, gauges, resolver, cancelAlls, timers, onStep } = this.deps;
     const { fence, over } = this.term;
     const unreadable: UnreadableCommand[] = [];
     const taken = await journal.takeOver(fence, clock.nowMs(), takeOverRecentMs, this.options.haltAt, (command) =>
@@ -87,7 +87,7 @@ export class ShardTerm implements SendingTerm {
     if (over.aborted) return;
     this.state = 'leading';
     this.deps.held.set(fence.shard, this.term);
-    reconciler.begin(taken, this.term);
+    resolver.begin(taken, this.term);
     gauges.begin();
     cancelAlls.begin(this.term);
     timers.begin();
@@ -118,7 +118,7 @@ export class ShardTerm implements SendingTerm {
     if (this.leads) this.state = 'closing';
   }
 
-  /** Nothing more is sent or settled under it. Attempts in hand may still add evidence. */
+  /** Nothing more is sent or resolved under it. Attempts in hand may still add evidence. */
   end(): void {
     const { timers, cancelAlls, book, held } = this.deps;
     const { shard } = this.term.fence;

@@ -255,13 +255,13 @@ export class SubmitCommand {
     const { result, askedAtMs } = await this.write({ ...command, attemptId }, as, term);
     book.opening.delete(commandId);
     if (result.kind !== 'opened') {
-      opening.settle(undefined);
+      opening.resolve(undefined);
       return this.notOpened(result, submission);
     }
     const watched = book.watch(result.command, calledAtMs, term);
     book.retain(watched);
     const isSending = result.command.attempts[0]?.state === 'sending';
-    opening.settle({ watched, sending: isSending ? { attemptId, askedAtMs } : undefined });
+    opening.resolve({ watched, sending: isSending ? { attemptId, askedAtMs } : undefined });
     return this.isOpened(watched, answered);
   }
 

@@ -1,6 +1,6 @@
 import { awaitsVenue, type Command } from '../../domain/command.ts';
 import { isTerminal } from '../../domain/order.ts';
-import type { BoundOrder, Settling, SettlingUpdate } from '../../domain/settling.ts';
+import type { BoundOrder, Resolving, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CompleteLook } from '../sources/account-access.ts';
 
@@ -34,9 +34,9 @@ export interface Watched {
    * Replace, cancel: its order's updates above the baseline; place: those of each bound order.
    * Oldest first, without a gap.
    */
-  updates: readonly SettlingUpdate[];
+  updates: readonly ResolvingUpdate[];
   /** Replace: the look's result for an order in its order's place. */
-  successor: Settling['successor'];
+  successor: Resolving['successor'];
   /** A cancel for an order ended before: a later complete read has shown nothing new. */
   stillEnded: boolean;
   /**

@@ -7,7 +7,7 @@ import type { Waiting } from './pipeline-reading.ts';
 interface FleetStanding {
   readonly others: number;
   /** Shards with accounts and without a process; `oldestMs`: since when the first has had none. */
-  readonly unheld: Waiting;
+  readonly unassigned: Waiting;
   /** Whether any process follows an account; undefined: there was no look yet. */
   readonly anyFollows: boolean | undefined;
   /** Account streams that ought to be followed and are not, in all processes. */
@@ -58,7 +58,7 @@ export class FleetDirectory implements OtherInstances {
     const unfit = mine?.unwell?.unfit === true ? mine.unwell.trouble : undefined;
     const reports = members.map(({ report = emptyReport }) => report);
     return {
-      ...{ others, unheld: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit },
+      ...{ others, unassigned: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit },
       anyFollows: members.length === 0 ? undefined : reports.some(({ follows }) => follows),
       unfollowed: reports.reduce((sum, { unfollowed }) => sum + unfollowed, 0),
       unusableLogins: Math.max(0, ...reports.map(({ unusableLogins }) => unusableLogins)),

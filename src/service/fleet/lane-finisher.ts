@@ -5,10 +5,10 @@ import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { LaneStore } from '../../store/fleet/lane-store.ts';
 import type { ShardStore } from '../../store/fleet/shard-store.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
+import { CheckpointWriter } from '../log/checkpoint-writer.ts';
 import type { Publisher, StatePublisher } from '../log/publisher.ts';
 import { Relay } from '../log/relay.ts';
 import { relayDefaults } from '../log/relay-options.ts';
-import { WitnessWriter } from '../log/witness-writer.ts';
 import { LaneKeeper, type LaneWork } from './lane-keeper.ts';
 import type { LossCheck } from './loss-check.ts';
 
@@ -20,8 +20,8 @@ interface LaneFinisherDeps extends Ambient {
   readonly publishers: (lane: number) => {
     readonly updates: Publisher;
     readonly states: StatePublisher;
-    /** Left out: no witness is kept. */
-    readonly witness?: Publisher;
+    /** Left out: no checkpoint is kept. */
+    readonly checkpoint?: Publisher;
   };
   readonly lossCheck: Pick<LossCheck, 'ask'>;
 }
@@ -120,19 +120,19 @@ export class LaneFinisher {
   /** The parts to publish the lane's rest, and their publishers' end. */
   private writersOf(lease: Lease, metrics: Metrics) {
     const { updates: log, publishers, clock, random, log: logger } = this.deps;
-    const { updates, states, witness: witnesses } = publishers(lease.lane);
+    const { updates, states, checkpoint: checkpoints } = publishers(lease.lane);
     // They begin once Kafka has answered: nothing is published before.
     const mayWrite = () => true;
-    const witness = witnesses && new WitnessWriter({ lease, mayWrite, publisher: witnesses });
+    const checkpoint = checkpoints && new CheckpointWriter({ lease, mayWrite, publisher: checkpoints });
     const relay = new Relay(
       {
-        ...{ lease, clock, random, logger, log, ...(witness && { witness }) },
+        ...{ lease, clock, random, logger, log, ...(checkpoint && { checkpoint }) },
         ...{ publisher: updates, statePublisher: states },
         metrics: { ...metrics.relay, latency: metrics.ingest.latency },
       },
       { ...relayDefaults, states: { ...relayDefaults.states, flushEveryMs: 200 } },
     );
-    const close = () => Promise.all([updates.close(), states.close(), witnesses?.close()]);
+    const close = () => Promise.all([updates.close(), states.close(), checkpoints?.close()]);
     return { relay, close };
   }
 

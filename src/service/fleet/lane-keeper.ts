@@ -153,10 +153,10 @@ export class LaneKeeper implements Service, LaneControl {
     await assertCanBegin?.();
     if (pickLane !== undefined) lease.enter(await pickLane());
     const sentAtMs = clock.monotonicMs();
-    const { lane, witness } = lease;
-    const answer = await store.acquire(lane, holder, expireAfterMs, witness.newest);
+    const { lane, checkpoint } = lease;
+    const answer = await store.acquire(lane, holder, expireAfterMs, checkpoint.newest);
     if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
-    witness.sawLane({ ...answer, generation: answer.generation ?? 0 });
+    checkpoint.sawLane({ ...answer, generation: answer.generation ?? 0 });
     if (answer.kind === 'busy') {
       if (this.otherHolder !== answer.holder)
         log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');
@@ -284,7 +284,7 @@ export class LaneKeeper implements Service, LaneControl {
     const { lane } = lease;
     try {
       if ((await this.inTurn(() => this.renew())) || this.current.why !== 'forgotten') return;
-      const answer = await store.acquire(lane, holder, expireAfterMs, lease.witness.newest);
+      const answer = await store.acquire(lane, holder, expireAfterMs, lease.checkpoint.newest);
       if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
       if (answer.kind === 'held') await store.release(lane, answer.epoch);
     } catch (error) {
@@ -295,11 +295,11 @@ export class LaneKeeper implements Service, LaneControl {
   private async renew(): Promise<boolean> {
     const { store, clock, lease } = this.deps;
     const sentAtMs = clock.monotonicMs();
-    const { epoch, witness } = lease;
-    const { newest } = witness;
+    const { epoch, checkpoint } = lease;
+    const { newest } = checkpoint;
     const answer = await store.renew(lease.lane, epoch, newest);
     if (answer === 'renewed') {
-      witness.compared(newest?.acts ?? []);
+      checkpoint.compared(newest?.acts ?? []);
       this.confirm(epoch, sentAtMs);
       return true;
     }
@@ -319,7 +319,7 @@ export class LaneKeeper implements Service, LaneControl {
 
   private confirm(epoch: bigint, sentAtMs: number): void {
     const { lease } = this.deps;
-    lease.witness.sawEpoch(epoch);
+    lease.checkpoint.sawEpoch(epoch);
     lease.confirm(epoch, sentAtMs);
     // The answer to a reclaim may come when the term is over. Its epoch is the one under which the
     // lane is given back, and gives no right to act.

@@ -8,7 +8,7 @@ export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** This process's own lane. */
   readonly lease: Held;
   /**
-   * Compares Kafka's witnesses with the database, and begins a generation if it lacks commits of
+   * Compares Kafka's checkpoints with the database, and begins a generation if it lacks commits of
    * one. Otherwise what this lane commits counts as published. Rejects when either can't be asked,
    * or the lane is lost.
    */
@@ -20,8 +20,8 @@ export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
 }
 
 /**
- * Kafka has a witness of commits that the database lacks. The term can't begin: the lane has to be
- * taken under the new generation.
+ * Kafka has a checkpoint of commits that the database lacks. The term can't begin: the lane has to
+ * be taken under the new generation.
  */
 export class CommitsLostError extends Error {
   readonly code = 'COMMITS_LOST';
@@ -32,8 +32,8 @@ const lookAgainMs = 5_000;
 
 /**
  * Checks at each term's start whether the database came back without commits that it had
- * acknowledged. A process started since then knows none (`CommitWitness`). But Kafka has each
- * lane's newest witness, ahead of all that it published (`WitnessWriter`).
+ * acknowledged. A process started since then knows none (`CommitCheckpoint`). But Kafka has each
+ * lane's newest checkpoint, ahead of all that it published (`CheckpointWriter`).
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane
  * doesn't wait for Kafka then: the check is repeated until it succeeds, and nothing is published
@@ -82,12 +82,12 @@ export class LossCheck {
     } catch (err) {
       if (ended !== this.ended) return;
       // Also in the middle of a term: the shards that it took then may be another's by what Kafka
-      // has. First nothing is sent any more: a witness above what is held back would be a loss.
+      // has. First nothing is sent any more: a checkpoint above what is held back would be a loss.
       this.asked = false;
       this.failingSinceMs ??= this.deps.clock.monotonicMs();
       this.deps.log.warn(
         { err },
-        'the witnesses on Kafka could not be compared with the database, and nothing is published; trying again while the lane goes on',
+        'the checkpoints on Kafka could not be compared with the database, and nothing is published; trying again while the lane goes on',
       );
       const { signal } = this.over;
       await this.deps.holdBack(this.deps.lease).finally(() => void this.lookAgain(signal));
@@ -110,7 +110,7 @@ export class LossCheck {
     if (loss === undefined) return;
     this.deps.onLoss(loss);
     throw new CommitsLostError(
-      `Kafka has a witness of commits that the database lacks; generation ${loss.generation} has begun`,
+      `Kafka has a checkpoint of commits that the database lacks; generation ${loss.generation} has begun`,
     );
   }
 
@@ -131,11 +131,11 @@ export class LossCheck {
         if (over.aborted) return;
         this.failingSinceMs = undefined;
         this.asked = loss === undefined;
-        log.info({}, 'the witnesses on Kafka were compared with the database');
+        log.info({}, 'the checkpoints on Kafka were compared with the database');
         if (loss !== undefined) onLoss(loss);
         return;
       } catch (err) {
-        if (!failed) log.warn({ err }, 'the witnesses on Kafka could not be compared yet');
+        if (!failed) log.warn({ err }, 'the checkpoints on Kafka could not be compared yet');
         failed = true;
       }
     }

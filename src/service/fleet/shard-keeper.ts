@@ -22,7 +22,7 @@ type ShardKeeperDeps = OrphanLanesDeps &
     readonly introduction: () => Omit<MemberIntroduction, 'draining' | 'unwell' | 'report'>;
     /** What this process tells the others of its work. Left out: nothing. */
     readonly report?: () => MemberReport;
-    readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardsUnheld'>;
+    readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardsUnassigned'>;
   };
 
 interface ShardKeeperOptions {
@@ -228,7 +228,7 @@ export class ShardKeeper {
     if (me.version === '' || !isAsShown || !sameReport(me.report ?? emptyReport, this.report()))
       await store.introduce(lease.lane, lease.epoch, this.introduction());
     const live = new Set(fleet.members.map(({ lane }) => lane));
-    metrics.shardsUnheld.set(fleet.assignments.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
+    metrics.shardsUnassigned.set(fleet.assignments.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
     await this.compare(fleet, over);
     if (over.aborted) return;
     if (!this.leaving)

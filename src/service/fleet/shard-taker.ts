@@ -11,7 +11,7 @@ export interface ShardTakerDeps {
   readonly ingest: Pick<Ingest, 'fence'>;
   readonly lossCheck: {
     /**
-     * Rejects when Kafka has a witness of commits the database lacks: it came back without its
+     * Rejects when Kafka has a checkpoint of commits the database lacks: it came back without its
      * newest commits, perhaps a shard's last holder's, and only the holder could know them.
      * Resolves also when Kafka can't be asked.
      */

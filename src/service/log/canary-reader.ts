@@ -10,12 +10,12 @@ interface CanaryReaderDeps extends FollowDeps {
 
 interface CanaryReaderOptions {
   readonly kafka: KafkaOptions;
-  /** The continuity topic. */
+  /** The watermark topic. */
   readonly topic: string;
 }
 
 /**
- * Reads the continuity topic back from its end. So
+ * Reads the watermark topic back from its end. So
  * `tidemark_canary_last_roundtrip_timestamp_seconds` covers the whole way: source, ingest, log,
  * relay, Kafka and out of it again. An acknowledged send would only show that a broker took it.
  *

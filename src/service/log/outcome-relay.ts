@@ -6,9 +6,9 @@ import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { OutcomeLog, OutcomeRow } from '../../store/commands/outcome-log.ts';
+import type { CheckpointWriter } from './checkpoint-writer.ts';
 import type { Publisher } from './publisher.ts';
 import { TermLoop, TroubleReport } from './term-loop.ts';
-import type { WitnessWriter } from './witness-writer.ts';
 
 interface OutcomeRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: OutcomeLog;
@@ -23,8 +23,8 @@ interface OutcomeRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;
-  /** Covers everything before it is sent. Left out: no witness is kept. */
-  readonly witness?: Pick<WitnessWriter, 'cover'>;
+  /** Covers everything before it is sent. Left out: no checkpoint is kept. */
+  readonly checkpoint?: Pick<CheckpointWriter, 'cover'>;
   /** A look has just shown that the outbox is empty. Left out: not known. */
   readonly isEmpty?: () => boolean;
 }
@@ -189,7 +189,7 @@ export class OutcomeRelay implements Service {
     const startedMs = clock.monotonicMs();
     const spans = this.deps.tracing === undefined ? [] : rows.map((row) => this.spanOf(row));
     try {
-      await this.deps.witness?.cover();
+      await this.deps.checkpoint?.cover();
       if (!(await untilLeased())) return false;
       await publisher.publish(
         rows.map(({ key, payload }, i) => {

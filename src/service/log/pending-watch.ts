@@ -133,7 +133,7 @@ export class LatencyRecorder {
     for (let i = 0; i < batch.rows.length; i += 1) {
       const stream = batch.streams[i];
       const receivedMs = batch.receivedMs[i];
-      if (stream === undefined || stream === 'continuity' || receivedMs === undefined || Number.isNaN(receivedMs))
+      if (stream === undefined || stream === 'watermarks' || receivedMs === undefined || Number.isNaN(receivedMs))
         continue;
       const series = this.series[stream];
       series.receive_to_commit.observe((batch.committedMs - receivedMs) / 1000);

@@ -26,7 +26,7 @@ interface TopicAlteration {
 export interface TopicPlan {
   readonly creations: readonly TopicCreation[];
   readonly alterations: readonly TopicAlteration[];
-  /** Differences that only a person can settle, in sentences: partition counts, mostly. */
+  /** Differences that only a person can resolve, in sentences: partition counts, mostly. */
   readonly faults: readonly string[];
   /** For people to know; nothing is done about them. Left out: none. */
   readonly notes?: readonly string[];

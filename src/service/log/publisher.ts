@@ -1,10 +1,11 @@
 import type { LogRow } from '../../domain/committed-batch.ts';
 
 /**
- * One record for a log topic: a row from the log of updates, a command's step, or a lane's witness.
+ * One record for a log topic: a row from the log of updates, a command's step, or a lane's
+ * checkpoint.
  */
 export interface PublishRow {
-  readonly topic: LogRow['topic'] | 'outcomes' | 'witness';
+  readonly topic: LogRow['topic'] | 'outcomes' | 'checkpoint';
   readonly key: string;
   readonly payload: string;
   /** The record's header, if it is traced (docs/tracing.md). */

@@ -4,6 +4,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
+import type { CheckpointWriter } from './checkpoint-writer.ts';
 import { Handoff, type HandoffRows } from './handoff.ts';
 import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
@@ -12,7 +13,6 @@ import type { RelayOptions, RelayTerm } from './relay-options.ts';
 import { StateWriter, type StateWriterDeps } from './state-writer.ts';
 import { TermLoop, TroubleReport } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
-import type { WitnessWriter } from './witness-writer.ts';
 
 /** The creator closes the two publishers once the relay is drained. */
 interface RelayDeps extends StateWriterDeps {
@@ -20,8 +20,8 @@ interface RelayDeps extends StateWriterDeps {
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
-  /** Covers everything that is sent. Left out: no witness is kept. */
-  readonly witness?: Pick<WitnessWriter, 'along' | 'doubt' | 'cover'>;
+  /** Covers everything that is sent. Left out: no checkpoint is kept. */
+  readonly checkpoint?: Pick<CheckpointWriter, 'along' | 'doubt' | 'cover'>;
 }
 
 const askPublishedEveryMs = 50;
@@ -212,7 +212,7 @@ export class Relay implements Service {
     this.readSize.read(rows);
     // Kafka will have these rows soon. If a batch's answer is still open, this is the only proof
     // that it was committed.
-    this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
+    this.deps.lease.checkpoint.sawBatch(rows.at(-1)?.batch ?? 0n);
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run, run.at(-1)?.batch ?? 0n))) return;
       position.advance(run.at(-1)?.seq ?? 0n);
@@ -248,16 +248,16 @@ export class Relay implements Service {
    * is over.
    */
   private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
-    const { clock, lease, metrics, publisher, witness } = this.deps;
+    const { clock, lease, metrics, publisher, checkpoint } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
     const mayAct = () => lease.mayAct() && !term.position.fenced;
     while (!mayAct() && !term.over.signal.aborted) await clock.sleep(this.options.leasePollMs, term.over.signal);
     if (term.over.signal.aborted) return false;
     const startedMs = clock.monotonicMs();
     try {
-      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted, witness?.along(upToBatch));
+      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted, checkpoint?.along(upToBatch));
     } catch (err) {
-      witness?.doubt();
+      checkpoint?.doubt();
       metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       term.handoff.reread('failure');
@@ -292,7 +292,7 @@ export class Relay implements Service {
 }
 
 /**
- * Splits rows into runs for one topic, in order. A continuity mark says "complete up to here", so
+ * Splits rows into runs for one topic, in order. A watermark says "complete up to here", so
  * it may leave only once everything before it is acknowledged: each run is a send of its own, and
  * the next one waits for it.
  */

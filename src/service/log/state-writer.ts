@@ -5,10 +5,10 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
+import type { CheckpointWriter } from './checkpoint-writer.ts';
 import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
 import { TroubleReport } from './term-loop.ts';
-import type { WitnessWriter } from './witness-writer.ts';
 
 export interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: UpdateLog;
@@ -17,7 +17,7 @@ export interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'records' | 'publishSeconds'>;
   /** Covers what is read from the log. What the relay published is covered. */
-  readonly witness?: Pick<WitnessWriter, 'cover'>;
+  readonly checkpoint?: Pick<CheckpointWriter, 'cover'>;
 }
 
 export interface StateWriterOptions {
@@ -176,7 +176,7 @@ export class StateWriter {
    * little is read and written at once.
    */
   private async catchUp(): Promise<boolean> {
-    const { log, lease, witness } = this.deps;
+    const { log, lease, checkpoint } = this.deps;
     this.forget('joining');
     const { rows, lastSeq, endSeq } = await log.readNewestAfter(
       lease.lane,
@@ -184,14 +184,14 @@ export class StateWriter {
       Math.ceil(this.options.maxLookedAt * this.share),
       Math.ceil(this.options.maxReadBytes * this.share),
     );
-    for (const { batch } of rows) lease.witness.sawBatch(batch);
+    for (const { batch } of rows) lease.checkpoint.sawBatch(batch);
     // The database came back without them: its log's newest states may be older than those on the
     // topic. The term ends as soon as its lease is renewed.
     if (endSeq < this.attempted)
       throw new Error(
         'the database lacks updates that were written to the state topic: nothing is written from its log',
       );
-    if (rows.length > 0) await witness?.cover();
+    if (rows.length > 0) await checkpoint?.cover();
     // The rows may be above what was looked at.
     const flushed = await this.flush(rows, lastSeq, endSeq);
     if (flushed && lastSeq >= endSeq) this.join(lastSeq);

@@ -21,14 +21,14 @@ export interface TopicNames {
   /** Each order's newest state, compacted. Read it `read_committed`. */
   readonly state: string;
   /** Changes in the sources' state, and heartbeats "complete up to". */
-  readonly continuity: string;
+  readonly watermarks: string;
   /** Each step of a command. */
   readonly outcomes: string;
   /**
    * Each lane's newest commits, written just before they are published: compacted, for the service
    * alone.
    */
-  readonly witness: string;
+  readonly checkpoint: string;
 }
 
 /**
@@ -39,9 +39,9 @@ export function topicNames(prefix = ''): TopicNames {
   return {
     updates: `${prefix}tidemark.order-updates.v1`,
     state: `${prefix}tidemark.order-state.v1`,
-    continuity: `${prefix}tidemark.continuity.v1`,
+    watermarks: `${prefix}tidemark.watermarks.v1`,
     outcomes: `${prefix}tidemark.command-outcomes.v1`,
-    witness: `${prefix}tidemark.lane-witness.v1`,
+    checkpoint: `${prefix}tidemark.commit-checkpoint.v1`,
   };
 }
 
@@ -66,7 +66,7 @@ export function stateWriterId(topic: string, lane: number): string {
  * The newest segment is never compacted, and each process reads the whole topic once: some 60,000
  * records, of all partitions together.
  */
-const witnessSegmentBytes = String(8 * 1024 * 1024);
+const checkpointSegmentBytes = String(8 * 1024 * 1024);
 
 /**
  * The topics (docs/consuming.md). Limited by time alone: a limit by size would delete records
@@ -83,12 +83,12 @@ export function topicSpecs(names: TopicNames, retentionDays = plannedRetentionDa
   return [
     { name: names.updates, partitions: 12, settings: kept },
     { name: names.state, partitions: 12, settings: compacted },
-    { name: names.continuity, partitions: 1, settings: kept },
+    { name: names.watermarks, partitions: 1, settings: kept },
     { name: names.outcomes, partitions: 3, settings: kept },
-    // So many that each broker leads one: a witness goes along with the updates to each broker.
+    // So many that each broker leads one: a checkpoint goes along with the updates to each broker.
     {
-      ...{ name: names.witness, partitions: 6, anyCount: true },
-      settings: { ...compacted, 'segment.bytes': witnessSegmentBytes },
+      ...{ name: names.checkpoint, partitions: 6, anyCount: true },
+      settings: { ...compacted, 'segment.bytes': checkpointSegmentBytes },
     },
   ];
 }

@@ -165,12 +165,12 @@ export class BatchPipeline {
     const prepared = prepareBatch(entries, this.cache, term);
     this.unproven = prepared.unproven;
     this.cache.trim();
-    const { heads, updates, places, quarantine, bindings: bound } = prepared;
-    const rows = heads.length + updates.length + quarantine.length;
+    const { heads, updates, places, deadLetters, bindings: bound } = prepared;
+    const rows = heads.length + updates.length + deadLetters.length;
     const writes = rows > 0 || entries.some((entry) => entry.kind === 'barrier' && entry.numbered);
     const number = writes ? nextNumber : undefined;
     if (writes) this.nextNumber += 1n;
-    const rest = { updates, places, quarantine, ...(bound.length > 0 && { bindings: bound }) };
+    const rest = { updates, places, deadLetters, ...(bound.length > 0 && { bindings: bound }) };
     const answer: Promise<ApplyResult> =
       number === undefined
         ? Promise.resolve({ kind: 'committed', lastSeq: undefined })
@@ -190,7 +190,7 @@ export class BatchPipeline {
     });
   }
 
-  /** Settles the committed flights at the front. */
+  /** Resolves the committed flights at the front. */
   private completeReady(): void {
     for (;;) {
       const flight = this.flights[0];
@@ -206,7 +206,7 @@ export class BatchPipeline {
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {
       lease.confirmByBatch(flight.sentMs);
-      lease.witness.sawBatch(flight.number);
+      lease.checkpoint.sawBatch(flight.number);
       metrics.batchSize.observe(flight.entries.length);
       metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
       this.size.passed(flight.entries);
@@ -273,8 +273,8 @@ export class BatchPipeline {
    */
   private isInStep(batch: bigint): boolean {
     const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
-    const witnessed = this.deps.lease.witness.newest?.batch ?? 0n;
-    return batch >= lowest - 1n && batch >= witnessed && batch < this.nextNumber;
+    const checkpointed = this.deps.lease.checkpoint.newest?.batch ?? 0n;
+    return batch >= lowest - 1n && batch >= checkpointed && batch < this.nextNumber;
   }
 
   /**
@@ -312,7 +312,7 @@ export class BatchPipeline {
       this.poison.refused(entries.length);
       return;
     }
-    this.quarantineFirst(entry, refusal);
+    this.deadLetterFirst(entry, refusal);
   }
 
   /**
@@ -323,7 +323,7 @@ export class BatchPipeline {
     const [entry] = entries;
     if (!this.poison.failed(failure.code) || entry === undefined) this.size.failed(entries);
     else if (entries.length > 1) this.poison.refused(entries.length);
-    else if (this.poison.othersPass) this.quarantineFirst(entry, failure);
+    else if (this.poison.othersPass) this.deadLetterFirst(entry, failure);
     else this.tryAnotherBefore(entry);
     await this.pause();
   }
@@ -339,16 +339,16 @@ export class BatchPipeline {
     if (place > 0) this.again = [...this.again.splice(place, 1), ...this.again];
   }
 
-  private quarantineFirst(entry: Entry, refusal: Refusal): void {
+  private deadLetterFirst(entry: Entry, refusal: Refusal): void {
     const kept = storedInstead(entry, refusal, this.deps.log);
-    if (entry.kind === 'order') entry.onDoubt?.(entry, 'quarantined', 0);
+    if (entry.kind === 'order') entry.onDoubt?.(entry, 'dead_lettered', 0);
     if (kept !== undefined) {
       this.again[0] = kept;
       return;
     }
     this.again.shift();
     this.poison.passed(1, false);
-    endEntries([entry], { outcomes: ['quarantined'] }, this.deps.metrics.observations);
+    endEntries([entry], { outcomes: ['dead_lettered'] }, this.deps.metrics.observations);
   }
 
   /** Asks until the database answers: before that nothing is known, and nothing may be sent. */

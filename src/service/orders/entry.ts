@@ -21,7 +21,7 @@ export type Entry = IngestItem | Barrier;
  * the database's. A mark is taken as new: its time is the one it speaks of.
  */
 export function entryAgeMs(entry: Entry, clock: Clock): number {
-  if (entry.kind === 'continuity') return 0;
+  if (entry.kind === 'watermarks') return 0;
   if (entry.kind === 'barrier') return Math.max(0, clock.nowMs() - entry.atMs);
   const { observedAtMs, receivedMs } = entry;
   return Math.max(
@@ -44,7 +44,7 @@ const accountIdBytes = 64;
 /** The size that an entry takes of the queue's bound. */
 export function queuedBytes(entry: Entry): number {
   if (entry.kind === 'order' || entry.kind === 'unreadable') return entry.bytes;
-  return entry.kind === 'continuity' ? smallEntryBytes + accountIdBytes * entry.accountIds.length : smallEntryBytes;
+  return entry.kind === 'watermarks' ? smallEntryBytes + accountIdBytes * entry.accountIds.length : smallEntryBytes;
 }
 
 /**
@@ -63,7 +63,7 @@ export function endEntries(
       continue;
     }
     const outcome = outcomes[index];
-    if (outcome === undefined || entry.kind === 'continuity') continue;
+    if (outcome === undefined || entry.kind === 'watermarks') continue;
     const stream = entry.kind === 'order' ? entry.view.stream : entry.stream;
     const name = `${stream} ${entry.cause} ${outcome}`;
     const counted = counts.get(name);

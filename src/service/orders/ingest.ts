@@ -174,7 +174,7 @@ export class Ingest {
   }
 
   /**
-   * Settles the queued entries, then ends. The sources must have stopped. Gives up at the signal.
+   * Resolves the queued entries, then ends. The sources must have stopped. Gives up at the signal.
    */
   async drain(signal: AbortSignal): Promise<void> {
     if (this.pipeline !== undefined && !signal.aborted) {

@@ -2,7 +2,7 @@ import type { Observation, Unreadable } from '../../domain/observation.ts';
 import { orderKey } from '../../domain/order.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Entry } from './entry.ts';
-import { quarantined } from './prepare-batch.ts';
+import { deadLetter } from './prepare-batch.ts';
 
 /** Equal failures in a row, all with an unknown cause, before one entry is suspected. */
 const failuresToSearch = 3;
@@ -103,19 +103,19 @@ function keyOf(entry: Entry): string | undefined {
 
 /** The entry to store instead of a refused one. Undefined: nothing of it can be kept but a line. */
 export function storedInstead(entry: Entry, { code, message }: Refusal, log: Logger): Entry | undefined {
-  const kept = asQuarantine(entry, code);
+  const kept = asDeadLetters(entry, code);
   if (kept === undefined)
-    log.error({ code, entry }, 'Postgres refuses an entry even for quarantine; this line is all that is left of it');
-  else log.error({ code, reason: message, kind: entry.kind }, 'Postgres refuses an entry; it goes to quarantine');
+    log.error({ code, entry }, 'Postgres refuses an entry even as a dead letter; this line is all that is left of it');
+  else log.error({ code, reason: message, kind: entry.kind }, 'Postgres refuses an entry; it becomes a dead letter');
   return kept;
 }
 
 /**
- * An observation becomes a quarantine row. If that row is refused itself, it is kept in base64,
+ * An observation becomes a dead letter. If that row is refused itself, it is kept in base64,
  * because no encoding fault survives that. Undefined: even base64 was refused, or nothing can be
  * kept.
  */
-function asQuarantine(entry: Entry, code: string): Entry | undefined {
+function asDeadLetters(entry: Entry, code: string): Entry | undefined {
   if (entry.kind === 'order') return unreadable(entry, code);
   if (entry.kind !== 'unreadable' || entry.reason === 'poison_raw') return undefined;
   const raw = Buffer.from(entry.raw).toString('base64');
@@ -125,7 +125,7 @@ function asQuarantine(entry: Entry, code: string): Entry | undefined {
 
 function unreadable(observation: Observation, code: string): Unreadable {
   const { cause, observedAtMs, receivedMs, bytes, onOutcome } = observation;
-  const row = quarantined(observation, 'poison', `Postgres refused it with SQLSTATE ${code}`);
+  const row = deadLetter(observation, 'poison', `Postgres refused it with SQLSTATE ${code}`);
   return {
     kind: 'unreadable',
     cause,

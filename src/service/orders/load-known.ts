@@ -44,7 +44,7 @@ export function referenceToBind(
  * names of its own (BRK.B for BRK/B, an option's OCC symbol). If the account or the side's
  * direction differs from the attempt's, the order keeps its row, for a person to look at, and stays
  * `external`. The platform does not promise that references are unique, and any client may send one
- * like ours (docs/commands.md, "How unknown is settled").
+ * like ours (docs/commands.md, "How unknown is resolved").
  *
  * Mostly that is the order's first revision. It is a later one if a list or an event left the
  * reference out at first. The attempt is committed before its first byte leaves, so its binding can

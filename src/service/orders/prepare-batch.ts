@@ -2,24 +2,24 @@ import { hash } from 'node:crypto';
 import type { BatchProof } from '../../domain/batch-proof.ts';
 import type { LogRow } from '../../domain/committed-batch.ts';
 import {
-  continuityKey,
-  encodeContinuity,
   encodeHeadJoin,
   encodeOrder,
   encodeUpdate,
+  encodeWatermark,
+  watermarkKey,
 } from '../../domain/encode-update.ts';
 import type { Doubt, Head, Reduction, UnreadableHead } from '../../domain/head.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
+import type { Observation, Outcome, Unreadable, Watermark } from '../../domain/observation.ts';
 import type { Order } from '../../domain/order.ts';
 import { reduce, reduceOwned, reduceUnreadable } from '../../domain/reduce.ts';
-import type { BoundOrder } from '../../domain/settling.ts';
+import type { BoundOrder } from '../../domain/resolving.ts';
 import type {
   Binding,
   BindingRow,
+  DeadLetterRow,
   HeadRow,
   Places,
-  QuarantineRow,
   Unproven,
   UpdateRow,
 } from '../../store/orders/order-store.ts';
@@ -40,7 +40,7 @@ type BegunOrder = Pick<Order, 'stream' | 'accountId' | 'orderId' | 'incarnation'
 interface RaisedDoubt {
   readonly observation: Observation;
   /** And our revision in that reduction. */
-  readonly raised: readonly [Doubt | 'quarantined', revision: number];
+  readonly raised: readonly [Doubt | 'dead_lettered', revision: number];
 }
 
 /**
@@ -51,9 +51,9 @@ export interface PreparedBatch {
   readonly heads: readonly HeadRow[];
   readonly updates: readonly UpdateRow[];
   readonly places: Places;
-  readonly quarantine: readonly QuarantineRow[];
+  readonly deadLetters: readonly DeadLetterRow[];
   readonly bindings: readonly BindingRow[];
-  /** How each entry ends, in the entries' order. Undefined for barriers and continuity marks. */
+  /** How each entry ends, in the entries' order. Undefined for barriers and watermarks. */
   readonly outcomes: readonly (Outcome | undefined)[];
   /** The applied ones with nothing but additions. */
   readonly learnt: ReadonlySet<Entry>;
@@ -102,7 +102,7 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
     const entry = entries[i] as Entry;
     if (entry.kind === 'order') batch.addObservation(entry, keys[i] as string);
     else if (entry.kind === 'unreadable') batch.addUnreadable(entry);
-    else if (entry.kind === 'continuity') batch.addMark(entry);
+    else if (entry.kind === 'watermarks') batch.addMark(entry);
     else batch.outcomes.push(undefined);
   }
   return batch.finish();
@@ -127,7 +127,7 @@ class BatchBuilder {
   private readonly newest = new Map<string, Newest>();
   private readonly updates: UpdateRow[] = [];
   private readonly before: (number | null)[] = [];
-  private readonly quarantine: QuarantineRow[] = [];
+  private readonly deadLetters: DeadLetterRow[] = [];
   private readonly bindings: BindingRow[] = [];
   private readonly rows: LogRow[] = [];
   private readonly receivedMs: number[] = [];
@@ -162,15 +162,15 @@ class BatchBuilder {
       if (reduction.begins === true && outcome === 'applied') this.begun.push(begunOf(reduction.head.order));
       this.outcomes.push(outcome);
     } else if (reduction.outcome === 'conflict') {
-      this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
+      this.deadLetters.push(deadLetter(observation, reduction.reason, reduction.detail));
       this.outcomes.push('conflict');
       if (stored !== undefined) this.doubt(observation, 'unreadable', stored.revision);
     } else {
       if (reduction.head !== undefined) this.remember(key, reduction.head);
       this.outcomes.push(reduction.outcome);
     }
-    if (reduction.outcome === 'conflict' || this.outcomes.at(-1) === 'quarantined')
-      this.doubt(observation, 'quarantined', (head ?? stored)?.revision ?? 0);
+    if (reduction.outcome === 'conflict' || this.outcomes.at(-1) === 'dead_lettered')
+      this.doubt(observation, 'dead_lettered', (head ?? stored)?.revision ?? 0);
     else if (reduction.doubt !== undefined)
       this.doubt(observation, reduction.doubt, (reduction.head ?? head)?.revision ?? 0);
   }
@@ -181,7 +181,7 @@ class BatchBuilder {
 
   addUnreadable(item: Unreadable): void {
     const { stream, reason, detail, raw, observedAtMs } = item;
-    this.quarantine.push({
+    this.deadLetters.push({
       stream,
       accountId: item.accountId ?? null,
       orderId: item.orderId ?? null,
@@ -190,17 +190,17 @@ class BatchBuilder {
       raw,
       observedAtMs,
     });
-    this.outcomes.push('quarantined');
+    this.outcomes.push('dead_lettered');
   }
 
-  addMark(mark: ContinuityMark): void {
-    const key = continuityKey(mark);
+  addMark(mark: Watermark): void {
+    const key = watermarkKey(mark);
     const row = {
-      stream: 'continuity',
+      stream: 'watermarks',
       orderId: mark.markId,
       accountId: key,
       revision: 1,
-      payload: encodeContinuity(mark, this.proof()),
+      payload: encodeWatermark(mark, this.proof()),
     } as const;
     this.before.push(null);
     this.append(row, key, Number.NaN);
@@ -214,14 +214,14 @@ class BatchBuilder {
       heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
       places.newest.push(update);
     }
-    const { updates, quarantine, bindings, outcomes, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
+    const { updates, deadLetters, bindings, outcomes, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
     const unproven = this.unproven();
     return {
       heads,
       updates,
       places,
-      quarantine,
+      deadLetters,
       bindings,
       outcomes,
       learnt,
@@ -274,10 +274,10 @@ class BatchBuilder {
     const { order } = head;
     const orderJson = encodeOrder(order);
     if (orderJson.length > maxOrderBytes / 4 && Buffer.byteLength(orderJson) > maxOrderBytes) {
-      this.quarantine.push(
-        quarantined(observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`),
+      this.deadLetters.push(
+        deadLetter(observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`),
       );
-      return 'quarantined';
+      return 'dead_lettered';
     }
     const payload = encodeUpdate({
       head,
@@ -327,7 +327,7 @@ class BatchBuilder {
     const { stream, payload, accountId } = row;
     this.updates.push(row);
     const plain: LogRow =
-      stream === 'continuity' ? { topic: 'continuity', key, payload } : { topic: 'updates', key, payload, accountId };
+      stream === 'watermarks' ? { topic: 'watermarks', key, payload } : { topic: 'updates', key, payload, accountId };
     if (bound !== undefined) this.rows.push({ ...plain, commandId: bound.commandId, bound: boundOrderOf(bound) });
     else this.rows.push(commandId === undefined ? plain : { ...plain, commandId });
     this.receivedMs.push(receivedMs);
@@ -361,7 +361,7 @@ function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
 }
 
 /** The observation as evidence for a person. Ingest has, and compares, only the normalised view. */
-export function quarantined(observation: Observation, reason: string, detail: string): QuarantineRow {
+export function deadLetter(observation: Observation, reason: string, detail: string): DeadLetterRow {
   const { view, observedAtMs, sourceVersion } = observation;
   const raw = JSON.stringify({
     ...view,

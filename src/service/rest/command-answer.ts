@@ -32,7 +32,7 @@ export function commandAnswer(command: Command, evidence?: readonly Evidence[]) 
     createdAt: formatInstant(command.createdAtMs),
     updatedAt: formatInstant(command.updatedAtMs),
     deadlineAt: formatInstant(command.deadlineAtMs),
-    ...(command.settledAtMs === undefined ? {} : { settledAt: formatInstant(command.settledAtMs) }),
+    ...(command.resolvedAtMs === undefined ? {} : { resolvedAt: formatInstant(command.resolvedAtMs) }),
     attempts: command.attempts.map(attemptAnswer),
     ...(evidence === undefined ? {} : { evidence: evidence.map(evidenceAnswer) }),
     links: {

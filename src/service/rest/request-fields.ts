@@ -17,7 +17,7 @@ export const idKinds = {
   /** A process's name, as in `Tidemark-Instance`. */
   instance: /^[!-.0-~]{1,128}$/,
   shard: /^(?:0|[1-9]\d{0,4})$/,
-  /** A quarantine row's number. */
+  /** A dead letter's number. */
   rowId: /^[1-9]\d{0,17}$/,
 } as const;
 export type IdKind = keyof typeof idKinds;

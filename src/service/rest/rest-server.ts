@@ -48,7 +48,7 @@ export interface RestServerOptions {
 const bodyLimit = 32_768;
 /**
  * Nothing is written to a socket while a command is tried until its caller's deadline, or while a
- * sweep or a reconciliation runs for a minute or two. Only a peer that reads nothing reaches this
+ * sweep or a probe runs for a minute or two. Only a peer that reads nothing reaches this
  * limit; streams have their own bound and heartbeats.
  */
 const idleMs = 180_000;

@@ -3,11 +3,11 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountRepairs } from '../../store/account-repairs.ts';
+import type { DeadLetterAccess } from '../../store/dead-letters/dead-letter-access.ts';
 import type { ReadIfChanged } from '../../store/fleet/changes.ts';
 import type { FleetActions } from '../../store/fleet/fleet-actions.ts';
 import type { OrderReads } from '../../store/orders/order-reads.ts';
 import type { PrincipalStore } from '../../store/principals.ts';
-import type { QuarantineAccess } from '../../store/quarantine/quarantine-access.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { AccountStates } from './account-states.ts';
@@ -35,7 +35,7 @@ export interface RestParts extends Ambient {
    */
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
-  readonly quarantine: QuarantineAccess;
+  readonly deadLetters: DeadLetterAccess;
   /** Operators' wishes about the fleet. */
   readonly fleet: FleetActions;
   /** Account reads that people ask for. */

@@ -2,7 +2,17 @@ import type { Route } from './route.ts';
 import { backfillAccount, listAccounts, listRepairs, readAccount, showExposure } from './routes/accounts.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
-import { listCommands, reconcile, settleCommand, showCommand } from './routes/commands.ts';
+import { listCommands, probe, resolveCommand, showCommand } from './routes/commands.ts';
+import {
+  cancelDeadLetterJob,
+  discardDeadLetters,
+  listDeadLetterJobs,
+  listDeadLetters,
+  openDeadLetterJob,
+  retryDeadLetters,
+  showDeadLetter,
+  showDeadLetterJob,
+} from './routes/dead-letters.ts';
 import { drainInstance, pinShard, showFleet, undrainInstance, unpinShard } from './routes/fleet.ts';
 import { haltAccount, haltService, listHalts, resumeAccount, resumeService } from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
@@ -17,16 +27,6 @@ import {
   replacePredictionOrder,
 } from './routes/orders.ts';
 import { previewOrder, previewPredictionOrder } from './routes/previews.ts';
-import {
-  cancelQuarantineJob,
-  discardQuarantined,
-  listQuarantine,
-  listQuarantineJobs,
-  openQuarantineJob,
-  retryQuarantined,
-  showQuarantined,
-  showQuarantineJob,
-} from './routes/quarantine.ts';
 import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
@@ -49,7 +49,7 @@ export const routeTable: readonly Route[] = [
   listUpdates,
   listCommands,
   showCommand,
-  settleCommand,
+  resolveCommand,
   streamUpdates,
   listAccounts,
   readAccount,
@@ -68,7 +68,7 @@ export const routeTable: readonly Route[] = [
   cancelAfter,
   listLimits,
   changeLimits,
-  reconcile,
+  probe,
   showCaller,
   showStatus,
   showFleet,
@@ -78,14 +78,14 @@ export const routeTable: readonly Route[] = [
   unpinShard,
   showHistory,
   listConsumers,
-  listQuarantine,
-  openQuarantineJob,
-  listQuarantineJobs,
-  showQuarantineJob,
-  cancelQuarantineJob,
-  showQuarantined,
-  retryQuarantined,
-  discardQuarantined,
+  listDeadLetters,
+  openDeadLetterJob,
+  listDeadLetterJobs,
+  showDeadLetterJob,
+  cancelDeadLetterJob,
+  showDeadLetter,
+  retryDeadLetters,
+  discardDeadLetters,
   showOpenapi,
   showAsyncapi,
   showPage,

@@ -39,7 +39,7 @@ export interface Route {
   readonly operationId: string;
   readonly summary: string;
   readonly describe?: string;
-  readonly tag: 'orders' | 'commands' | 'stream' | 'accounts' | 'operations' | 'service' | 'quarantine' | 'documents';
+  readonly tag: 'orders' | 'commands' | 'stream' | 'accounts' | 'operations' | 'service' | 'dead-letters' | 'documents';
   /** Any one is enough. `public`: no token is needed, but a bad one is refused here too. */
   readonly scopes: 'public' | readonly [Scope, ...Scope[]];
   readonly params?: Readonly<Record<string, IdKind>>;

@@ -7,7 +7,7 @@ import { type FromElsewhere, sendFromElsewhere } from './instances/forwarding.ts
 import { statusOf } from './problem-codes.ts';
 import { sendJson, sendProblem } from './send-answer.ts';
 
-/** One second: most unknown commands are settled by then, and asking costs one read by key. */
+/** One second: most unknown commands are resolved by then, and asking costs one read by key. */
 export const retryAfterSeconds = 1;
 
 /** Answers for a call that this process has not carried out. */

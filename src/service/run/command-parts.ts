@@ -15,13 +15,13 @@ export interface Commanding extends Flowing {
 
 /**
  * The command side with its way to the platform, the relay for the steps of commands, and requested
- * repairs. Made also when commands are off: earlier commands are still settled.
+ * repairs. Made also when commands are off: earlier commands are still resolved.
  */
 export function commandParts({ store, platform, kafka, way, watches, ...made }: Flowing, config: PlatformConfig) {
   const { clock, random, log, metrics, lease, tracing } = made;
   const shared = { clock, random, log, lease, tracing };
   const { http, proxies } = platform;
-  const { sources: accounts, held, witness } = way;
+  const { sources: accounts, held, checkpoint } = way;
   const { platformUrl, platformStagingUrl: stagingUrl } = config;
   const toPlatform = { accounts, clock, random, log, metrics: metrics.platform };
   const entry = new PlatformOrderEntry(
@@ -29,7 +29,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
     { platformUrl, ...(stagingUrl !== undefined && { stagingUrl }) },
   );
   const outcomes = new OutcomeRelay({
-    ...{ ...shared, witness, logger: log, log: store.outcomes, metrics: metrics.relay },
+    ...{ ...shared, checkpoint, logger: log, log: store.outcomes, metrics: metrics.relay },
     shards: () => held.shards,
     publisher: kafka.outcomePublisher,
     isEmpty: () => store.changes.isNone('outcomes'),

@@ -69,7 +69,7 @@ function streamTimings(config: Config): Partial<StreamTimings> {
     idleMs: config.streamIdleMs,
     ackMs: config.streamAckMs,
     auditMs: config.auditIntervalMs,
-    heartbeatMs: config.continuityIntervalMs,
+    heartbeatMs: config.watermarkIntervalMs,
     snapshotMs: config.snapshotDays * dayMs,
   };
 }

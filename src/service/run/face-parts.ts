@@ -28,7 +28,7 @@ export function faceParts(made: Joined, fetch: RestParts['fetch'], config: Confi
   };
   const status: StatusParts = {
     ...{ ...parts, ...watches, relay, version, instance: holder, fencedByKafka: kafka.fences },
-    quarantined: () => watches.housekeeping.quarantined,
+    deadLetters: () => watches.housekeeping.deadLetters,
     readPipeline: read,
     ratesUpTo: (reading) => ring.lastMinute(reading),
   };

@@ -2,14 +2,14 @@ import type { Pool } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Service } from '../../runtime/supervisor.ts';
+import { countDeadLetters, type DeadLetterCount } from '../../store/dead-letters/dead-letters.ts';
 import {
   countOrders,
   maintainCommands,
+  maintainDeadLetters,
   maintainLog,
-  maintainQuarantine,
   measureStorage,
 } from '../../store/maintenance.ts';
-import { countQuarantined, type QuarantineCount } from '../../store/quarantine/quarantine.ts';
 
 interface HousekeepingDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
@@ -25,10 +25,7 @@ interface HousekeepingOptions {
   readonly countEveryMs: number;
 }
 
-/**
- * Open rows in the quarantine: 64 KiB each at most, so 1.3 GB (docs/capacity.md). A person looks at
- * only a few.
- */
+/** Open dead letters: 64 KiB each at most, so 1.3 GB (docs/capacity.md). A person looks at few. */
 const maxUndealt = 20_000;
 
 /**
@@ -45,7 +42,7 @@ export class Housekeeping implements Service {
   readonly name = 'housekeeping';
   private readonly over = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
-  private counted: readonly QuarantineCount[] | undefined;
+  private counted: readonly DeadLetterCount[] | undefined;
   /** An old snapshot kept a partition in the last round. */
   private logKept = false;
   private readonly deps: HousekeepingDeps;
@@ -56,8 +53,8 @@ export class Housekeeping implements Service {
     this.options = options;
   }
 
-  /** The quarantine's rows at the last count; undefined before the first one. */
-  get quarantined(): readonly QuarantineCount[] | undefined {
+  /** The dead letters at the last count; undefined before the first one. */
+  get deadLetters(): readonly DeadLetterCount[] | undefined {
     return this.counted;
   }
 
@@ -67,7 +64,7 @@ export class Housekeeping implements Service {
       this.every(maintainEveryMs, 'keeping the partitions of the log', () => this.maintain()),
       this.every(maintainEveryMs, 'keeping the outbox of commands', () => this.maintainCommands()),
       this.every(countEveryMs, 'counting orders', () => this.count()),
-      this.every(countEveryMs, 'keeping the quarantine', () => this.maintainQuarantine()),
+      this.every(countEveryMs, 'keeping the dead letters bounded', () => this.maintainDeadLetters()),
       this.every(maintainEveryMs, 'measuring the database', () => this.measure()),
     ]);
   }
@@ -95,7 +92,7 @@ export class Housekeeping implements Service {
 
   private async maintain(): Promise<void> {
     const { clock, pool } = this.deps;
-    // A round ends in time: states that a session holds for ever would keep it from the partitions.
+    // A round ends in time: states held by a session for ever would keep it from the partitions.
     const untilMs = clock.monotonicMs() + this.options.maintainEveryMs;
     const pause = async () => {
       await clock.sleep(betweenStepsMs, this.over.signal);
@@ -114,12 +111,12 @@ export class Housekeeping implements Service {
       this.deps.log.info({ forgotten, freedKeys }, 'steps of commands that are on Kafka, and old keys');
   }
 
-  private async maintainQuarantine(): Promise<void> {
+  private async maintainDeadLetters(): Promise<void> {
     const { pool, metrics, log } = this.deps;
-    const dropped = await maintainQuarantine(pool, { maxUndealt, retentionMs: this.options.retentionMs });
+    const dropped = await maintainDeadLetters(pool, { maxUndealt, retentionMs: this.options.retentionMs });
     if (dropped === 0) return;
-    metrics.ingest.quarantineDropped.inc(dropped);
-    log.error({ dropped, maxUndealt }, 'the quarantine is full: its oldest rows were dropped');
+    metrics.ingest.deadLetterDropped.inc(dropped);
+    log.error({ dropped, maxUndealt }, 'there are too many dead letters: the oldest were dropped');
   }
 
   private async measure(): Promise<void> {
@@ -134,11 +131,11 @@ export class Housekeeping implements Service {
   private async count(): Promise<void> {
     const { pool, metrics } = this.deps;
     metrics.process.dbPoolWaiting.set(pool.waitingCount);
-    const [orders, quarantined] = [await countOrders(pool), await countQuarantined(pool)];
+    const [orders, deadLetters] = [await countOrders(pool), await countDeadLetters(pool)];
     metrics.ingest.orders.reset();
     for (const { stream, status, orders: count } of orders) metrics.ingest.orders.set({ stream, status }, count);
-    metrics.ingest.quarantined.reset();
-    for (const { stream, reason, rows } of quarantined) metrics.ingest.quarantined.inc({ stream, reason }, rows);
-    this.counted = quarantined;
+    metrics.ingest.deadLetters.reset();
+    for (const { stream, reason, rows } of deadLetters) metrics.ingest.deadLetters.inc({ stream, reason }, rows);
+    this.counted = deadLetters;
   }
 }

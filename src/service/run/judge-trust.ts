@@ -27,7 +27,7 @@ export interface TrustFacts {
    */
   readonly fleet: {
     readonly others: number;
-    readonly unheld: Waiting;
+    readonly unassigned: Waiting;
     /** Whether any process follows an account; undefined: not known. */
     readonly anyFollows: boolean | undefined;
     /**
@@ -63,7 +63,7 @@ export interface TrustFacts {
   readonly unresolved: Waiting;
   readonly halts: readonly { readonly cause: string; readonly sinceMs: number }[];
   readonly silentLosses: RecentEvents;
-  readonly quarantined: Waiting;
+  readonly deadLetters: Waiting;
 }
 
 interface Doubt {
@@ -111,10 +111,10 @@ function doubtOfLane({ lane: { held, mayAct, holder, sinceMs } }: TrustFacts): D
   return { name: 'standby', detail, sinceMs };
 }
 
-function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefined {
-  if (unheld.oldestMs === undefined || !lasts('shards_unheld', nowMs - unheld.oldestMs)) return undefined;
-  const detail = `${plural(unheld.rows, 'shard')} of accounts without a process: their accounts are not followed`;
-  return { name: 'shards_unheld', detail, sinceMs: unheld.oldestMs };
+function doubtOfShards({ nowMs, fleet: { unassigned } }: TrustFacts): Doubt | undefined {
+  if (unassigned.oldestMs === undefined || !lasts('shards_unassigned', nowMs - unassigned.oldestMs)) return undefined;
+  const detail = `${plural(unassigned.rows, 'shard')} of accounts without a process: their accounts are not followed`;
+  return { name: 'shards_unassigned', detail, sinceMs: unassigned.oldestMs };
 }
 
 /**
@@ -239,7 +239,7 @@ function doubtOfTopics(name: 'topics_replaced' | 'topics_differ', topics: TopicD
   return { name, detail: topics.details.join('; '), sinceMs: topics.sinceMs };
 }
 
-function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustFacts): Doubt[] {
+function doubtsOfCounts({ unresolved, halts, silentLosses, deadLetters }: TrustFacts): Doubt[] {
   const doubts: Doubt[] = [];
   if (unresolved.rows > 0) {
     const detail = `${plural(unresolved.rows, 'command')} with an outcome that is not known`;
@@ -261,9 +261,9 @@ function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustF
     const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour; ${found}`;
     doubts.push({ name: 'silent_losses', detail, sinceMs: silentLosses.firstMs });
   }
-  if (quarantined.rows > 0) {
-    const detail = `${plural(quarantined.rows, 'row')} in quarantine for a person to look at`;
-    doubts.push({ name: 'quarantined', detail, sinceMs: quarantined.oldestMs });
+  if (deadLetters.rows > 0) {
+    const detail = `${plural(deadLetters.rows, 'dead letter')} for a person to look at`;
+    doubts.push({ name: 'dead_letters', detail, sinceMs: deadLetters.oldestMs });
   }
   return doubts;
 }

@@ -1,4 +1,5 @@
 import { CanaryReader } from '../log/canary-reader.ts';
+import { CheckpointReader } from '../log/checkpoint-reader.ts';
 import { ConsumerGroups } from '../log/consumer-groups.ts';
 import { findTopics } from '../log/judge-topic-ends.ts';
 import type { KafkaOptions } from '../log/kafka-options.ts';
@@ -7,7 +8,6 @@ import { checkTopics } from '../log/plan-topics.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../log/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../log/transactional-publisher.ts';
 import { withAdmin } from '../log/with-admin.ts';
-import { WitnessReader } from '../log/witness-reader.ts';
 import type { SharedParts } from './shared-parts.ts';
 
 interface KafkaPartsOptions {
@@ -20,7 +20,7 @@ interface KafkaPartsOptions {
 }
 
 /** A takeover waits for this read, and has 10 s in all. */
-const witnessesWithinMs = 2_000;
+const checkpointsWithinMs = 2_000;
 
 export type KafkaParts = ReturnType<typeof kafkaParts>;
 
@@ -47,8 +47,8 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     );
   const ofThisLane = {
     publisher: logPublisher(),
-    /** For the witnesses of this process's lane, and of lanes it finishes. */
-    witnessPublisher: logPublisher(),
+    /** For the checkpoints of this process's lane, and of lanes it finishes. */
+    checkpointPublisher: logPublisher(),
     /**
      * A separate publisher: each takes one send at a time, and updates must not wait for commands.
      */
@@ -60,17 +60,17 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     /** To finish another lane's log: this state writer fences the one before it. */
     publishersOf: (other: number) => ({
       updates: logPublisher(),
-      witness: logPublisher(),
+      checkpoint: logPublisher(),
       states: stateWriterOf(() => other),
     }),
     /** Our refused transactions: a later holder had taken the state topic over. */
     fences: () => fences,
     /** Each lane's newest. */
-    witnesses: new WitnessReader(deps, { kafka, topic: topics.witness, deadlineMs: witnessesWithinMs }),
-    canary: new CanaryReader(deps, { kafka, topic: topics.continuity }),
+    checkpoints: new CheckpointReader(deps, { kafka, topic: topics.checkpoint, deadlineMs: checkpointsWithinMs }),
+    canary: new CanaryReader(deps, { kafka, topic: topics.watermarks }),
     consumers: new ConsumerGroups(deps, {
       kafka,
-      topics: [topics.updates, topics.state, topics.continuity, topics.outcomes],
+      topics: [topics.updates, topics.state, topics.watermarks, topics.outcomes],
     }),
     checkTopics: () => checkTopics(deps, kafka, topics, options.topicRetentionDays),
     /** The five topics with their ends. */

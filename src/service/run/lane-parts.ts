@@ -34,7 +34,7 @@ interface LanePartsDeps {
    */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
   /** Keeps observed commits on Kafka. Left out: nothing is kept. */
-  readonly witness?: { doubt(): void };
+  readonly checkpoint?: { doubt(): void };
   /** Records the configuration while the work goes on. */
   readonly configRecord?: { begin(): void; end(): void };
   readonly sources: Sources;
@@ -57,10 +57,10 @@ export class LaneParts implements LaneWork {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, witness, configRecord, sources, ingest, relay, shards, outcomes } = this.deps;
+    const { checkSchema, lossCheck, checkpoint, configRecord, sources, ingest, relay, shards, outcomes } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
-    witness?.doubt();
+    checkpoint?.doubt();
     relay.begin(hold.batch);
     outcomes?.begin();
     ingest.begin(hold);

@@ -4,8 +4,8 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { abortAfter } from '../../runtime/waiting.ts';
-import { newestQuarantined, quarantinedAgain } from '../../store/quarantine/quarantine.ts';
-import { endJobs } from '../../store/quarantine/quarantine-jobs.ts';
+import { endJobs } from '../../store/dead-letters/dead-letter-jobs.ts';
+import { deadLetteredAgain, newestDeadLetter } from '../../store/dead-letters/dead-letters.ts';
 import { answerRepairs, openRepairs, type RepairAnswer, type RepairRequest } from '../../store/repair-requests.ts';
 import type { AccountAccess } from '../sources/account-access.ts';
 import type { EntryAccounts } from './platform-parts.ts';
@@ -14,7 +14,7 @@ interface RepairWorkerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
-  readonly metrics: Pick<Metrics['ingest'], 'quarantineJobRows'>;
+  readonly metrics: Pick<Metrics['ingest'], 'deadLetterJobRows'>;
   /** A look has just shown that nothing is asked for. Left out: not known. */
   readonly isIdle?: () => boolean;
 }
@@ -88,7 +88,7 @@ export class RepairWorker implements Service {
 
   private async round(): Promise<void> {
     const { pool, log } = this.deps;
-    for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
+    for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over dead letters has ended');
     const followed = (await openRepairs(pool)).filter((request) => this.accountOf(request) !== undefined);
     const byAccount = Map.groupBy(followed, ({ stream, accountId }) => `${stream}:${accountId}`);
     const part = Math.ceil(this.options.ordersARound / byAccount.size);
@@ -124,7 +124,7 @@ export class RepairWorker implements Service {
         // the next holder does it.
         if (this.over.signal.aborted || (answer.outcome === 'failed' && this.accountOf(request) !== account)) return;
         const ofJobs = await answerRepairs(pool, ids, answer);
-        if (ofJobs > 0) metrics.quarantineJobRows.inc({ outcome: answer.outcome }, ofJobs);
+        if (ofJobs > 0) metrics.deadLetterJobRows.inc({ outcome: answer.outcome }, ofJobs);
         if (alone) log.info({ ...said, ...answer }, 'a request for repair was answered');
         // A read that hung: the account takes no more for now.
         if (within.signal.aborted) return;
@@ -155,7 +155,7 @@ export class RepairWorker implements Service {
 }
 
 /**
- * Reads one order in quarantine again, by the same path into ingest as every read. It never uses
+ * Reads the order of a dead letter again, by the same path into ingest as every read. It never uses
  * the old bytes: they are older than the facts known by now, and may come from a store that the
  * platform has lost since. `done`: its rows may be dealt with now.
  */
@@ -167,12 +167,13 @@ async function readAgain(
 ): Promise<RepairAnswer> {
   const { orderId } = order;
   // An order may have many rows: only one from during the read says that it still cannot be read.
-  const before = await newestQuarantined(pool);
+  const before = await newestDeadLetter(pool);
   const look = await account.lookAt(orderId, signal);
   if (!look.complete) return { outcome: 'failed', detail: look.error.message };
   if (!look.shown.includes(orderId))
     return { outcome: 'failed', detail: 'the platform does not show the order any more' };
-  const again = await quarantinedAgain(pool, before, order);
-  if (again !== undefined) return { outcome: 'failed', detail: `what was read was quarantined again, as ${again}` };
+  const again = await deadLetteredAgain(pool, before, order);
+  if (again !== undefined)
+    return { outcome: 'failed', detail: `what was read became a dead letter again, as ${again}` };
   return { outcome: 'done', detail: 'the order was read again and went through ingest' };
 }

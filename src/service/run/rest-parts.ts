@@ -38,7 +38,7 @@ export function restServer(
   const { clock, random, log, metrics, tracing, version, store, watches, commands, fleet, holder: instance } = made;
   const deps = { clock, random, log, metrics, tracing, ...own };
   const { console, consoleDemoUrl: url } = config;
-  const { reads, commandReads, quarantine, repairs, principals, journal, pool } = store;
+  const { reads, commandReads, deadLetters, repairs, principals, journal, pool } = store;
   const http = new UndiciHttp(deps, {
     connectMs: 1_000,
     totalMs: forwardMs + config.commandDeadlineMs,
@@ -46,7 +46,7 @@ export function restServer(
   });
   return new RestServer(
     {
-      ...{ ...deps, reads, commandReads, quarantine, repairs, commands: commands.service },
+      ...{ ...deps, reads, commandReads, deadLetters, repairs, commands: commands.service },
       sharedClock: watches.sharedClock,
       fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseTtlMs }),
       forwarding: new Forwarding(

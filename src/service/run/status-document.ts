@@ -2,8 +2,8 @@ import type { StatusDocument } from '../../contract/status-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
+import type { DeadLetterCount } from '../../store/dead-letters/dead-letters.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
-import type { QuarantineCount } from '../../store/quarantine/quarantine.ts';
 import type { CommandService } from '../commands/command-service.ts';
 import type { FleetDirectory } from '../fleet/fleet-directory.ts';
 import type { LaneKeeper } from '../fleet/lane-keeper.ts';
@@ -38,7 +38,7 @@ export interface StatusParts {
   readonly credentials: Pick<Credentials, 'status'>;
   readonly commands: Pick<CommandService, 'status'> & { readonly operator: Pick<CommandService['operator'], 'halts'> };
   /** Undefined: not counted yet. */
-  readonly quarantined: () => readonly QuarantineCount[] | undefined;
+  readonly deadLetters: () => readonly DeadLetterCount[] | undefined;
   /** Left out, here and below: a part made without Kafka, or without a platform. */
   readonly topics?: Pick<TopicsCheck, 'doubts'>;
   readonly replaced?: Pick<ReplacedTopics, 'doubts'>;
@@ -57,7 +57,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
   const reading = await parts.readPipeline();
   const { updatesPerSecond, ...latency } = parts.ratesUpTo(reading);
   const seen = seenSources(sources, scope);
-  const quarantined = parts.quarantined()?.filter((row) => seesRow(scope, row));
+  const deadLetters = parts.deadLetters()?.filter((row) => seesRow(scope, row));
   const halts = commands.operator.halts
     .list()
     .filter(({ scope: of }) => of.kind === 'service' || maySee(scope, of.accountId));
@@ -81,13 +81,13 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       unresolved: unresolvedOf(commands, scope),
       halts,
       silentLosses,
-      quarantined: waitingOf(quarantined ?? []),
+      deadLetters: waitingOf(deadLetters ?? []),
     }),
     latency,
     updatesPerSecond,
     newestHeartbeat: iso(reading.heartbeatMs),
     silentLossesLastHour: silentLosses.events,
-    quarantine: quarantined === undefined ? null : quarantineRows(quarantined),
+    deadLetters: deadLetters === undefined ? null : deadLetterRows(deadLetters),
     lag: lagOf(reading),
     lane: laneRow(parts),
     ingest: { queued: ingest.depth, paused: ingest.full },
@@ -113,16 +113,16 @@ function seenFleet<F extends ReturnType<FleetDirectory['standing']>>(fleet: F, s
 }
 
 /** A row that does not show its account may belong to any. */
-function seesRow(scope: AccountScope, { accountId }: QuarantineCount): boolean {
+function seesRow(scope: AccountScope, { accountId }: DeadLetterCount): boolean {
   return accountId === null ? scope.kind === 'all' : maySee(scope, accountId);
 }
 
-function waitingOf(counts: readonly QuarantineCount[]): Waiting {
+function waitingOf(counts: readonly DeadLetterCount[]): Waiting {
   const oldestMs = Math.min(...counts.map(({ oldest }) => oldest.getTime()));
   return { rows: counts.reduce((sum, { rows }) => sum + rows, 0), ...(Number.isFinite(oldestMs) && { oldestMs }) };
 }
 
-function quarantineRows(counts: readonly QuarantineCount[]): { stream: string; reason: string; rows: number }[] {
+function deadLetterRows(counts: readonly DeadLetterCount[]): { stream: string; reason: string; rows: number }[] {
   const byReason = new Map<string, { stream: string; reason: string; rows: number }>();
   for (const { stream, reason, rows } of counts) {
     const key = `${stream} ${reason}`;
@@ -134,7 +134,7 @@ function quarantineRows(counts: readonly QuarantineCount[]): { stream: string; r
 function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineReading): StatusDocument['lag'] {
   return {
     ingestQueued: ingest.rows,
-    unsettledOldest: iso(ingest.oldestMs),
+    pendingOldest: iso(ingest.oldestMs),
     relayRows: updatesTopic.rows,
     relayOldest: iso(updatesTopic.oldestMs),
     stateRows: stateTopic.rows,

@@ -8,6 +8,7 @@ import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
 import { GroupCommit } from '../../store/commands/group-commit.ts';
 import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
+import { PostgresDeadLetters } from '../../store/dead-letters/postgres-dead-letters.ts';
 import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
 import { Changes } from '../../store/fleet/changes.ts';
 import { type FoundLoss, PostgresLaneStore } from '../../store/fleet/lane-store.ts';
@@ -17,13 +18,12 @@ import { PostgresOrderStore } from '../../store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../store/orders/update-log.ts';
 import { PostgresPrincipalStore } from '../../store/principals.ts';
 import { PublishedTopics } from '../../store/published-topics.ts';
-import { PostgresQuarantine } from '../../store/quarantine/postgres-quarantine.ts';
 import { postgresOrderReads } from '../../store/rest-reads.ts';
 import { createPool, createReadPool } from '../../store/session/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
 
 interface StorePartsDeps extends Ambient {
-  /** Its witness records the commits acknowledged by the journal. */
+  /** Its checkpoint records the commits acknowledged by the journal. */
   readonly lease?: Lease;
   /** Something about to be written again was lost, and a generation has begun. */
   readonly onLoss?: (loss: FoundLoss) => void;
@@ -84,19 +84,19 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     applicationName: 'tidemark-command-reads',
     maxConnections: commandReadConnections,
   });
-  const witness = deps.lease?.witness;
+  const checkpoint = deps.lease?.checkpoint;
   const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor });
   /** Asked before the database is given again what it lacks: then nothing would show the loss. */
   const noticeLost = async (...lacking: readonly Act[]): Promise<void> => {
-    if (deps.lease === undefined || witness?.newest === undefined) return;
+    if (deps.lease === undefined || checkpoint?.newest === undefined) return;
     const { lane } = deps.lease;
     const loss = await lanes.noticeLoss(lane, [
-      { ...witness.newest, lane, acts: [...witness.newest.acts, ...lacking] },
+      { ...checkpoint.newest, lane, acts: [...checkpoint.newest.acts, ...lacking] },
     ]);
     if (loss !== undefined) deps.onLoss?.(loss);
   };
   const groups = new GroupCommit({ ...deps, pool: commandPool });
-  const acknowledging = { ...deps, ...(witness && { witness }) };
+  const acknowledging = { ...deps, ...(checkpoint && { checkpoint }) };
   const shared = { ...acknowledging, pool };
   const keys = tokenKeys(options);
   const durable = keys === undefined ? undefined : new PostgresTokenStore({ ...shared, ...keys });
@@ -120,7 +120,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool, groups }),
     reads: postgresOrderReads({ ...deps, pool: readPool }),
     commandReads: postgresOrderReads({ ...deps, pool: commandReadPool }),
-    quarantine: new PostgresQuarantine({ ...shared, readPool }),
+    deadLetters: new PostgresDeadLetters({ ...shared, readPool }),
     repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
     principals: new PostgresPrincipalStore({ ...shared, noticeLost }),
     published: new PublishedTopics(pool),

@@ -1,10 +1,10 @@
 import { Backoff } from '../../runtime/backoff.ts';
 import { HeldShards } from '../fleet/held-shards.ts';
 import { LossCheck } from '../fleet/loss-check.ts';
+import { CheckpointWriter } from '../log/checkpoint-writer.ts';
 import { Relay } from '../log/relay.ts';
 import { relayDefaults } from '../log/relay-options.ts';
 import { UpdateTraces } from '../log/update-traces.ts';
-import { WitnessWriter } from '../log/witness-writer.ts';
 import { Ingest } from '../orders/ingest.ts';
 import { credentialParts } from './credential-parts.ts';
 import type { Connected, PlatformConfig } from './platform-parts.ts';
@@ -49,21 +49,21 @@ function logParts(made: Connected, config: PlatformConfig) {
   const { clock, random, log, metrics, tracing, lease, store, kafka, later } = made;
   const lossCheck = new LossCheck({
     lease,
-    look: async ({ lane, epoch }) => store.lanes.noticeLoss(lane, await kafka.witnesses.read(), epoch),
+    look: async ({ lane, epoch }) => store.lanes.noticeLoss(lane, await kafka.checkpoints.read(), epoch),
     holdBack: ({ lane, epoch }) => store.lanes.holdBack(lane, epoch),
     onLoss: (loss) => later.keeper().reportLoss(loss),
     ...{ clock, log },
   });
   const mayWrite = () => lossCheck.mayPublish;
-  const witness = new WitnessWriter({ lease, publisher: kafka.witnessPublisher, mayWrite });
+  const checkpoint = new CheckpointWriter({ lease, publisher: kafka.checkpointPublisher, mayWrite });
   const relay = new Relay(
     {
-      ...{ clock, random, logger: log, lease, witness, log: store.updates },
+      ...{ clock, random, logger: log, lease, checkpoint, log: store.updates },
       ...{ publisher: kafka.publisher, statePublisher: kafka.statePublisher },
       metrics: { ...metrics.relay, latency: metrics.ingest.latency },
       traces: tracing && new UpdateTraces({ tracing, random }, { every: config.traceUpdatesEvery }),
     },
     { ...relayDefaults, states: { ...relayDefaults.states, flushEveryMs: config.stateFlushMs } },
   );
-  return { lossCheck, witness, relay };
+  return { lossCheck, checkpoint, relay };
 }

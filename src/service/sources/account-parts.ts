@@ -97,7 +97,7 @@ export class AccountParts {
         guard: (observation) => this.withholds(observation),
         onOddId: ({ orderId, status }) => outOfReach.note(orderId, status),
         onDoubt: (observation, doubt, revision) =>
-          doubt === 'quarantined' ? this.quarantined(observation) : this.doubts.raise(observation, doubt, revision),
+          doubt === 'dead_lettered' ? this.deadLetter(observation) : this.doubts.raise(observation, doubt, revision),
         onOrder: (orderId) => this.absent.seen(orderId),
       },
       { ...about, sourceEpoch },
@@ -142,8 +142,8 @@ export class AccountParts {
     }
   }
 
-  /** It was read, and lies in quarantine all the same: the log lacks it. */
-  private quarantined({ view: { orderId }, upTo }: Observation): void {
+  /** It was read, and is a dead letter all the same: the log lacks it. */
+  private deadLetter({ view: { orderId }, upTo }: Observation): void {
     if (upTo === undefined) this.unrecovered.unread(orderId);
     else this.unrecovered.loseOrder(orderId, upTo);
   }

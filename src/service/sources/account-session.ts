@@ -10,7 +10,6 @@ import { concernsWholeAccount, restAskedMs } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';
 import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
-import { Continuity } from './continuity.ts';
 import { Cover } from './cover.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { SessionShown } from './session-shown.ts';
@@ -18,6 +17,7 @@ import { isCovered, type SessionEvent, type SessionState, sessionTransition } fr
 import type { ConnectionEnd } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
+import { Watermarks } from './watermarks.ts';
 
 export interface SessionDeps extends AccountPartsDeps {
   readonly random: Random;
@@ -69,7 +69,7 @@ interface Circumstances extends Omit<Situation, 'name'> {
  */
 export class AccountSession {
   readonly accountId: string;
-  /** For the rooms that send commands and settle them. */
+  /** For the rooms that send commands and resolve them. */
   readonly access: AccountAccess;
   /** For people. Nothing is decided by it. */
   readonly shown: SessionShown;
@@ -83,7 +83,7 @@ export class AccountSession {
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
   private readonly parts: AccountParts;
-  private readonly continuity: Continuity;
+  private readonly watermarks: Watermarks;
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
 
@@ -106,7 +106,7 @@ export class AccountSession {
     const parts = new AccountParts(deps, { ...options, signal, isLive, onGap, onStoreLost }, record);
     this.parts = parts;
     this.shown = new SessionShown({ ...deps, parts }, { stream, accountId });
-    this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
+    this.watermarks = new Watermarks(deps, { stream, accountId, knownUpToMs });
     const standing = () => ({
       live: isLive(),
       // A lost store is shown by the state: its orders report it for as long as they live.
@@ -310,7 +310,7 @@ export class AccountSession {
   private becomeLive({ signal }: Cover, { began, rows }: WholeRead): void {
     this.go('proven');
     const upToMs = cautiousWallMs(this.parts.unrecovered.before(began), momentOf(this.deps.clock));
-    this.continuity.live(upToMs, this.parts.reader.repairs.take(rows));
+    this.watermarks.live(upToMs, this.parts.reader.repairs.take(rows));
     const { auditMs } = this.options.timings;
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -382,7 +382,7 @@ export class AccountSession {
   private leave(cover: Cover, gap: string): void {
     const upToMs = cautiousWallMs(this.provenUpTo(cover), momentOf(this.deps.clock));
     cover.end();
-    if (this.continuity.lost(upToMs, gap)) this.deps.metrics.gaps.inc({ source: this.options.stream });
+    if (this.watermarks.lost(upToMs, gap)) this.deps.metrics.gaps.inc({ source: this.options.stream });
   }
 
   private about(more: object): object {

@@ -4,7 +4,7 @@ const mostKinds = 100;
 /**
  * Messages that bring no order, of a kind that we do not know: a keep-alive by another name, say.
  * One of each kind is kept aside in an hour, of at most a hundred kinds: each keep-alive of a
- * thousand connections would be a row of the quarantine. All are counted.
+ * thousand connections would be a dead letter. All are counted.
  */
 export class OddMessages {
   /** By kind: until when (monotonic) no other one is kept. The map keeps the order of the times. */

@@ -73,7 +73,7 @@ const rememberedOwn = 1_000;
 
 /**
  * The one way for an account's rows into ingest, from its stream and its lists. Every row ends as
- * offered, kept in quarantine, dropped because it is another account's (alarmed), passed over
+ * offered, kept as a dead letter, dropped because it is another account's (alarmed), passed over
  * because its order has no id yet (counted), or withheld.
  *
  * Invariant: if a row was asked for before the platform's store was lost, or before the next source

@@ -7,13 +7,13 @@ import type { AccountAccess } from './account-access.ts';
 import { AccountRoster } from './account-roster.ts';
 import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
 import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFrame } from './connection.ts';
-import { heartbeats } from './continuity.ts';
 import { cutRaw } from './decode-order.ts';
 import { OddMessages } from './odd-messages.ts';
 import type { ConnectionEnd, SocketFactory } from './socket.ts';
 import type { ConnectionReading, SourceGauges, SourceStatus } from './source-status.ts';
 import { SourceMeter } from './source-status.ts';
 import { TimerSet } from './timer-set.ts';
+import { heartbeats } from './watermarks.ts';
 
 export interface SourceDeps extends SessionDeps {
   readonly openSocket: SocketFactory;
@@ -358,7 +358,7 @@ export class Source {
     const before = this.roster.completeUpToMs();
     if (before.size === 0) return;
     try {
-      // Only then are the quarantined rows before it known.
+      // Only then are the dead letters before it known.
       await sink.committed();
       const now = this.roster.completeUpToMs();
       const upToMs = new Map<string, number>();

@@ -28,7 +28,7 @@ interface Hole {
 
 /**
  * What is missing in one account's log, though the platform has sent or shown it: unreadable
- * frames, gaps the platform reports, and rows that went to quarantine. As long as a loss of the
+ * frames, gaps the platform reports, and rows that became dead letters. As long as a loss of the
  * stream is open, nothing after it is complete.
  *
  * A hole's states: open → closed, by a look at its order or by a complete read, if it began after

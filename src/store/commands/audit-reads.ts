@@ -128,18 +128,18 @@ export async function readStandby(pool: Pool): Promise<Standby | undefined> {
 }
 
 /**
- * Quarantine rows not dealt with, and how many orders they name. If a frame could not be read, its
+ * Dead letters not dealt with, and how many orders they name. If a frame could not be read, its
  * row names none.
  */
-export interface Quarantined {
+export interface DeadLetters {
   readonly rows: number;
   readonly orders: number;
 }
 
-export async function countQuarantinedOrders(pool: Pool): Promise<Quarantined> {
+export async function countDeadLetterOrders(pool: Pool): Promise<DeadLetters> {
   const { rows } = await pool.query<{ rows: string; orders: string }>(
     `select count(*) as rows, count(distinct (stream, order_id)) filter (where order_id is not null) as orders
-     from public.quarantine where dealt_at is null`,
+     from public.dead_letters where dealt_at is null`,
   );
   return { rows: Number(rows[0]?.rows), orders: Number(rows[0]?.orders) };
 }

@@ -47,7 +47,7 @@ export type OnLanding = 'cancel' | 'leave';
 /**
  * The orders and places a cancel-all has to cancel. Written before the first cancel, and never
  * changed. It is then in force, over restarts and takeovers, until its orders have their cancels
- * and its places are settled.
+ * and its places are resolved.
  */
 export interface NewCancelAll {
   readonly cancelAllId: string;

@@ -1,7 +1,7 @@
 import type { AttemptState, Baseline, Command, CommandState, Evidence, Reason } from '../../domain/command.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { CancelAllJournal } from './cancel-all-journal.ts';
 import type { UnreadableCommand } from './decode-command.ts';
 import type { Approving, Halt, HaltsJournal } from './halts-journal.ts';
@@ -226,7 +226,7 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
   /**
    * Of cancels: the other cancels for the same order, perhaps in flight at the same time as these.
-   * They were not settled more than a day before these were opened: two holders' clocks may differ
+   * They were not resolved more than a day before these were opened: two holders' clocks may differ
    * by hours. Of replaces: those that supersede them or that they supersede, one behind the other.
    * None is refused or unsent. By id.
    */
@@ -242,11 +242,11 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
    * Updates for one order with a revision above `afterRevision`, oldest first, at most `limit`,
    * from the log.
    */
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<ResolvingUpdate[]>;
   /** The stored order, with the fields a baseline needs. */
-  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
+  readOrder(stream: Stream, orderId: string): Promise<ResolvingUpdate | undefined>;
   /**
-   * Records each act on the command side with its principal: halts, resumes, settlements,
+   * Records each act on the command side with its principal: halts, resumes, resolutions,
    * cancel-all, refusals of authorization. Append only, all or none. `again`: the write before may
    * have been done, so lines already there are left out.
    */
@@ -256,7 +256,7 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
 export interface AuditTrailEntry {
   readonly atMs: number;
   readonly principal: string;
-  /** `place`, `replace`, `cancel`, `halt`, `resume`, `cancel_all`, `settle`. */
+  /** `place`, `replace`, `cancel`, `halt`, `resume`, `cancel_all`, `resolve`. */
   readonly action: string;
   readonly accountId?: string;
   readonly commandId?: string;

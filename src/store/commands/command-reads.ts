@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import type { Command, Evidence } from '../../domain/command.ts';
 import { decodeUpdate } from '../../domain/encode-update.ts';
 import type { Order, Stream } from '../../domain/order.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
-import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import { storableJson } from '../session/write-once.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
@@ -63,7 +63,7 @@ export async function readCommandByKey(
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command_by_key',
     text: `select public.command_json(c) as command from public.commands c
-      where principal = $1 and idempotency_key = $2 and key_held and (settled_at is null or settled_at > clock_timestamp() - interval '7 days')`,
+      where principal = $1 and idempotency_key = $2 and key_held and (resolved_at is null or resolved_at > clock_timestamp() - interval '7 days')`,
     values: [principal, idempotencyKey],
   });
   return rows[0] && decodeCommand(rows[0].command);
@@ -91,7 +91,7 @@ export async function readUnresolved(
   const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($3), $4::uuid)';
   const { rows } = await pool.query<{ command: StoredCommand }>(
     `select public.command_json(c) as command from public.commands c
-     where settled_at is null and ($2::integer[] is null or shard = any($2)) ${from} order by created_at, command_id limit $1`,
+     where resolved_at is null and ($2::integer[] is null or shard = any($2)) ${from} order by created_at, command_id limit $1`,
     [limit, shards ?? null, ...(after === undefined ? [] : [after.createdAtMs, after.commandId])],
   );
   const found = readableRows(rows, ({ command }) => decodeCommand(command), alreadyNamed);
@@ -138,9 +138,9 @@ interface Row {
 const before = '00000000-0000-0000-0000-000000000000';
 
 // By the index of final places not `applied` with an order, then by the index of bindings. An order
-// is left out if it agrees with the outcome, as `settlePlace` would. It is a rejected place's
+// is left out if it agrees with the outcome, as `resolvePlace` would. It is a rejected place's
 // rejected order, an undecided one after the platform's answer `rejected`, or one a person had in
-// sight when settling the place.
+// sight when resolving the place.
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
@@ -195,7 +195,7 @@ export async function readRivals(pool: Pool, commandIds: readonly string[]): Pro
      from unnest($1::uuid[]) as k(command_id) join public.commands c using (command_id)
      join public.commands r on r.stream = c.stream and r.order_id = c.order_id and r.kind <> 'place'
      where c.kind = 'cancel' and r.kind = 'cancel' and r.command_id <> c.command_id and r.state not in ('refused', 'not_sent')
-       and (r.settled_at is null or r.settled_at > c.created_at - interval '1 day')
+       and (r.resolved_at is null or r.resolved_at > c.created_at - interval '1 day')
      union all
      select command_id, rival_id from chain where rival_id <> command_id and state not in ('refused', 'not_sent')
      order by command_id, rival_id`,
@@ -209,13 +209,13 @@ export async function readRivals(pool: Pool, commandIds: readonly string[]): Pro
  * newest one. Not prepared: see `PostgresUpdateLog`. Updates older than the log's
  * retention are gone.
  */
-export async function readSettlingUpdates(
+export async function readResolvingUpdates(
   pool: Pool,
   stream: Stream,
   orderId: string,
   afterRevision: number,
   limit: number,
-): Promise<SettlingUpdate[]> {
+): Promise<ResolvingUpdate[]> {
   if (orderId.includes('\0')) return [];
   const { rows } = await pool.query<{ payload: string }>(
     `select u.payload from (select lane, seq, revision from public.order_chain($1, $2, $3) order by revision limit $4) as c
@@ -231,11 +231,11 @@ export async function readSettlingUpdates(
 /**
  * The stored order. Its `cause` is `stored`, since only the log knows its last revision's cause.
  */
-export async function readSettlingOrder(
+export async function readResolvingOrder(
   pool: Pool,
   stream: Stream,
   orderId: string,
-): Promise<SettlingUpdate | undefined> {
+): Promise<ResolvingUpdate | undefined> {
   if (orderId.includes('\0')) return undefined;
   const { rows } = await pool.query<{
     revision: string;
@@ -243,7 +243,7 @@ export async function readSettlingOrder(
     order: Order | null;
     in_question: boolean | null;
   }>({
-    name: 'settling_order',
+    name: 'resolving_order',
     text: `select revision, source_version, state as order, (join_state ->> 'inQuestion')::boolean as in_question
       from public.current_orders where stream = $1 and order_id = $2`,
     values: [stream, orderId],

@@ -133,12 +133,12 @@ export async function addToAuditTrail(
 const pageRows = 1_000;
 
 /**
- * Raises the fence and settles the former holder's attempts, in one transaction. Then reads the
+ * Raises the fence and resolves the former holder's attempts, in one transaction. Then reads the
  * commands that still need work. Rejects with `FENCED` if a later holder has taken over. After any
  * other rejection it may be called again under the same epoch.
  *
  * The reads come after the commit, since then no other process steps a command. A hundred thousand
- * unsettled commands must not make the takeover itself run into a statement's deadline, now and at
+ * unresolved commands must not make the takeover itself run into a statement's deadline, now and at
  * every later try.
  */
 export async function takeOverCommands(
@@ -153,7 +153,7 @@ export async function takeOverCommands(
     text: 'select public.take_over_commands($1, $2, $3, $4)',
     values: [shard, epoch.toString(), atMs, haltAt === undefined ? null : storableJson(haltAt)],
   });
-  const ids = await unsettledIds(deps, shard, atMs - recentMs);
+  const ids = await unresolvedIds(deps, shard, atMs - recentMs);
   const commands: Command[] = [];
   for (let from = 0; from < ids.length; from += pageRows) {
     commands.push(...(await readByIds(deps, ids.slice(from, from + pageRows), onUnreadable)));
@@ -162,12 +162,12 @@ export async function takeOverCommands(
 }
 
 /** Commands not final, or final since `sinceMs`; oldest first. Each half uses its own index. */
-async function unsettledIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
+async function unresolvedIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
-      `select command_id, created_at from public.commands where shard = $1 and settled_at is null
+      `select command_id, created_at from public.commands where shard = $1 and resolved_at is null
        union all
-       select command_id, created_at from public.commands where shard = $1 and settled_at >= public.ms_to_time($2)
+       select command_id, created_at from public.commands where shard = $1 and resolved_at >= public.ms_to_time($2)
        order by created_at, command_id`,
       [shard, sinceMs],
     ),
@@ -190,8 +190,8 @@ async function readByIds(
   return readableRows(
     rows,
     ({ command }) => decodeCommand(command),
-    ({ fault }, { account_id: accountId, command: { commandId, settledAtMs, updatedAtMs } }) =>
-      onUnreadable({ commandId, accountId, isFinal: settledAtMs !== null, updatedAtMs, fault }),
+    ({ fault }, { account_id: accountId, command: { commandId, resolvedAtMs, updatedAtMs } }) =>
+      onUnreadable({ commandId, accountId, isFinal: resolvedAtMs !== null, updatedAtMs, fault }),
   );
 }
 
@@ -273,7 +273,7 @@ export async function readUnseenPlaces(
     `select account_id, stream, command_id, symbol, side, principal,
        array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs
      from public.commands c
-     where settled_at is null and account_id = any($1) and kind = 'place' and order_id is null
+     where resolved_at is null and account_id = any($1) and kind = 'place' and order_id is null
      order by account_id, created_at, command_id`,
     [accountIds],
   );

@@ -50,7 +50,7 @@ export interface StoredCommand {
   readonly deadlineAtMs: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  readonly settledAtMs: number | null;
+  readonly resolvedAtMs: number | null;
   readonly attempts: readonly StoredAttempt[];
 }
 
@@ -112,7 +112,7 @@ function toCommand(stored: StoredCommand): Command {
     pendingRevision,
     pendingVersion,
     baseline,
-    settledAtMs,
+    resolvedAtMs,
     ...rest
   } = stored;
   return {
@@ -131,7 +131,7 @@ function toCommand(stored: StoredCommand): Command {
           },
         }),
     ...(baseline === null ? {} : { baseline: decodeBaseline(baseline) }),
-    ...(settledAtMs === null ? {} : { settledAtMs }),
+    ...(resolvedAtMs === null ? {} : { resolvedAtMs }),
     attempts: rest.attempts.map(decodeAttempt),
   };
 }

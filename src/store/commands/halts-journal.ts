@@ -55,7 +55,7 @@ export type OperatorAction =
   /** `ofSomeAccounts`: the asking token names only some accounts. */
   | { readonly kind: 'resume'; readonly scope: Halt['scope']; readonly ofSomeAccounts?: true }
   | {
-      readonly kind: 'settle';
+      readonly kind: 'resolve';
       readonly commandId: string;
       readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot';
     }

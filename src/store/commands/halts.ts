@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../../domain/limits.ts';
-import type { Act, CommitWitness } from '../../runtime/lease.ts';
+import type { Act, CommitCheckpoint } from '../../runtime/lease.ts';
 import { and, asc, drizzle, inArray, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/halts.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
@@ -9,7 +9,7 @@ import { doAct } from './approvals.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Halt, LimitsChange } from './halts-journal.ts';
 import type { Fence } from './term.ts';
 
-type Deps = RetryDeps & { readonly pool: Pool; readonly witness?: CommitWitness };
+type Deps = RetryDeps & { readonly pool: Pool; readonly checkpoint?: CommitCheckpoint };
 
 /** A halt as the SQL function `halt_json` writes it. */
 export interface StoredHalt extends Omit<Halt, 'scope'> {
@@ -33,7 +33,7 @@ export async function raiseHalt(deps: Deps, halt: Halt): Promise<Halt> {
     values: [haltId, accountOf(scope), cause, storableColumn(reason), storableColumn(by), sinceMs],
   });
   const raised = row === undefined ? halt : toHalt(row.halt);
-  deps.witness?.saw(['halt', raised.haltId]);
+  deps.checkpoint?.saw(['halt', raised.haltId]);
   return raised;
 }
 
@@ -55,7 +55,7 @@ export async function clearHalts(
   const cleared = (await doAct<readonly string[] | 'kept' | null>(deps, word.approval, act)) ?? 'fenced';
   if (typeof cleared === 'string') return cleared;
   const [clearedHaltId] = cleared;
-  if (clearedHaltId !== undefined) deps.witness?.saw(['resume', clearedHaltId]);
+  if (clearedHaltId !== undefined) deps.checkpoint?.saw(['resume', clearedHaltId]);
   return cleared.length;
 }
 
@@ -78,7 +78,7 @@ export async function setCancelTimers(
     values: [shard, epoch.toString(), storableJson(change)],
   });
   const changed = row?.armed?.changed;
-  if (changed != null) deps.witness?.saw(changed);
+  if (changed != null) deps.checkpoint?.saw(changed);
   return row?.armed?.firesAtMs;
 }
 
@@ -130,6 +130,6 @@ export async function changeLimits(
     isDone: 'act.result is not null',
   });
   if (auditId === null || auditId === 'not_waiting') return auditId ?? false;
-  deps.witness?.saw(['line', auditId, change.atMs]);
+  deps.checkpoint?.saw(['line', auditId, change.atMs]);
   return true;
 }

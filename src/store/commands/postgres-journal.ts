@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
-import type { CommitWitness } from '../../runtime/lease.ts';
+import type { CommitCheckpoint } from '../../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { findApproval, readApprovals, requestApproval } from './approvals.ts';
 import type { CommandJournal, CommandStep } from './command-journal.ts';
@@ -14,9 +14,9 @@ import {
   readNamedOrders,
   readOpenOrders,
   readPreview,
+  readResolvingOrder,
+  readResolvingUpdates,
   readRivals,
-  readSettlingOrder,
-  readSettlingUpdates,
   readUnresolved,
 } from './command-reads.ts';
 import {
@@ -50,13 +50,13 @@ import type { Fence } from './term.ts';
 interface CommandJournalDeps extends RetryDeps {
   /**
    * A pool for the journal alone: a caller's command must not queue behind a list of orders, nor a
-   * settlement behind callers.
+   * resolution behind callers.
    */
   readonly pool: Pool;
   /** The outcomes' marks share it. Left out: the journal has its own. */
   readonly groups?: GroupCommit;
   /** Remembers the commits the journal has acknowledged, so their loss is noticed. */
-  readonly witness?: CommitWitness;
+  readonly checkpoint?: CommitCheckpoint;
 }
 
 /**
@@ -68,7 +68,7 @@ interface CommandJournalDeps extends RetryDeps {
  */
 export function createPostgresJournal(given: CommandJournalDeps): CommandJournal {
   const deps = { ...given, groups: given.groups ?? new GroupCommit(given) };
-  const { pool, witness } = deps;
+  const { pool, checkpoint } = deps;
 
   function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
     return (...args: Args) => retryTransaction(deps, () => query(pool, ...args));
@@ -87,7 +87,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
   }
 
   function sawStep({ commandId, version, updatedAtMs }: Command): void {
-    witness?.saw(['step', commandId, version, updatedAtMs]);
+    checkpoint?.saw(['step', commandId, version, updatedAtMs]);
   }
 
   return {
@@ -96,7 +96,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     }),
     preview: read(readPreview),
     markSending: write(markSending, (marked, [attemptId]) => {
-      if (marked === true) witness?.saw(['sent', attemptId]);
+      if (marked === true) checkpoint?.saw(['sent', attemptId]);
     }),
     step: write(
       (to, step: CommandStep, fence: Fence) =>
@@ -122,13 +122,13 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     boundOrders: read(readBoundOrders),
     rivals: read(readRivals),
     landings: read(readLandings),
-    updatesAfter: read(readSettlingUpdates),
-    readOrder: read(readSettlingOrder),
+    updatesAfter: read(readResolvingUpdates),
+    readOrder: read(readResolvingOrder),
     openOrders: read(readOpenOrders),
     namedOrders: read(readNamedOrders),
     unseenPlaces: read(readUnseenPlaces),
     openCancelAll: write(openCancelAll, (result) => {
-      if (result.kind === 'opened') witness?.saw(['cancel_all', result.cancelAll.cancelAllId]);
+      if (result.kind === 'opened') checkpoint?.saw(['cancel_all', result.cancelAll.cancelAllId]);
     }),
     findCancelAll: read(readCancelAll),
     cancelAllsInForce: read(readCancelAllsInForce),

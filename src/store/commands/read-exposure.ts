@@ -30,8 +30,8 @@ interface CommandRow {
 
 /**
  * Open orders, and unresolved commands as if they were live, per account, instrument and side,
- * sorted by these. Commands are read before orders. If a command's order settles it between the two
- * reads, it is counted twice for a moment, but never missed.
+ * sorted by these. Commands are read before orders. If a command's order resolves it between the
+ * two reads, it is counted twice for a moment, but never missed.
  */
 export async function readExposure(
   pool: Pool,
@@ -39,7 +39,7 @@ export async function readExposure(
   accountId: string | undefined,
 ): Promise<readonly ExposureRow[]> {
   const accounts = scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
-  const commands = await readUnsettledIn(pool, accounts);
+  const commands = await readUnresolvedIn(pool, accounts);
   const open = await readOpenIn(pool, accounts ?? (await accountsOf(pool, scope, undefined)));
   const rows = new Map<string, ExposureRow>();
   for (const row of open) {
@@ -87,11 +87,11 @@ async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<Open
 }
 
 /** Includes accepted places: until its order is observed, an accepted place is nowhere else. */
-async function readUnsettledIn(pool: Pool, accounts: readonly string[] | null): Promise<CommandRow[]> {
+async function readUnresolvedIn(pool: Pool, accounts: readonly string[] | null): Promise<CommandRow[]> {
   const { rows } = await pool.query<CommandRow>(
     `select public.command_json(c) as command, o.state as order
      from public.commands c left join public.current_orders o on c.kind <> 'place' and o.stream = c.stream and o.order_id = c.order_id
-     where c.settled_at is null and ($1::text[] is null or c.account_id = any($1))`,
+     where c.resolved_at is null and ($1::text[] is null or c.account_id = any($1))`,
     [accounts],
   );
   return rows;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
-import { encodeWitnessed, type Lease } from '../../runtime/lease.ts';
+import { encodeCheckpoints, type Lease } from '../../runtime/lease.ts';
 import { asc, type Database, drizzle } from '../drizzle.ts';
 import { accounts } from '../schema/accounts.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
@@ -65,7 +65,7 @@ interface AccountRegistryDeps extends RetryDeps {
    * The commits this process knows, and the lane it holds. Left out: nothing is compared with the
    * database.
    */
-  readonly lease?: Pick<Lease, 'lane' | 'witness'>;
+  readonly lease?: Pick<Lease, 'lane' | 'checkpoint'>;
 }
 
 /** The port `AccountRegistry` in Postgres. */
@@ -99,8 +99,8 @@ export class PostgresAccountRegistry implements AccountRegistry {
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
     const { pool, lease } = this.deps;
-    const newest = lease?.witness.newest;
-    const seen = newest === undefined ? null : encodeWitnessed([{ lane: lease?.lane ?? 0, ...newest }]);
+    const newest = lease?.checkpoint.newest;
+    const seen = newest === undefined ? null : encodeCheckpoints([{ lane: lease?.lane ?? 0, ...newest }]);
     // Raw: it calls a database function and writes by its answer, in one statement.
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ lacks: boolean }>(

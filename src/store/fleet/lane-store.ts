@@ -1,5 +1,5 @@
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { encodeWitnessed, type LaneWitness, type Witnessed } from '../../runtime/lease.ts';
+import { type Checkpoint, encodeCheckpoints, type LaneCheckpoint } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 
 /** A hold on the lane: the fencing number, and the last committed batch's number. */
@@ -57,15 +57,15 @@ export interface LaneStore {
   /**
    * Takes the lane and raises the epoch, if the lane was not renewed for `expireAfterMs`, was
    * released, or was never held. Also if `holder` itself held it last, so a lost answer costs no
-   * lease. `holder` must therefore name one run of one process. If the database lacks `witnessed`
-   * commits, a generation begins first.
+   * lease. `holder` must therefore name one run of one process. If the database lacks
+   * `checkpointed` commits, a generation begins first.
    */
-  acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
+  acquire(lane: number, holder: string, expireAfterMs: number, checkpointed?: Checkpoint): Promise<AcquireResult>;
   /**
    * `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the database lacks
-   * `witnessed` commits.
+   * `checkpointed` commits.
    */
-  renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
+  renew(lane: number, epoch: bigint, checkpointed?: Checkpoint): Promise<'renewed' | 'refused' | 'forgotten'>;
   /**
    * Raises the epoch of a lane we hold, then reads the batch number. Raising waits for an orphaned
    * backend that may still commit, and fences batches still in a buffer. So for every batch sent
@@ -143,14 +143,19 @@ export class PostgresLaneStore implements LaneStore {
     return rows[0]?.lane ?? 0;
   }
 
-  async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
-    const foundLoss = witnessed && (await this.noticeLoss(lane, [{ lane, ...witnessed }]));
+  async acquire(
+    lane: number,
+    holder: string,
+    expireAfterMs: number,
+    checkpointed?: Checkpoint,
+  ): Promise<AcquireResult> {
+    const foundLoss = checkpointed && (await this.noticeLoss(lane, [{ lane, ...checkpointed }]));
     const found = foundLoss && { foundLoss };
     const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.createLane(lane, holder));
     if (held !== undefined) {
       // Commits were lost between the two statements: the next try finds it. Nothing was written
       // under this hold, and we may take it again.
-      if (foundLoss === undefined && isBehind(held, witnessed))
+      if (foundLoss === undefined && isBehind(held, checkpointed))
         throw new Error('the database lost commits while it was asked for the lane');
       return { kind: 'held', ...held, ...found };
     }
@@ -164,11 +169,11 @@ export class PostgresLaneStore implements LaneStore {
     return { kind: 'busy', holder: row?.holder ?? '', ageMs: Math.round(Number(row?.age_ms ?? 0)), ...hold, ...found };
   }
 
-  async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
+  async renew(lane: number, epoch: bigint, checkpointed?: Checkpoint): Promise<'renewed' | 'refused' | 'forgotten'> {
     const { rows } = await this.pool.query<{ forgotten: boolean }>(
       `update public.lanes set renewed_at = clock_timestamp() where lane = $1 and epoch = $2
        returning public.lacks_commits($3::json) as forgotten`,
-      [lane, epoch.toString(), witnessed === undefined ? null : encodeWitnessed([{ lane, ...witnessed }])],
+      [lane, epoch.toString(), checkpointed === undefined ? null : encodeCheckpoints([{ lane, ...checkpointed }])],
     );
     const [row] = rows;
     if (row === undefined) return 'refused';
@@ -182,10 +187,10 @@ export class PostgresLaneStore implements LaneStore {
    * here on if nothing is missing. What it commits until then goes out under the generation that
    * any process begins. Rejects also when `epoch` is not the lane's any more.
    */
-  async noticeLoss(lane: number, seen: readonly LaneWitness[], epoch?: bigint): Promise<FoundLoss | undefined> {
+  async noticeLoss(lane: number, seen: readonly LaneCheckpoint[], epoch?: bigint): Promise<FoundLoss | undefined> {
     const statement = {
       text: 'select public.notice_loss($1, $2, $3, $4, $5) as generation',
-      values: [lane, encodeWitnessed(seen), this.random.uuid(), finder, epoch?.toString() ?? null],
+      values: [lane, encodeCheckpoints(seen), this.random.uuid(), finder, epoch?.toString() ?? null],
     };
     const { rows } = await this.atLength<{ readonly generation: number | null }>(statement);
     const generation = rows[0]?.generation;
@@ -290,8 +295,10 @@ export class PostgresLaneStore implements LaneStore {
 type Taken = LaneHold & { readonly takeover: Takeover };
 
 /** The lane's numbers never fall within a generation. */
-function isBehind(hold: LaneHold, witnessed: Witnessed | undefined): boolean {
-  return witnessed !== undefined && (hold.generation ?? 0) <= witnessed.generation && hold.batch < witnessed.batch;
+function isBehind(hold: LaneHold, checkpointed: Checkpoint | undefined): boolean {
+  return (
+    checkpointed !== undefined && (hold.generation ?? 0) <= checkpointed.generation && hold.batch < checkpointed.batch
+  );
 }
 
 function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {

@@ -92,7 +92,7 @@ export interface ShardStore {
    */
   take(lane: number, epoch: bigint, seen: readonly HeldShard[]): Promise<readonly HeldShard[] | undefined>;
   /**
-   * Frees the shard. It must have nothing unsettled or unpublished left. False: the lane's or the
+   * Frees the shard. It must have nothing unresolved or unpublished left. False: the lane's or the
    * shard's epoch is gone. If it rejects, it may still be done later, unless the shard is taken
    * first.
    */
@@ -197,7 +197,7 @@ const looking = {
       'tokens', (select coalesce(bit_xor(hash_record_extended(row(principal, number, expires_at), 0)), 0)::text from public.principal_tokens),
       'logins', (select coalesce(bit_xor(hash_record_extended(row(credential, generation), 0)), 0)::text from public.credentials where sealed is not null),
       'repairs', case when not exists (select from public.repair_requests where answered_at is null)
-        and not exists (select from public.quarantine_jobs where ended_at is null) then 'none' end,
+        and not exists (select from public.dead_letter_jobs where ended_at is null) then 'none' end,
       'outcomes', case when not exists (select from public.command_outbox) then 'none' end) as marks
     from now, digests`,
 };

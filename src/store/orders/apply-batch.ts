@@ -51,7 +51,7 @@ const maxRawCharacters = 64 * 1024;
  * bindings. Throws a RangeError or SyntaxError when Postgres could not store a number.
  */
 function batchValues(batch: Batch, allocate: Allocate): unknown[] {
-  const { lane, epoch, number, heads, updates, places, quarantine, bindings = [] } = batch;
+  const { lane, epoch, number, heads, updates, places, deadLetters, bindings = [] } = batch;
   const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
   const jsons = (values: (string | null)[]) => textArray(values, 'json', allocate);
   const bigints = (values: readonly (number | string | null)[]) => bigintArray(values, allocate);
@@ -76,14 +76,14 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
     bigints(updates.map((update) => update.revision)),
     bigints(places.before),
     texts(updates.map((update) => update.payload)),
-    texts(quarantine.map((row) => row.stream)),
-    texts(quarantine.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
-    texts(quarantine.map((row) => (row.orderId === null ? null : storable(row.orderId)))),
+    texts(deadLetters.map((row) => row.stream)),
+    texts(deadLetters.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
+    texts(deadLetters.map((row) => (row.orderId === null ? null : storable(row.orderId)))),
     // Indexed, and a metric label: an index entry has a limit at 2.7 kB.
-    texts(quarantine.map((row) => storable(row.reason).slice(0, 100))),
-    texts(quarantine.map((row) => storable(row.detail))),
-    texts(quarantine.map((row) => storable(row.raw))),
-    bigints(quarantine.map((row) => storableMs(row.observedAtMs))),
+    texts(deadLetters.map((row) => storable(row.reason).slice(0, 100))),
+    texts(deadLetters.map((row) => storable(row.detail))),
+    texts(deadLetters.map((row) => storable(row.raw))),
+    bigints(deadLetters.map((row) => storableMs(row.observedAtMs))),
   ];
   if (bindings.length === 0) return values;
   values.push(
@@ -96,7 +96,7 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
   return values;
 }
 
-// Quarantine must take everything. A row it refused would be found poisonous, put in quarantine,
+// A dead letter must always be taken. A row that is refused would be found poisonous, made one,
 // and refused again.
 
 /** Postgres' text has no NUL: its visible symbol replaces it. */

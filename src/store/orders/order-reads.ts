@@ -176,7 +176,7 @@ export interface OrderReads {
   accounts(scope: AccountScope, after?: readonly string[], limit?: number): Promise<Page<AccountRow>>;
   exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
   /**
-   * Updates above `afterSeq` by seq, without continuity marks. `lastSeq`: the last seq looked at,
+   * Updates above `afterSeq` by seq, without watermarks. `lastSeq`: the last seq looked at,
    * even if nothing was in this scope; no lane can commit a row up to there any more. `oldestSeq`
    * above `afterSeq + 1`: the rows between are gone.
    */

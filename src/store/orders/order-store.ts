@@ -23,11 +23,11 @@ export interface HeadRow {
 }
 
 /**
- * One row in the log: an accepted change, or a continuity mark (stream `continuity`, order id = the
+ * One row in the log: an accepted change, or a watermark (stream `watermarks`, order id = the
  * mark's id, revision 1).
  */
 export interface UpdateRow {
-  readonly stream: Stream | 'continuity';
+  readonly stream: Stream | 'watermarks';
   readonly orderId: string;
   readonly accountId: string;
   readonly revision: number;
@@ -46,7 +46,7 @@ export interface Places {
   readonly before: readonly (number | null)[];
 }
 
-export interface QuarantineRow {
+export interface DeadLetterRow {
   readonly stream: Stream;
   readonly accountId: string | null;
   readonly orderId: string | null;
@@ -95,7 +95,7 @@ export interface Batch {
   /** In the order of acceptance: seq rises with revision. */
   readonly updates: readonly UpdateRow[];
   readonly places: Places;
-  readonly quarantine: readonly QuarantineRow[];
+  readonly deadLetters: readonly DeadLetterRow[];
   /** Left out: none. */
   readonly bindings?: readonly BindingRow[];
 }

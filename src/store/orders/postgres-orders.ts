@@ -265,7 +265,7 @@ const unprovenText = `
   with proof as (
     select n.seq, (n.payload::json #>> '{proof,upTo}')::bigint as up_to, (n.payload::json #>> '{proof,generation}')::integer as generation
     from (select seq, stream, payload from public.order_updates where lane = $1 order by seq desc limit $3) as n
-    where n.stream = 'continuity' and n.payload like '%"proof":{%'
+    where n.stream = 'watermarks' and n.payload like '%"proof":{%'
     order by n.seq desc limit 1
   ), bound as (
     select p.up_to, coalesce((
@@ -277,7 +277,7 @@ const unprovenText = `
   from bound b cross join lateral (
     select count(*) as updates,
       coalesce(sum(('x' || left(encode(sha256(convert_to(u.payload, 'UTF8')), 'hex'), 12))::bit(48)::bigint), 0) % (1::bigint << 48) as sum
-    from public.order_updates u where u.lane = $1 and u.seq > b.seq and u.stream <> 'continuity'
+    from public.order_updates u where u.lane = $1 and u.seq > b.seq and u.stream <> 'watermarks'
   ) as c`;
 
 /** Undefined: the lane has no proof in this generation among its newest rows. */

@@ -24,7 +24,7 @@ const lookedAt = 5_000;
 
 /**
  * Updates with `afterSeq` < seq ≤ `upToSeq`, in the order of the log, among the next few thousand
- * rows. `lastSeq` is the last seq looked at, `upToSeq` at the end. Continuity marks are left out.
+ * rows. `lastSeq` is the last seq looked at, `upToSeq` at the end. Watermarks are left out.
  * Rejects when the database can't be reached.
  *
  * The rows are read without an upper bound on seq. In a partition vacuumed and never analysed, the
@@ -51,7 +51,7 @@ export async function readLogSlice(
      ), bound as (
        select case when count(*) < ${lookedAt} then $2 else least(max(seq), $2) end as last_seq from looked
      )
-     select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.seq <= $2 and l.stream <> 'continuity'
+     select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.seq <= $2 and l.stream <> 'watermarks'
        and ($3::double precision is null or l.recorded_at >= to_timestamp($3 / 1000)) and ($4::text is null or (l.stream = $4 and l.order_id = $5))
        and (not $6::boolean or l.seq <= (select p.seq from public.relay_positions p where p.lane = l.lane and p.cursor = 'log'))
      order by l.seq`,

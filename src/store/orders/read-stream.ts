@@ -85,7 +85,7 @@ async function readPage(
        select * from (
          select u.seq, u.stream, u.order_id, u.account_id, u.payload from ${newerOfAll} order by u.seq limit $3
        ) as looked
-       where stream <> 'continuity' and ${inScope('account_id', 1)} and ($5::bigint is null or seq <= $5) order by seq limit $4
+       where stream <> 'watermarks' and ${inScope('account_id', 1)} and ($5::bigint is null or seq <= $5) order by seq limit $4
      ),
      bounds as materialized (
        select last_seq, (select min(from_seq) from public.log_partitions()) as oldest_seq,

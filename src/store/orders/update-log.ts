@@ -94,7 +94,7 @@ export class PostgresUpdateLog implements UpdateLog {
       `with looked as materialized (
          select seq, stream, order_id from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
        ), changed as (
-         select stream, order_id, min(seq) as first, max(seq) as last from looked where stream <> 'continuity' group by stream, order_id
+         select stream, order_id, min(seq) as first, max(seq) as last from looked where stream <> 'watermarks' group by stream, order_id
        ), newest as materialized (
          select c.first, u.seq, sum(u.bytes) over (order by c.first) - u.bytes < $4 as fits
          from changed c
@@ -178,8 +178,8 @@ export class PostgresUpdateLog implements UpdateLog {
 
 function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): StoredLogRow {
   const place = { seq: BigInt(seq), batch: BigInt(batch), payload };
-  return stream === 'continuity'
-    ? { ...place, topic: 'continuity', key: account_id }
+  return stream === 'watermarks'
+    ? { ...place, topic: 'watermarks', key: account_id }
     : { ...place, topic: 'updates', key: `${stream}:${order_id}` };
 }
 

@@ -35,18 +35,18 @@ export const credentials = pg.pgTable('credentials', {
 });
 
 /**
- * A retry or a discard for every quarantine row that matched a filter at one moment. A discard has
+ * A retry or a discard for every dead letter that matched a filter at one moment. A discard has
  * ended with its statement. The rows of a retry are requests in `repair_requests`, written with it,
  * so they show its progress; it ends once: when none is open any more, or by a person who cancels
  * it.
  */
-export const quarantineJobs = pg.pgTable(
-  'quarantine_jobs',
+export const deadLetterJobs = pg.pgTable(
+  'dead_letter_jobs',
   {
     jobId: pg.uuid('job_id').primaryKey(),
     /** `retry` or `discard`. */
     action: pg.text().notNull(),
-    /** `QuarantineFilter`, as asked for. */
+    /** `DeadLetterFilter`, as asked for. */
     filter: pg.json().notNull(),
     /** Its rows may belong to these accounts; null: to every account, or to none. */
     accounts: pg.text().array(),
@@ -60,17 +60,17 @@ export const quarantineJobs = pg.pgTable(
     discarded: pg.integer().notNull().default(0),
   },
   (t) => [
-    pg.index('quarantine_jobs_asked').on(t.askedAt),
-    pg.check('quarantine_jobs_action', sql`${t.action} in ('retry', 'discard')`),
-    pg.check('quarantine_jobs_reason', sql`${t.reason} <> ''`),
-    pg.check('quarantine_jobs_cancelled', sql`${t.cancelledBy} is null or ${t.endedAt} is not null`),
+    pg.index('dead_letter_jobs_asked').on(t.askedAt),
+    pg.check('dead_letter_jobs_action', sql`${t.action} in ('retry', 'discard')`),
+    pg.check('dead_letter_jobs_reason', sql`${t.reason} <> ''`),
+    pg.check('dead_letter_jobs_cancelled', sql`${t.cancelledBy} is null or ${t.endedAt} is not null`),
   ],
 );
 
 /**
  * A person's requests to an account's follower, always the lane's holder. They ask to read the
  * account completely or from a time on (`backfill`), to read its newest changes (`read`), or to
- * read an order in quarantine again (`retry`). The rows of a job's retry are here too. Answered
+ * read the order of a dead letter again (`retry`). The rows of a job's retry are here too. Answered
  * once. If the asking process gives up, it answers the request itself (`withdrawn`).
  */
 export const repairRequests = pg.pgTable(
@@ -82,8 +82,8 @@ export const repairRequests = pg.pgTable(
     stream: pg.text().notNull(),
     /** Null only in a job: the row names no account. */
     accountId: pg.text('account_id'),
-    /** The quarantine row for a `retry`. */
-    quarantineId: pg.bigint('quarantine_id', { mode: 'bigint' }),
+    /** The dead letter for a `retry`. */
+    deadLetterId: pg.bigint('dead_letter_id', { mode: 'bigint' }),
     /** Null: asked for by itself. */
     jobId: pg.uuid('job_id'),
     /** For a `backfill`: orders changed since then; null: all. */
@@ -100,14 +100,14 @@ export const repairRequests = pg.pgTable(
   (t) => [
     pg.index('repair_requests_open').on(t.id).where(sql`${t.answeredAt} is null`),
     pg.index('repair_requests_by_job').on(t.jobId, t.outcome).where(sql`${t.jobId} is not null`),
-    pg.index('repair_requests_by_row').on(t.quarantineId).where(sql`${t.quarantineId} is not null`),
+    pg.index('repair_requests_by_row').on(t.deadLetterId).where(sql`${t.deadLetterId} is not null`),
     pg
-      .foreignKey({ name: 'repair_requests_job_id_fkey', columns: [t.jobId], foreignColumns: [quarantineJobs.jobId] })
+      .foreignKey({ name: 'repair_requests_job_id_fkey', columns: [t.jobId], foreignColumns: [deadLetterJobs.jobId] })
       .onDelete('cascade'),
     pg.check(
       'repair_requests_kind',
-      sql`${t.kind} in ('read', 'backfill') and ${t.quarantineId} is null and ${t.jobId} is null
-        or ${t.kind} = 'retry' and ${t.quarantineId} is not null`,
+      sql`${t.kind} in ('read', 'backfill') and ${t.deadLetterId} is null and ${t.jobId} is null
+        or ${t.kind} = 'retry' and ${t.deadLetterId} is not null`,
     ),
     pg.check('repair_requests_since', sql`${t.since} is null or ${t.kind} = 'backfill'`),
     pg.check(

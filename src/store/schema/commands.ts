@@ -66,7 +66,7 @@ export const commands = pg.pgTable(
     pendingVersion: pg.bigint('pending_version', { mode: 'bigint' }),
     misses: pg.integer().notNull().default(0),
     updatedAt: pg.timestamp('updated_at', { withTimezone: true }).notNull(),
-    settledAt: pg.timestamp('settled_at', { withTimezone: true }),
+    resolvedAt: pg.timestamp('resolved_at', { withTimezone: true }),
     /**
      * A final place, except those `applied` with an order. If one has an order, it has landed late.
      * A column of its own, because an index that names the state would change with every step.
@@ -74,7 +74,7 @@ export const commands = pg.pgTable(
     cameToNothing: pg
       .boolean('came_to_nothing')
       .notNull()
-      .generatedAlwaysAs(sql`kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied')`),
+      .generatedAlwaysAs(sql`kind = 'place' and resolved_at is not null and (order_id is null or state <> 'applied')`),
   },
   (t) => [
     // `commands_one_per_key` is in store/sql/journal.sql, with NULLS NOT DISTINCT.
@@ -87,12 +87,12 @@ export const commands = pg.pgTable(
     // the time instead of the principal, the first took 116 ms if another principal had given one
     // reference to 100,000 commands. A page of those comes fast from `commands_newest`.
     pg.index('commands_by_caller_ref').on(t.callerRef, t.principal).where(sql`${t.callerRef} is not null`),
-    pg.index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.settledAt} is null`),
+    pg.index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.resolvedAt} is null`),
     pg.index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
     // Both columns are those of the request: a replace or cancel names its order when it is opened.
     pg.index('commands_of_order').on(t.stream, t.orderId).where(sql`${t.kind} <> 'place'`),
     pg.index('commands_came_to_nothing').on(t.shard, t.commandId).where(sql`${t.cameToNothing}`),
-    pg.index('commands_settled').on(t.settledAt).where(sql`${t.settledAt} is not null`),
+    pg.index('commands_resolved').on(t.resolvedAt).where(sql`${t.resolvedAt} is not null`),
     pg.check('commands_kind', sql`${t.kind} in (${sql.raw(commandKinds)})`),
     pg.check('commands_stream', sql`${t.stream} in ('account', 'prediction')`),
     pg.check(
@@ -100,8 +100,8 @@ export const commands = pg.pgTable(
       sql`${t.state} in ('open', 'refused', 'not_sent', 'accepted', 'unknown', 'applied', 'rejected', 'moot', 'conflict')`,
     ),
     pg.check(
-      'commands_settled_is_final',
-      sql`(${t.settledAt} is not null) = (${t.state} in (${sql.raw(finalStates)}))`,
+      'commands_resolved_is_final',
+      sql`(${t.resolvedAt} is not null) = (${t.state} in (${sql.raw(finalStates)}))`,
     ),
     pg.check('commands_absence_is_of_unknown', sql`not ${t.presumedAbsent} or ${t.state} = 'unknown'`),
     pg.check(
@@ -207,7 +207,7 @@ export const commandEvents = pg.pgTable(
     misses: pg.integer().notNull(),
     presumedAbsent: pg.boolean('presumed_absent').notNull(),
     updatedAt: pg.timestamp('updated_at', { withTimezone: true }).notNull(),
-    settledAt: pg.timestamp('settled_at', { withTimezone: true }),
+    resolvedAt: pg.timestamp('resolved_at', { withTimezone: true }),
     recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
     pendingRevision: pg.bigint('pending_revision', { mode: 'number' }),
     pendingVersion: pg.bigint('pending_version', { mode: 'bigint' }),

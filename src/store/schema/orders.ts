@@ -107,7 +107,7 @@ export const orderUpdates = pg.pgTable(
     lane: pg.integer().notNull(),
     /** The number of the batch that wrote it. */
     batch: pg.bigint({ mode: 'bigint' }).notNull(),
-    /** `account`, `prediction`, or `continuity` for a mark. */
+    /** `account`, `prediction`, or `watermarks` for a mark. */
     stream: pg.text().notNull(),
     /** For a mark its own id. */
     orderId: pg.text('order_id').notNull(),
@@ -170,8 +170,8 @@ export const publishedTopics = pg.pgTable('published_topics', {
 });
 
 /** Data that could not be understood or stored, kept complete until a person has dealt with it. */
-export const quarantine = pg.pgTable(
-  'quarantine',
+export const deadLetters = pg.pgTable(
+  'dead_letters',
   {
     id: pg.bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
     lane: pg.integer().notNull(),
@@ -187,5 +187,5 @@ export const quarantine = pg.pgTable(
     recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
     dealtAt: pg.timestamp('dealt_at', { withTimezone: true }),
   },
-  (t) => [pg.index('quarantine_open').on(t.stream, t.reason).where(sql`${t.dealtAt} is null`)],
+  (t) => [pg.index('dead_letters_open').on(t.stream, t.reason).where(sql`${t.dealtAt} is null`)],
 );

@@ -98,7 +98,7 @@ export class JournalError extends Error {
 /**
  * JSON that Postgres parses without an error: int64 as digits, no NUL and no lone surrogate in any
  * text (its visible symbol and U+FFFD replace them). The platform's answer goes into evidence. If
- * the database refused the text, the command could never be settled.
+ * the database refused the text, the command could never be resolved.
  */
 export function storableJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) => {

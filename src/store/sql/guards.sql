@@ -30,7 +30,7 @@ BEGIN
     RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
   END IF;
   IF NEW.key_held <> OLD.key_held THEN
-    IF NEW.key_held OR NEW.settled_at IS NULL THEN
+    IF NEW.key_held OR NEW.resolved_at IS NULL THEN
       RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
     END IF;
     IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
@@ -39,9 +39,9 @@ BEGIN
   END IF;
   -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
   IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
-    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.settled_at)
+    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.resolved_at)
     IS NOT DISTINCT FROM
-    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.settled_at)
+    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.resolved_at)
   THEN
     RETURN NEW;
   END IF;

@@ -41,7 +41,7 @@ BEGIN
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
     'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
     'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
-    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'resolvedAtMs', public.time_to_ms(c.resolved_at),
     'attempts', coalesce(p_attempts, '[]'));
 END
 $$;
@@ -90,7 +90,7 @@ BEGIN
   c.pending_version := e.pending_version;
   c.misses := e.misses;
   c.updated_at := e.updated_at;
-  c.settled_at := e.settled_at;
+  c.resolved_at := e.resolved_at;
   -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
   RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
     SELECT json_agg(json_build_object(
@@ -163,9 +163,9 @@ BEGIN
   SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
     json_agg(public.attempt_json(a) ORDER BY a.number)
   INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
-  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
+  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, resolved_at, pending_revision, pending_version, state, order_id,
     order_status, reason, attempts)
-  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
+  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.resolved_at, c.pending_revision, c.pending_version, c.state, c.order_id,
     v_status, c.reason, coalesce(v_brief, '[]'))
   RETURNING id INTO v_id;
   INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);

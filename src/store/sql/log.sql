@@ -70,7 +70,7 @@ END
 $$;
 
 -- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so the statements after enter_lane see every batch before this one.
--- The arrays are parallel: h_* is one newest state for each order, u_* the log rows in order of acceptance, q_* the messages for the quarantine.
+-- The arrays are parallel: h_* is one newest state for each order, u_* the log rows in order of acceptance, q_* the messages for the dead letters.
 -- h_update is the place of the order's newest row among u_*, which has its state; h_state is given where there is none. u_before is the place of the order's row before among u_*,
 -- or less than 0 that of its head among h_*: then the row before is the newest that is stored. It is taken from the stored order, because a caller that has two batches under way does not
 -- know the numbers of the first when it sends the second.
@@ -156,7 +156,7 @@ BEGIN
   END IF;
 
   IF cardinality(q_stream) > 0 THEN
-    INSERT INTO public.quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    INSERT INTO public.dead_letters (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
     SELECT p_lane, p_number, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.raw, to_timestamp(q.observed_ms / 1000.0)
     FROM unnest(q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms)
       AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);

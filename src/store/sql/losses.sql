@@ -5,7 +5,7 @@
 --   is fenced and begins a term under the new one. A lane that no row knows (the copy is empty) is founded.
 -- * The log's numbers jump, those of the steps of commands, and those of the audit trail: an id that was given out and lost is never given again.
 -- * The state topic may be ahead of the copy, and cannot bear an older state: its writer goes on behind what the copy holds.
--- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder settles it.
+-- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder resolves it.
 -- * Commands made since are not in the journal, nor their idempotency keys: nothing may be placed until a person has looked.
 -- * What a lane has committed since Kafka could be asked for it is on no topic. Kafka may have its revisions with other content, so these rows go out under the new
 --   generation, without proofs, which are sums of the old texts. In every lane: its holder may be alive and not have asked yet, or dead. Their newest states are newer
@@ -39,7 +39,7 @@ BEGIN
     FROM public.lanes l WHERE l.unpublished_after IS NOT NULL
   LOOP
     UPDATE public.order_updates u SET payload = CASE u.stream
-      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      WHEN 'watermarks' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
       ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || begin_generation.generation) END
     WHERE u.lane = v_lane AND u.seq > v_seq;
     UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
@@ -88,8 +88,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     END)
 $$;
 
--- True: the database lacks commits that processes have seen (an array of `LaneWitness`, runtime/lease.ts): their own memory, or what Kafka has of each lane. Epochs and
--- batch numbers never fall within a generation. A higher generation than that of the witness means that the loss was noticed before. A lane's row that is gone is lost,
+-- True: the database lacks commits that processes have seen (an array of `LaneCheckpoint`, runtime/lease.ts): their own memory, or what Kafka has of each lane. Epochs and
+-- batch numbers never fall within a generation. A higher generation than that of the checkpoint means that the loss was noticed before. A lane's row that is gone is lost,
 -- unless the other lanes have a higher one.
 CREATE FUNCTION public.lacks_commits(p_seen json) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

@@ -8,11 +8,11 @@ GRANT SELECT ON public.orders, public.current_orders, public.order_updates, publ
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.published_topics, public.accounts TO tidemark_app;
 -- How many shards there are is decided once, by the owner.
 GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
-GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
+GRANT SELECT, UPDATE (dealt_at), DELETE ON public.dead_letters TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
-GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
+GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
   UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quarantine_jobs TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.dead_letter_jobs TO tidemark_app;
 
 -- The service may step commands, and takes nothing away but published events.
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts TO tidemark_app;
@@ -29,8 +29,8 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
-  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
+GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.dead_letters,
+  public.repair_requests, public.dead_letter_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
   public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Without the hashes.

@@ -98,7 +98,7 @@ BEGIN
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
-      IF v.settled_at IS NULL OR v.settled_at > v_at - interval '7 days' THEN
+      IF v.resolved_at IS NULL OR v.resolved_at > v_at - interval '7 days' THEN
         IF v.request_hash = p ->> 'requestHash' THEN
           RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
         END IF;
@@ -125,7 +125,7 @@ BEGIN
     END IF;
 
     INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, resolved_at)
     VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
@@ -256,7 +256,7 @@ BEGIN
     pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
     pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
     misses = coalesce((p ->> 'misses')::integer, misses),
-    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+    resolved_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(resolved_at, v_at) END
   WHERE command_id = v_id;
   IF p ->> 'nextAttemptId' IS NOT NULL THEN
     IF v_to <> 'open' THEN
@@ -341,7 +341,7 @@ BEGIN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
       SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
-      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+      UNION SELECT command_id FROM public.commands WHERE resolved_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP
     SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
@@ -351,11 +351,11 @@ BEGIN
       UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
       WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
     END IF;
-    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
+    -- A command that was resolved before its answer came keeps its outcome; only its attempt changes.
     UPDATE public.commands c SET
       state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
       reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
-      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      resolved_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.resolved_at END,
       version = c.version + 1, updated_at = v_at
     WHERE c.command_id = v.command_id;
     PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',

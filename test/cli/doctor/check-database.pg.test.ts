@@ -80,7 +80,7 @@ describe('the doctor on a database', () => {
     const url = await urlOfLogin('tidemark_app');
     expect((await examine(url))['grants']).toMatchObject({ verdict: 'ok' });
     await onServer(database.url, (client) =>
-      client.query(`revoke select, insert on public.accounts from tidemark_app; revoke update (dealt_at) on public.quarantine from tidemark_app;
+      client.query(`revoke select, insert on public.accounts from tidemark_app; revoke update (dealt_at) on public.dead_letters from tidemark_app;
         revoke execute on function public.apply_batch from tidemark_app; revoke usage on schema public from public, tidemark_app`),
     );
     const findings = (await all(url)).filter(({ part }) => part === 'grants');
@@ -97,8 +97,8 @@ describe('the doctor on a database', () => {
       ],
       [
         'fail',
-        'tidemark_app may not UPDATE (dealt_at) on public.quarantine',
-        'As the owner: GRANT UPDATE (dealt_at) ON public.quarantine TO tidemark_app;',
+        'tidemark_app may not UPDATE (dealt_at) on public.dead_letters',
+        'As the owner: GRANT UPDATE (dealt_at) ON public.dead_letters TO tidemark_app;',
       ],
       [
         'fail',

@@ -14,14 +14,14 @@ describe('an incident', () => {
   it('waits for a person, goes on, and takes nothing more once it has healed', () => {
     const incident = incidentOf();
     expect(incident.underWay).toBe(true);
-    incident.wait('A person may settle it.');
+    incident.wait('A person may resolve it.');
     expect([incident.underWay, incident.open, incident.document().state]).toEqual([false, true, 'waits']);
-    incident.add('evidence', 'Settled.');
+    incident.add('evidence', 'Resolved.');
     incident.end('healed', 'Whole.');
     incident.add('evidence', 'Late.');
     incident.end('stuck', 'No.');
     expect([incident.open, incident.document().state]).toEqual([false, 'healed']);
-    expect(textsOf(incident)).toEqual(['wait: A person may settle it.', 'evidence: Settled.', 'end: Whole.']);
+    expect(textsOf(incident)).toEqual(['wait: A person may resolve it.', 'evidence: Resolved.', 'end: Whole.']);
   });
 
   it('has a bound of lines, and its end beside them', () => {

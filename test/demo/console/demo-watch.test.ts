@@ -76,10 +76,10 @@ describe('the page Break it', () => {
     expect(watch.state.value.note).toBeUndefined();
   });
 
-  it('settles a command as a person does, by REST', async () => {
+  it('resolves a command as a person does, by REST', async () => {
     const { rig, watch } = await watching();
-    rig.answers.set('POST /v1/commands/c-1/settlement', { status: 200, body: {} });
-    await watch.settleAsRejected('c-1');
+    rig.answers.set('POST /v1/commands/c-1/resolution', { status: 200, body: {} });
+    await watch.resolveAsRejected('c-1');
     expect(rig.asked.find(({ method }) => method === 'POST')?.body).toEqual({
       outcome: 'rejected',
       reason: "not in the platform's ledger",

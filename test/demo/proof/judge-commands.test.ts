@@ -147,9 +147,9 @@ describe('journal and ledger', () => {
       'a cancel that waits for ever',
       { ...cancel, state: 'accepted' },
       truthOf([cancelWrite]),
-      /neither settled nor unknown/,
+      /neither resolved nor unknown/,
     ],
-    ['a command that is left open', { ...place, state: 'open' }, truthOf([write]), /neither settled nor unknown/],
+    ['a command that is left open', { ...place, state: 'open' }, truthOf([write]), /neither resolved nor unknown/],
   ] as const)('disagree on %s', (_what, command, truth, sentence) => {
     expect(judgeCommands([command], truth)).toContainEqual(expect.stringMatching(sentence));
   });

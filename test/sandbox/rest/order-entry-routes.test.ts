@@ -218,7 +218,7 @@ describe('the venue, for equities and options', () => {
   it('fills a marketable limit order at the market, never worse than its limit', async () => {
     const client = await orderClient();
     await client.place({ clientId: 'buy', price: '230' });
-    const bought = await client.settled('buy', (order) =>
+    const bought = await client.resolved('buy', (order) =>
       expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '10' }),
     );
     expect(bought).toMatchObject({ avgPrice: '221.5', leavesQty: '0', price: '230' });
@@ -230,7 +230,7 @@ describe('the venue, for equities and options', () => {
     await client.price('AAPL', '200.01');
     expect(await client.byReference('rest')).toMatchObject([{ ordStatus: 'NEW' }]);
     await client.price('AAPL', '199.5');
-    await client.settled('rest', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '199.5' }));
+    await client.resolved('rest', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '199.5' }));
   });
 
   it('keeps a stop limit inactive until its stop is touched, then fills it at its price or better, in part, and lets the rest rest', async () => {
@@ -247,7 +247,7 @@ describe('the venue, for equities and options', () => {
     await client.price('AAPL', '215.01');
     expect(await client.byReference('stop')).toMatchObject([{ ordStatus: 'NEW', cumQty: '0' }]);
     await client.price('AAPL', '214.6');
-    const part = await client.settled('stop', (order) =>
+    const part = await client.resolved('stop', (order) =>
       expect(order).toMatchObject({ ordStatus: 'PARTIALLY_FILLED' }),
     );
     expect(part).toMatchObject({ type: 'STOP_LIMIT', stopPrice: '215', price: '214', avgPrice: '214.6' });
@@ -258,35 +258,35 @@ describe('the venue, for equities and options', () => {
     expect(still).toMatchObject({ cumQty: resting.cumQty, ordStatus: 'PARTIALLY_FILLED' });
     await client.venue({ depth: 2000 });
     await client.price('AAPL', '214');
-    await client.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '2000' }));
+    await client.resolved('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '2000' }));
   });
 
   it('fills a stop order at the market once it is touched', async () => {
     const client = await orderClient();
     await client.place({ clientId: 'stop', type: 'STOP', stopPrice: '225', price: undefined });
     await client.price('AAPL', '226');
-    await client.settled('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '226' }));
+    await client.resolved('stop', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', avgPrice: '226' }));
   });
 
   it('cancels what is left of an immediate-or-cancel order, and all of a fill-or-kill order that cannot be filled at once', async () => {
     const client = await orderClient({ venue: { depth: 3 } });
     await client.place({ clientId: 'ioc', timeInForce: 'IOC', price: '230', qty: '50' });
-    const ioc = await client.settled('ioc', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
+    const ioc = await client.resolved('ioc', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
     expect(Number(ioc.cumQty)).toBeGreaterThan(0);
     await client.place({ clientId: 'fok', timeInForce: 'FOK', price: '230', qty: '50' });
-    await client.settled('fok', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED', cumQty: '0' }));
+    await client.resolved('fok', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED', cumQty: '0' }));
   });
 
   it('serves a market order in parts until it is filled', async () => {
     const client = await orderClient({ venue: { depth: 3 } });
     await client.place({ clientId: 'all', type: 'MARKET', price: undefined, qty: '30' });
-    await client.settled('all', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '30' }));
+    await client.resolved('all', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '30' }));
   });
 
   it('prices an option by its contract, not by its underlying', async () => {
     const client = await orderClient();
     await client.place({ clientId: 'option', type: 'MARKET', price: undefined, legs: [call], qty: '2' });
-    const order = await client.settled('option', (it) => expect(it).toMatchObject({ ordStatus: 'FILLED' }));
+    const order = await client.resolved('option', (it) => expect(it).toMatchObject({ ordStatus: 'FILLED' }));
     expect(Number(order.avgPrice)).toBeGreaterThan(21.5);
     expect(Number(order.avgPrice)).toBeLessThan(60);
   });
@@ -312,7 +312,7 @@ describe('DELETE /v1/orders/{ordId}', () => {
     const { status, json } = await client.cancel(ordId);
     expect(status).toBe(202);
     expect(json).toMatchObject({ ordId, ordStatus: 'PENDING_CANCEL', accountId: 'SIM-1001' });
-    await client.settled('c', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
+    await client.resolved('c', (order) => expect(order).toMatchObject({ ordStatus: 'CANCELED' }));
     expect((await client.cancel(ordId)).json.error).toMatchObject({ type: 'conflict', code: 'ORDER_NOT_ACTIONABLE' });
   });
 
@@ -335,6 +335,6 @@ describe('DELETE /v1/orders/{ordId}', () => {
     await client.venue({ answerMs: 'manual' });
     await client.cancel(ordId);
     await client.price('AAPL', '199');
-    await client.settled('race', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED' }));
+    await client.resolved('race', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED' }));
   });
 });

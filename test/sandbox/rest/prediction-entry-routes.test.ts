@@ -278,11 +278,11 @@ describe('PATCH /v1/predictions/orders/{orderId}', () => {
   it('changes stop price, time in force and expiry', async () => {
     const client = await orderClient();
     const id = await client.working({ orderType: 'stop_limit', stopPx: '0.80', price: '0.79' });
-    const settle = () =>
+    const resolve = () =>
       eventually(async () => expect((await client.order('prediction', id)).pendingAction).toBe('none'));
     for (const body of [{ stopPx: '0.9' }, { timeInForce: 'gtd', expireTime: ahead }, { timeInForce: 'day' }]) {
       expect((await client.replace(id, body)).status).toBe(202);
-      await settle();
+      await resolve();
     }
     // Now 0.8 touches nothing, 0.9 does.
     await client.price('FED-CUT-DEC26', '0.85');

@@ -81,13 +81,13 @@ describe('issue: An act that a second person had approved was not done, and its 
   const acts: Readonly<Record<string, Act>> = {
     'a resume of an account': { operation: 'clearHalts', needsShard: true, ask: (rig) => halted(rig, account) },
     'a resume of the service': { operation: 'clearHalts', needsShard: true, ask: (rig) => halted(rig, service) },
-    'a settlement': {
+    'a resolution': {
       operation: 'step',
       needsShard: true,
       ask: async (rig) => {
         rig.entry.scripts.push({ result: unknown });
         const { commandId } = await rig.send(placeEquity);
-        await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
+        await rig.during(rig.commands.operator.resolve(commandId, 'rejected', word));
         return () => rig.state(commandId) === 'rejected';
       },
     },
@@ -204,12 +204,15 @@ describe('issue: An act that a second person had approved was not done, and its 
       await expectStillGood('EVERY_ACCOUNT_NEEDED');
     });
 
-    it('a settlement of a command that was settled meanwhile', async () => {
-      const { rig, approve } = await asked(acts['a settlement'] as Act);
+    it('a resolution of a command that was resolved meanwhile', async () => {
+      const { rig, approve } = await asked(acts['a resolution'] as Act);
       const [command] = rig.journal.commands.values();
       rig.land(command?.commandId ?? '');
       await rig.clock.advance(1_000);
-      expect(await approve()).toMatchObject({ code: 'ALREADY_SETTLED', message: expect.stringMatching(/waits still/) });
+      expect(await approve()).toMatchObject({
+        code: 'ALREADY_RESOLVED',
+        message: expect.stringMatching(/waits still/),
+      });
       expect(rig.journal.audits.filter(({ action }) => action === 'approve')).toEqual([]);
     });
 
@@ -408,7 +411,7 @@ describe('issue: A new halt of an account was lost because a person was clearing
       clear: (scope: typeof account | typeof service = account) => halts.clear(scope, word, term),
       open: () => gate.resolve(),
       fail: () => gate.reject(new Error('away')),
-      settle: () => clock.advance(10),
+      resolve: () => clock.advance(10),
       /** What a process has that reads the journal now. */
       async afterRestart() {
         await after.refresh();
@@ -421,7 +424,7 @@ describe('issue: A new halt of an account was lost because a person was clearing
     const rig = await rigOf('after');
     await rig.raise('1');
     const cleared = rig.clear();
-    await rig.settle();
+    await rig.resolve();
     expect(await rig.raise('2')).toMatchObject(again('2'));
     rig.open();
     expect(await cleared).toBe('cleared');
@@ -445,7 +448,7 @@ describe('issue: A new halt of an account was lost because a person was clearing
     const first = await rig.raise('1');
     const cleared = rig.clear();
     const second = rig.raise('2');
-    await rig.settle();
+    await rig.resolve();
     rig.fail();
     await expect(cleared).rejects.toThrow('away');
     expect(await second).toEqual(first);
@@ -463,7 +466,7 @@ describe('issue: A new halt of an account was lost because a person was clearing
   });
 });
 
-describe('issue: One person alone could end a halt, settle a command or raise a limit.', () => {
+describe('issue: One person alone could end a halt, resolve a command or raise a limit.', () => {
   const account = accountScope('acct-1');
   const second = { ...word, by: 'bob', reason: 'agreed' };
 
@@ -500,11 +503,11 @@ describe('issue: One person alone could end a halt, settle a command or raise a 
       ]);
     });
 
-    it('a settlement waits for a second principal', async () => {
+    it('a resolution waits for a second principal', async () => {
       const rig = await CommandRig.leading({ fourEyes: true });
       rig.entry.scripts.push({ result: unknown });
       const { commandId } = await rig.send(placeEquity);
-      expect(await rig.during(rig.commands.operator.settle(commandId, 'rejected', word))).toMatchObject({
+      expect(await rig.during(rig.commands.operator.resolve(commandId, 'rejected', word))).toMatchObject({
         kind: 'requested',
       });
       expect(rig.state(commandId)).toBe('unknown');

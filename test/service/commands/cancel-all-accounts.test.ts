@@ -125,14 +125,14 @@ describe('issue: A cancel-all left out an account whose shard moved at that mome
     });
   });
 
-  /** Requests about one account: orders, and those that stop its trading, or settle something. */
+  /** Requests about one account: orders, and those that stop its trading, or resolve something. */
   const requests: Record<string, readonly [path: string, body: object | undefined]> = {
     place: ['/v1/orders', accountBody],
     preview: ['/v1/orders/preview', accountBody],
     'cancel-all': ['/v1/accounts/ACC-1/cancel-all', word],
     'cancel-after': ['/v1/cancel-after', { seconds: 30, accountIds: ['ACC-1'] }],
     resume: ['/v1/accounts/ACC-1/resume', word],
-    reconcile: ['/v1/reconcile?accountId=ACC-1', undefined],
+    probe: ['/v1/probe?accountId=ACC-1', undefined],
     approval: [`/v1/approvals/${sampleApproval.approvalId}/approve`, word],
   };
 
@@ -140,7 +140,7 @@ describe('issue: A cancel-all left out an account whose shard moved at that mome
     it.each(Object.entries(requests))('is asked again until it has a process: %s', async (_what, [path, body]) => {
       const { one, two, holder } = await startTwo();
       const asked = { one: 0, two: 0 };
-      const report = { unresolved: 0, probes: 0, settled: [], plan: [] };
+      const report = { unresolved: 0, probes: 0, resolved: [], plan: [] };
       for (const name of ['one', 'two'] as const) {
         // The first has given the shard away; the second takes it at its next look.
         const moving = <T>(done: T) => {
@@ -156,7 +156,7 @@ describe('issue: A cancel-all left out an account whose shard moved at that mome
         commands.cancelAfterAnswer = (of) => moving({ ...of, kind: 'done', declined: [] });
         commands.resume = async () => moving({ kind: 'done', halts: [] } as const);
         commands.approve = async () => moving({ kind: 'done', approval: sampleApproval } as const);
-        commands.reconcile = async () => moving({ kind: 'done', report } as const);
+        commands.probeNow = async () => moving({ kind: 'done', report } as const);
       }
       const { status } = await post(one, path, body);
       expect([status, asked.two]).toEqual([200, 2]);

@@ -315,7 +315,7 @@ describe('issue: A cancel-all showed no orders; a place of unknown outcome lande
     it('ends when the place came to nothing, and cancels nothing of what is placed later', async () => {
       const { rig, commandId } = await withUnresolvedPlace();
       await cancelAll(rig);
-      await rig.during(rig.commands.operator.settle(commandId, 'not_sent', word));
+      await rig.during(rig.commands.operator.resolve(commandId, 'not_sent', word));
       await rig.clock.advance(1_000);
       expect(await cancelAll(rig)).toMatchObject({ open: false, inForce: false });
       const { commandId: later } = await rig.send(placeEquity);

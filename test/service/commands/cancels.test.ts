@@ -68,7 +68,7 @@ describe('issue: A cancel was answered with 429 while 200 places of the same acc
 
 describe('issue: A cancel got ORDER_CLOSED although the platform had taken back the end of the order.', () => {
   it.each([equity, prediction])(
-    'a cancel of a $stream order that has ended here is sent, and settled by the platform',
+    'a cancel of a $stream order that has ended here is sent, and resolved by the platform',
     async (request) => {
       const world = await CommandWorld.start();
       const { order } = await world.working(request);
@@ -192,7 +192,7 @@ describe('issue: A cancel stayed unknown for as long as another order of its acc
     return rig.state(commandId);
   }
 
-  it('is settled by a list that is uncertain of other orders alone', async () => {
+  it('is resolved by a list that is uncertain of other orders alone', async () => {
     expect(await canceled(['other'])).toBe('moot');
   });
 

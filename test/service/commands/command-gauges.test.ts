@@ -6,7 +6,7 @@ async function lines(rig: CommandRig): Promise<string[]> {
 }
 
 describe('the figures of commands', () => {
-  it('count each by its first outcome, and what settled those that had none', async () => {
+  it('count each by its first outcome, and what resolved those that had none', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: unknown }, { result: refused(400) });
     const { commandId } = await rig.send(placeEquity);
@@ -16,9 +16,9 @@ describe('the figures of commands', () => {
     const text = await lines(rig);
     expect(text).toContain('tidemark_commands_total{kind="place",outcome="unknown"} 1');
     expect(text).toContain('tidemark_commands_total{kind="place",outcome="refused"} 1');
-    expect(text).toContain('tidemark_command_settlements_total{kind="place",outcome="applied",evidence="stream"} 1');
+    expect(text).toContain('tidemark_command_resolutions_total{kind="place",outcome="applied",evidence="stream"} 1');
     expect(text).toContain('tidemark_command_seconds_count{kind="place"} 2');
-    expect(text).toContain('tidemark_command_settle_seconds_count 1');
+    expect(text).toContain('tidemark_command_resolve_seconds_count 1');
     expect(text).toContain('tidemark_idempotency_total{result="new"} 2');
   });
 
@@ -38,12 +38,12 @@ describe('the figures of commands', () => {
       { unresolved: 1 },
     ]);
     expect(ofAccounts('another')).toMatchObject({ unresolved: 0, oldestUnresolvedMs: undefined });
-    await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
+    await rig.during(rig.commands.operator.resolve(commandId, 'rejected', word));
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
     expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
     expect(await lines(rig)).toContain(
-      'tidemark_command_settlements_total{kind="place",outcome="rejected",evidence="person"} 1',
+      'tidemark_command_resolutions_total{kind="place",outcome="rejected",evidence="person"} 1',
     );
     rig.entry.scripts.push({ result: unknown });
     await rig.send(placeEquity);
@@ -61,14 +61,14 @@ describe('the figures of commands', () => {
     expect(await lines(rig)).toContain('tidemark_commands_awaiting_venue 1');
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
     expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
-    expect(await lines(rig)).toContain('tidemark_command_settle_seconds_bucket{le="0.05"} 1');
+    expect(await lines(rig)).toContain('tidemark_command_resolve_seconds_bucket{le="0.05"} 1');
     await rig.clock.advance(3_600_000);
     rig.commit(rig.landed(commandId));
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_awaiting_venue 0');
-    expect(await lines(rig)).toContain('tidemark_command_settle_seconds_count 1');
+    expect(await lines(rig)).toContain('tidemark_command_resolve_seconds_count 1');
     expect(await lines(rig)).toContain(
-      'tidemark_command_settlements_total{kind="place",outcome="applied",evidence="stream"} 1',
+      'tidemark_command_resolutions_total{kind="place",outcome="applied",evidence="stream"} 1',
     );
   });
 

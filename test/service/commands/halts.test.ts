@@ -82,7 +82,7 @@ describe('unresolved commands', () => {
     expect(next.commands.operator.halts.list()).toHaveLength(1);
   });
 
-  it('that settle do not end a halt: only a person does', async () => {
+  it('that resolve do not end a halt: only a person does', async () => {
     const rig = await CommandRig.leading();
     const ids = [await doubtful(rig, 1), await doubtful(rig, 2), await doubtful(rig, 3)];
     for (const id of ids) rig.land(id);
@@ -218,11 +218,11 @@ describe('an operator', () => {
   });
 
   it.each(['applied', 'rejected', 'not_sent', 'moot'] as const)(
-    'settles an unknown command as %s, on record',
+    'resolves an unknown command as %s, on record',
     async (outcome) => {
       const rig = await CommandRig.leading();
       const id = await doubtful(rig, 1);
-      expect(await rig.during(rig.commands.operator.settle(id, outcome, word))).toMatchObject({
+      expect(await rig.during(rig.commands.operator.resolve(id, outcome, word))).toMatchObject({
         kind: 'done',
         command: { state: outcome },
       });
@@ -230,26 +230,26 @@ describe('an operator', () => {
         kind: 'person',
         detail: { outcome, by: 'olga', reason: word.reason },
       });
-      expect(await rig.during(rig.commands.operator.settle(id, 'moot', word))).toMatchObject({
-        code: 'ALREADY_SETTLED',
+      expect(await rig.during(rig.commands.operator.resolve(id, 'moot', word))).toMatchObject({
+        code: 'ALREADY_RESOLVED',
       });
-      expect(rig.journal.audits.at(-1)).toMatchObject({ action: 'settle', commandId: id });
+      expect(rig.journal.audits.at(-1)).toMatchObject({ action: 'resolve', commandId: id });
     },
   );
 
-  it('who settled a place as never sent is told when it lands after all', async () => {
+  it('who resolved a place as never sent is told when it lands after all', async () => {
     const rig = await CommandRig.leading();
     const id = await doubtful(rig, 1);
-    await rig.during(rig.commands.operator.settle(id, 'not_sent', word));
+    await rig.during(rig.commands.operator.resolve(id, 'not_sent', word));
     rig.land(id);
     await rig.clock.advance(10);
     expect(rig.state(id)).toBe('applied');
     expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
-  it('settles nothing that is not there', async () => {
+  it('resolves nothing that is not there', async () => {
     const rig = await CommandRig.leading();
-    expect(await rig.during(rig.commands.operator.settle('nope', 'applied', word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.resolve('nope', 'applied', word))).toMatchObject({
       code: 'COMMAND_NOT_FOUND',
     });
   });

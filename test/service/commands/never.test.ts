@@ -77,13 +77,13 @@ describe('never', () => {
     expect(rig.codes(commandId)).toContain('second_order');
   });
 
-  it('reconciliation that places or cancels by itself', async () => {
+  it('resolution that places or cancels by itself', async () => {
     const rig = await CommandRig.leading({ haltAt: { account: 1, service: 1 } });
     rig.commit(workingOrder);
     rig.entry.scripts.push({ result: unknown }, { result: refused(404) });
     await rig.send(placeEquity);
     await rig.send(cancelWorking);
-    await rig.during(rig.commands.reconcile({ dryRun: false }));
+    await rig.during(rig.commands.probeNow({ dryRun: false }));
     await rig.clock.advance(hours);
     expect(rig.entry.sent.map(({ request }) => request.kind)).toEqual(['place', 'cancel']);
   });
@@ -114,7 +114,7 @@ describe('never', () => {
     expect(rig.entry.sent.map(({ request }) => request)).toEqual([replaceWorking satisfies CommandRequest]);
   });
 
-  it('anything sent twice, or settled, by a step of the clock', async () => {
+  it('anything sent twice, or resolved, by a step of the clock', async () => {
     for (const stepMs of [-3_600_000, 3_600_000]) {
       const rig = await CommandRig.leading();
       rig.entry.scripts.push({ result: unknown });

@@ -117,7 +117,7 @@ describe("issue: A stranger's order got the id of our filled one, and our cancel
   describe.each([equity, prediction])('the id of an order of ours, given to a stranger: $stream', (request) => {
     it('is another order, which owns nothing of ours, and our command keeps its verdict', async () => {
       const { world, command, order } = await filled(request);
-      const settled = world.command(command.commandId);
+      const resolved = world.command(command.commandId);
       const next = givenAway(world, order);
       await world.until(() => world.stored(next).incarnation === 2);
       expect(world.stored(next)).toMatchObject({ origin: 'external', status: 'new', quantity: '500', cumQty: '0' });
@@ -128,7 +128,7 @@ describe("issue: A stranger's order got the id of our filled one, and our cancel
       cancelOrder(world.exchange, next);
       await world.until(() => world.stored(next).status === 'canceled');
       await world.pass(5_000);
-      expect(world.command(command.commandId)).toEqual(settled);
+      expect(world.command(command.commandId)).toEqual(resolved);
       expect(world.simulated.journal.halts).toEqual([]);
     });
 
@@ -158,7 +158,7 @@ describe("issue: A stranger's order got the id of our filled one, and our cancel
   });
 
   describe.each([equity, prediction])('an id that was used before, given to our place: $stream', (request) => {
-    it('is bound to the order of ours, and settles it', async () => {
+    it('is bound to the order of ours, and resolves it', async () => {
       const { world, command: first, order } = await filled(request);
       world.exchange.forget(order);
       const open = world.exchange.open.bind(world.exchange);

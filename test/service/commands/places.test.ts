@@ -183,7 +183,7 @@ describe('issue: A place waited for three commits of the database before it had 
       expect(rig.entry.sent).toEqual([]);
     });
 
-    it('is settled so too when the database is away for an hour in between', async () => {
+    it('is resolved so too when the database is away for an hour in between', async () => {
       const rig = await CommandRig.leading();
       const commit = losing(rig);
       await rig.declined(placeEquity);
@@ -211,7 +211,7 @@ describe('issue: A place waited for three commits of the database before it had 
       expect(next.probes.asked.length).toBeGreaterThan(0);
     });
 
-    // What another replace of the order came to would settle it (seed 1028 of the simulator).
+    // What another replace of the order came to would resolve it (seed 1028 of the simulator).
     it('of a replace leaves no doubt: it was not sent', async () => {
       const rig = await CommandRig.leading();
       rig.commit(workingOrder);
@@ -368,7 +368,7 @@ describe("issue: A place whose answer had a null reference was unknown, though i
   describe('an answer to our own write that names the order in no way', () => {
     const unnamed = reworded(() => ({ clOrdId: null, status: null }));
 
-    it('is no evidence: the order that the stream shows settles the place', async () => {
+    it('is no evidence: the order that the stream shows resolves the place', async () => {
       const world = await CommandWorld.start();
       world.script({ applied: 'yes', answer: unnamed(world) });
       const { commandId } = await world.send(equity);

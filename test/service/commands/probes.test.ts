@@ -4,7 +4,7 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AccountReads } from '../../../src/service/commands/account-reads.ts';
 import type { CommandOptions } from '../../../src/service/commands/command-options.ts';
-import type { ReconcileReport } from '../../../src/service/commands/commands.ts';
+import type { ProbeReport } from '../../../src/service/commands/commands.ts';
 import { ProbeBudget } from '../../../src/service/commands/probe-budget.ts';
 import type { OtherInstance } from '../../../src/service/fleet/other-instances.ts';
 import type { AccountLook, FollowedAccounts } from '../../../src/service/sources/account-access.ts';
@@ -55,11 +55,11 @@ describe('issue: An order went live long after its place had failed, and no halt
   const hour = 3_600_000;
 
   /** A place that came to nothing, and the process that knew of it is gone. */
-  async function settledLongAgo(how: 'refused' | 'person'): Promise<{ rig: CommandRig; commandId: string }> {
+  async function resolvedLongAgo(how: 'refused' | 'person'): Promise<{ rig: CommandRig; commandId: string }> {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: how === 'refused' ? refused(400) : unknown });
     const { commandId } = await rig.send(placeEquity);
-    if (how === 'person') await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
+    if (how === 'person') await rig.during(rig.commands.operator.resolve(commandId, 'rejected', word));
     rig.commands.endAll();
     await rig.clock.advance(5 * hour);
     return { rig, commandId };
@@ -69,7 +69,7 @@ describe('issue: An order went live long after its place had failed, and no halt
   // it; the next one looked two minutes back.
   describe('an order of a place that came to nothing long ago', () => {
     it.each(['refused', 'person'] as const)('is found by whoever takes the lane (%s)', async (how) => {
-      const { rig, commandId } = await settledLongAgo(how);
+      const { rig, commandId } = await resolvedLongAgo(how);
       rig.commit(rig.landed(commandId), { commandId, handed: false });
       const next = await CommandRig.leading({}, rig);
       await next.clock.advance(1_000);
@@ -80,7 +80,7 @@ describe('issue: An order went live long after its place had failed, and no halt
     });
 
     it('is found by the sweep where it was bound unheard later, also while the journal fails', async () => {
-      const { rig, commandId } = await settledLongAgo('refused');
+      const { rig, commandId } = await resolvedLongAgo('refused');
       const next = await CommandRig.leading({ recentMs: 0 }, rig);
       await next.clock.advance(1_000);
       rig.commit(rig.landed(commandId), { commandId, handed: false });
@@ -95,7 +95,7 @@ describe('issue: An order went live long after its place had failed, and no halt
     });
 
     it('that agrees with the outcome is no landing', async () => {
-      const { rig, commandId } = await settledLongAgo('person');
+      const { rig, commandId } = await resolvedLongAgo('person');
       rig.commit(rig.landed(commandId, { status: 'rejected', statusRaw: 'REJECTED', leavesQty: '0' }), {
         commandId,
         handed: false,
@@ -107,7 +107,7 @@ describe('issue: An order went live long after its place had failed, and no halt
     });
 
     it('is looked for by nobody whose term is over', async () => {
-      const { rig } = await settledLongAgo('refused');
+      const { rig } = await resolvedLongAgo('refused');
       let looks = 0;
       rig.journal.hook = async (operation, transact) => {
         if (operation === 'landings') looks += 1;
@@ -351,7 +351,7 @@ describe('issue: A process could hang in a loop while it waited to ask again abo
   });
 });
 
-describe('issue: A reconcile of all accounts left a command out, without a word, as its shard moved.', () => {
+describe('issue: A probe of all accounts left a command out, without a word, as its shard moved.', () => {
   const stops: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
     for (const stop of stops.splice(0).reverse()) await stop();
@@ -385,11 +385,11 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
         stops.push(() => rig.server.drain(new AbortController().signal));
         this.rigs[name] = rig;
         rig.commands.openCommands = async () => ({ kind: 'done', commands: this.stillOpen });
-        rig.commands.reconcile = async ({ accountId }) => this.reconcile(name, accountId);
+        rig.commands.probeNow = async ({ accountId }) => this.probe(name, accountId);
       }
     }
 
-    private reconcile(name: string, accountId: string | undefined) {
+    private probe(name: string, accountId: string | undefined) {
       this.calls.push(`${name} ${accountId ?? 'all'}`);
       for (const { accountId: moving, to, after } of this.moves)
         if (this.calls.length > after) this.holder[moving] = to;
@@ -397,30 +397,30 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
       const asked = mine.filter((each) => accountId === undefined || each.accountId === accountId);
       if (accountId === undefined ? mine.length === 0 : asked.length === 0) return notLeader;
       const looked = asked.filter(({ commandId }) => !this.noRoom.has(commandId));
-      const report: ReconcileReport = {
+      const report: ProbeReport = {
         ...{ unresolved: looked.length, probes: looked.length },
-        settled: looked.map(({ commandId }) => ({ commandId, outcome: 'applied' })),
+        resolved: looked.map(({ commandId }) => ({ commandId, outcome: 'applied' })),
         plan: looked.map((each) => ({ ...each, stream: 'account', read: 'all', commands: [each.commandId] })),
       };
       return { kind: 'done', report } as const;
     }
 
     post(name: string, query = '') {
-      return ask(`${this.rigs[name]?.address}/v1/reconcile${query}`, { method: 'POST' });
+      return ask(`${this.rigs[name]?.address}/v1/probe${query}`, { method: 'POST' });
     }
   }
 
-  const settledOf = (body: Record<string, unknown>) =>
-    (body['settled'] as { commandId: string }[]).map(({ commandId }) => commandId).sort();
+  const resolvedOf = (body: Record<string, unknown>) =>
+    (body['resolved'] as { commandId: string }[]).map(({ commandId }) => commandId).sort();
 
-  describe('a reconcile of all accounts', () => {
+  describe('a probe of all accounts', () => {
     it.each(['one', 'two'])('asks again for the account that moves to %s, and for no other', async (to) => {
       const fleet = new Fleet();
       fleet.holder = { A: 'one', B: 'two' };
       fleet.moves.push({ accountId: 'C', to, after: 3 });
       await fleet.start(['one', 'two']);
       const { status, body } = await fleet.post('one');
-      expect([status, settledOf(body), body['left']]).toEqual([200, ['of-A', 'of-B', 'of-C'], undefined]);
+      expect([status, resolvedOf(body), body['left']]).toEqual([200, ['of-A', 'of-B', 'of-C'], undefined]);
       expect(fleet.calls.slice(0, 2).sort()).toEqual(['one all', 'two all']);
       expect(fleet.calls.slice(2).every((call) => call.endsWith(' C'))).toBe(true);
       expect(body).toMatchObject({ unresolved: 3, probes: 3 });
@@ -431,7 +431,7 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
       for (const { accountId } of open) fleet.moves.push({ accountId, to: 'two', after: 2 });
       await fleet.start(['one', 'two']);
       const { body } = await fleet.post('one');
-      expect([settledOf(body), body['left']]).toEqual([['of-A', 'of-B', 'of-C'], undefined]);
+      expect([resolvedOf(body), body['left']]).toEqual([['of-A', 'of-B', 'of-C'], undefined]);
     });
 
     it('names what no process took in time', async () => {
@@ -439,7 +439,7 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
       fleet.holder = { A: 'one', B: 'two' };
       await fleet.start(['one', 'two'], 600);
       const { body } = await fleet.post('one');
-      expect([settledOf(body), body['left']]).toEqual([['of-A', 'of-B'], [{ accountId: 'C', commands: ['of-C'] }]]);
+      expect([resolvedOf(body), body['left']]).toEqual([['of-A', 'of-B'], [{ accountId: 'C', commands: ['of-C'] }]]);
     });
 
     it('names at once what its holder has no room for: asked again, it would say the same', async () => {
@@ -452,7 +452,7 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
       expect(fleet.calls).toHaveLength(4);
     });
 
-    it('names nothing that was settled meanwhile', async () => {
+    it('names nothing that was resolved meanwhile', async () => {
       const fleet = new Fleet();
       fleet.holder = { A: 'one', B: 'two' };
       await fleet.start(['one', 'two']);
@@ -479,11 +479,11 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
       const fleet = new Fleet();
       fleet.holder = { A: 'one', B: 'two' };
       await fleet.start(['one', 'two']);
-      const { body } = await ask(`${fleet.rigs['two']?.address}/v1/reconcile`, {
+      const { body } = await ask(`${fleet.rigs['two']?.address}/v1/probe`, {
         method: 'POST',
         headers: { 'tidemark-forwarded': 'one' },
       });
-      expect([settledOf(body), body['left'], fleet.calls]).toEqual([['of-B'], undefined, ['two all']]);
+      expect([resolvedOf(body), body['left'], fleet.calls]).toEqual([['of-B'], undefined, ['two all']]);
     });
   });
 
@@ -512,12 +512,12 @@ describe('issue: A reconcile of all accounts left a command out, without a word,
   });
 });
 
-describe('issue: After one failed read, one person could settle a command without the second approval.', () => {
+describe('issue: After one failed read, one person could resolve a command without the second approval.', () => {
   /**
    * The read that tells for which account a second principal is needed failed once, and the
-   * settlement went on without one.
+   * resolution went on without one.
    */
-  it('with four eyes nothing is settled where the command can not be read, however many of the reads fail', async () => {
+  it('with four eyes nothing is resolved where the command can not be read, however many of the reads fail', async () => {
     for (const failing of [1, 2, 3]) {
       const rig = await CommandRig.leading({ fourEyes: true });
       rig.entry.scripts.push({ result: unknown });
@@ -529,14 +529,14 @@ describe('issue: After one failed read, one person could settle a command withou
         return left >= 0 ? Promise.reject(new Error('timeout exceeded when trying to connect')) : find(id);
       };
       for (let tries = 0; tries <= failing; tries += 1) {
-        const result = await rig.during(rig.commands.operator.settle(commandId, 'not_sent', word));
+        const result = await rig.during(rig.commands.operator.resolve(commandId, 'not_sent', word));
         expect(result).toMatchObject(tries < failing ? { code: 'STORE_UNAVAILABLE' } : { kind: 'requested' });
       }
       expect(rig.state(commandId)).toBe('unknown');
     }
   });
 
-  it('a command that is not there is not settled either, though it may be a moment later', async () => {
+  it('a command that is not there is not resolved either, though it may be a moment later', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
     rig.entry.scripts.push({ result: unknown });
     const { commandId } = await rig.send(placeEquity);
@@ -546,7 +546,7 @@ describe('issue: After one failed read, one person could settle a command withou
       asked += 1;
       return asked === 1 ? Promise.resolve(undefined) : find(id);
     };
-    expect(await rig.during(rig.commands.operator.settle(commandId, 'not_sent', word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.resolve(commandId, 'not_sent', word))).toMatchObject({
       code: 'COMMAND_NOT_FOUND',
     });
     expect(rig.state(commandId)).toBe('unknown');
@@ -573,7 +573,7 @@ describe('issue: Two probes asked the platform about one command at once, even a
     await rig.send(placeEquity);
     await rig.clock.advance(300);
     expect(running, 'the first probe is under way').toBe(1);
-    await rig.during(rig.commands.reconcile({ dryRun: false }));
+    await rig.during(rig.commands.probeNow({ dryRun: false }));
     await rig.clock.advance(400);
     expect(most).toBe(1);
     rig.commands.end(0);
@@ -599,7 +599,7 @@ describe('issue: With many unresolved commands, some were never looked up, and n
     return CommandRig.leading({ shards, shardOf, maxWatched: 2, haltAt: { account: 100, service: 100 }, ...over }, rig);
   }
 
-  // The oldest that fitted were followed, and were never settled:
+  // The oldest that fitted were followed, and were never resolved:
   // those behind them were never asked about.
   it.each([
     ['of one shard', [0]],

@@ -267,7 +267,7 @@ describe('issue: A halt that was answered as done ended by itself when the datab
   });
 });
 
-describe('issue: An order landed after a person had settled it as rejected; the halt came six minutes late.', () => {
+describe('issue: An order landed after a person had resolved it as rejected; the halt came six minutes late.', () => {
   const rejected = { kind: 'rejected', reason: { code: 'NO', message: 'no' }, answer: {} } as const;
 
   async function cameToNothing(
@@ -276,7 +276,7 @@ describe('issue: An order landed after a person had settled it as rejected; the 
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: how === 'answered' ? rejected : unknown });
     const { commandId } = await rig.send(placeEquity);
-    if (how !== 'answered') await rig.during(rig.commands.operator.settle(commandId, how, word));
+    if (how !== 'answered') await rig.during(rig.commands.operator.resolve(commandId, how, word));
     await rig.clock.advance(60_000);
     return { rig, commandId };
   }
@@ -345,7 +345,7 @@ describe('issue: An order landed after a person had settled it as rejected; the 
   });
 });
 
-describe('issue: After one failed database write, the audit trail did not show who had halted or settled.', () => {
+describe('issue: After one failed database write, the audit trail did not show who had halted or resolved.', () => {
   /** A database that is away until it is told to be there, and keeps what it was told. */
   function trail() {
     const clock = new VirtualClock();
@@ -367,13 +367,13 @@ describe('issue: After one failed database write, the audit trail did not show w
 
   it('lines are kept while the database is away, and written in their order when it is back', async () => {
     const { clock, record, written, database, lost } = trail();
-    for (const action of ['halt', 'settle']) record(action);
+    for (const action of ['halt', 'resolve']) record(action);
     await clock.advance(60_000);
     expect(database.asked, 'it waits between its tries').toBeLessThan(60);
     record('resume');
     database.isThere = true;
     await clock.advance(10_000);
-    expect(written.map(({ action }) => action)).toEqual(['halt', 'settle', 'resume']);
+    expect(written.map(({ action }) => action)).toEqual(['halt', 'resolve', 'resume']);
     expect(written[0]?.again, 'the write that failed may have been done').toBe(true);
     record('halt');
     await clock.advance(0);
@@ -385,21 +385,21 @@ describe('issue: After one failed database write, the audit trail did not show w
     const { clock, record, written, database, lost } = trail();
     record('halt');
     for (let n = 0; n < 9_999; n += 1) record('place');
-    for (const action of ['settle', 'place', 'resume']) record(action);
+    for (const action of ['resolve', 'place', 'resume']) record(action);
     expect(lost()).toEqual(['place', 'place']);
     database.isThere = true;
     await clock.advance(60_000);
     expect(written).toHaveLength(10_001);
     expect(written.map(({ action }) => action).filter((action) => action !== 'place')).toEqual([
       'halt',
-      'settle',
+      'resolve',
       'resume',
     ]);
   });
 
   it('a process that ends meanwhile puts them into its log, and ends', async () => {
     const { audits, record, lost, clock } = trail();
-    for (const action of ['halt', 'settle']) record(action);
+    for (const action of ['halt', 'resolve']) record(action);
     await clock.advance(5_000);
     let over = false;
     void audits.drained().then(() => {
@@ -407,7 +407,7 @@ describe('issue: After one failed database write, the audit trail did not show w
     });
     await clock.advance(0);
     expect(over).toBe(true);
-    expect(lost()).toEqual(['halt', 'settle']);
+    expect(lost()).toEqual(['halt', 'resolve']);
   });
 });
 

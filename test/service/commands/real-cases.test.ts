@@ -236,7 +236,7 @@ describe('issue: A new order was answered with "duplicate" and was in no list, a
 describe('issue: A slow replace was given up and a new order sent in its place; the venue had both orders.', () => {
   const minute = 60_000;
 
-  // What protects: `settleReplace` (domain/settle-command.ts) takes a pending
+  // What protects: `resolveReplace` (domain/resolve-command.ts) takes a pending
   // amend for what it is, however long it lasts.
   it('a replace that stays pending for an hour is made canceled by no timer, and nothing is sent in its place', async () => {
     const world = await CommandWorld.start();
@@ -245,7 +245,7 @@ describe('issue: A slow replace was given up and a new order sent in its place; 
     await world.pass(60 * minute);
 
     expect(world.stored(order)).toMatchObject({ status: 'new', pendingAction: 'replace', leavesQty: '10' });
-    expect(world.command(commandId).settledAtMs).toBeUndefined();
+    expect(world.command(commandId).resolvedAtMs).toBeUndefined();
     expect(world.command(commandId).seenPendingAt).toBeDefined();
     expect(await world.declined({ ...replace, terms: { price: '0.46' } })).toBe('ORDER_ACTION_PENDING');
     expect(world.writes.map(({ kind }) => kind)).toEqual(['place', 'replace']);
@@ -320,7 +320,7 @@ describe('issue: A fill that only the answer to a replace showed was never booke
 });
 
 describe("issue: A client id was used twice, and the second order's fills were booked on the first command.", () => {
-  // What protects: the lookup by key (service/commands/submit-command.ts); `settlePlace` and the
+  // What protects: the lookup by key (service/commands/submit-command.ts); `resolvePlace` and the
   // table of transitions (domain/) keep a place that is applied on its order, each by itself.
   it.each([equity, prediction])(
     'a key that comes again after its $stream order was filled is that command, and places nothing',

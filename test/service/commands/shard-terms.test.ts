@@ -218,28 +218,28 @@ describe('a shard beside others', () => {
 });
 
 describe('a command by its id', () => {
-  it('is waited for, asked about and settled in the term of its shard', async () => {
+  it('is waited for, asked about and resolved in the term of its shard', async () => {
     const rig = await holding(1, 2);
     const commandId = await unknownPlace(rig, 'acct-2');
     expect(rig.commands.nextProbe(commandId)).toMatchObject({ by: 'reference' });
     const waited = rig.commands.wait(commandId, 10_000);
-    expect(await rig.during(rig.commands.operator.settle(commandId, 'rejected', word))).toMatchObject({
+    expect(await rig.during(rig.commands.operator.resolve(commandId, 'rejected', word))).toMatchObject({
       kind: 'done',
     });
     expect(await rig.during(waited)).toMatchObject({ state: 'rejected' });
   });
 
-  it('of a shard that is not held is read from the journal, and settled by its holder', async () => {
+  it('of a shard that is not held is read from the journal, and resolved by its holder', async () => {
     const rig = await holding(1, 2);
     const commandId = await unknownPlace(rig, 'acct-2');
     const next = await beside(rig, 2);
     expect(rig.commands.nextProbe(commandId)).toBeUndefined();
     const waited = rig.commands.wait(commandId, 10_000);
-    const settle = (by: CommandRig) => rig.during(by.commands.operator.settle(commandId, 'rejected', word));
-    expect(await settle(rig)).toMatchObject({
+    const resolve = (by: CommandRig) => rig.during(by.commands.operator.resolve(commandId, 'rejected', word));
+    expect(await resolve(rig)).toMatchObject({
       code: 'NOT_LEADER',
     });
-    expect(await settle(next)).toMatchObject({ kind: 'done' });
+    expect(await resolve(next)).toMatchObject({ kind: 'done' });
     expect(await rig.during(waited)).toMatchObject({ state: 'rejected' });
   });
 
@@ -346,13 +346,13 @@ describe('a request for many accounts', () => {
     expect(rig.journal.armedTimers).toBe(0);
   });
 
-  it('reconciles what the process follows', async () => {
+  it('probes what the process follows', async () => {
     const rig = await holding(1, 2);
     const ids = [await unknownPlace(rig, 'acct-1'), await unknownPlace(rig, 'acct-2')];
-    const report = await rig.during(rig.commands.reconcile({ dryRun: true }));
+    const report = await rig.during(rig.commands.probeNow({ dryRun: true }));
     expect(report).toMatchObject({ kind: 'done', report: { unresolved: 2, probes: 2 } });
     if (report.kind === 'done') expect(report.report.plan.flatMap(({ commands }) => commands)).toEqual(ids);
-    const ofOne = (accountId: string) => rig.during(rig.commands.reconcile({ accountId, dryRun: true }));
+    const ofOne = (accountId: string) => rig.during(rig.commands.probeNow({ accountId, dryRun: true }));
     expect(await ofOne('acct-2')).toMatchObject({ report: { unresolved: 1 } });
     expect(await ofOne('acct-3')).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
   });

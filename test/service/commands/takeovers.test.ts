@@ -80,10 +80,10 @@ describe('issue: A place for an account shown as live was declined, though its p
       const asked = { principal: 'desk', afterMs: 30_000, accountIds: [accountId], requestId: 'r' };
       return cancelAfterOfAll(door, call, () => partOf(commands.cancelAfter(asked)), [accountId]);
     },
-    'reconcile of an account': enter((rig) => rig.commands.reconcile({ accountId, dryRun: true })),
-    settle: enter((rig) => {
+    'probe of an account': enter((rig) => rig.commands.probeNow({ accountId, dryRun: true })),
+    resolve: enter((rig) => {
       const [commandId = ''] = rig.journal.commands.keys();
-      return rig.commands.operator.settle(commandId, 'rejected', word);
+      return rig.commands.operator.resolve(commandId, 'rejected', word);
     }),
     'resume of an account': enter((rig) => rig.commands.operator.resume({ kind: 'account', accountId }, word)),
     'resume of every account': enter((rig) => rig.commands.operator.resume({ kind: 'service' }, word)),
@@ -233,7 +233,7 @@ describe('issue: After a takeover orders were refused for an hour, or one was pl
           const result = await rig.during(place(rig));
           if (result.kind === 'declined') throw new Error(result.code);
           rig.land(result.command.commandId);
-          // Its days begin when it is settled.
+          // Its days begin when it is resolved.
           await rig.clock.advance(1_000);
         };
         expect(await outcome(await takenOver(ms, before, 7 * day - 30 * minute), 'first')).toMatch(/ 0$/);
@@ -331,14 +331,14 @@ describe('issue: A halt of the whole service stopped one lane, and the other lan
     expect(zero.probes.asked.filter(({ accountId }) => accountId === 'acct-2')).toEqual([]);
   });
 
-  it('who settles a command at the holder of another lane is told whom to ask', async () => {
+  it('who resolves a command at the holder of another lane is told whom to ask', async () => {
     const { zero, one } = await twoLanes();
     one.entry.scripts.push({ result: unknown });
     const { commandId } = await one.send(placeEquity);
-    expect(await zero.during(zero.commands.operator.settle(commandId, 'moot', word))).toMatchObject({
+    expect(await zero.during(zero.commands.operator.resolve(commandId, 'moot', word))).toMatchObject({
       code: 'NOT_LEADER',
     });
-    expect(await one.during(one.commands.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'done' });
+    expect(await one.during(one.commands.operator.resolve(commandId, 'moot', word))).toMatchObject({ kind: 'done' });
   });
 });
 

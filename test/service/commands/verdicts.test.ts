@@ -3,7 +3,7 @@ import type { CommandRequest } from '../../../src/domain/command.ts';
 import { measureReplace } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';
-import { settleCommand } from '../../../src/domain/settle-command.ts';
+import { resolveCommand } from '../../../src/domain/resolve-command.ts';
 import { errorFromAnswer } from '../../../src/venue/platform/platform-error.ts';
 import {
   CommandRig,
@@ -19,8 +19,8 @@ import {
   workingOrder,
 } from '../../support/commands/command-rig.ts';
 import { account, CommandWorld } from '../../support/commands/command-world.ts';
+import { cancelOf, commandOf, predictionOrder, replaceOf, updateAt } from '../../support/commands/resolving.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
-import { cancelOf, commandOf, predictionOrder, replaceOf, updateAt } from '../../support/commands/settling.ts';
 import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 
 describe('issue: A place was shown as `applied` for ever although the venue had refused its order.', () => {
@@ -172,7 +172,7 @@ describe('issue: A place was shown as `applied` for ever although the venue had 
     it.each([
       ['took', working, 'applied'],
       ['refused', venueRefused, 'rejected'],
-    ] as const)('is settled by who takes the lane, where the venue %s it meanwhile', async (_how, over, state) => {
+    ] as const)('is resolved by who takes the lane, where the venue %s it meanwhile', async (_how, over, state) => {
       const { rig, commandId } = await pendingPlace();
       rig.commands.endAll();
       rig.commit(rig.landed(commandId, over), { handed: false });
@@ -182,7 +182,7 @@ describe('issue: A place was shown as `applied` for ever although the venue had 
       expect(next.commands.operator.halts.list()).toEqual([]);
     });
 
-    it('is still followed by who takes the lane, and settled by what comes then', async () => {
+    it('is still followed by who takes the lane, and resolved by what comes then', async () => {
       const { rig, commandId } = await pendingPlace();
       rig.commands.endAll();
       const next = await CommandRig.leading({}, rig);
@@ -193,7 +193,7 @@ describe('issue: A place was shown as `applied` for ever although the venue had 
       expect(rig.state(commandId)).toBe('rejected');
     });
 
-    it('is settled from the log where a hand-over was missed', async () => {
+    it('is resolved from the log where a hand-over was missed', async () => {
       const { rig, commandId } = await pendingPlace();
       rig.commit(rig.landed(commandId, working), { handed: false });
       await rig.clock.advance(10);
@@ -215,9 +215,9 @@ describe('issue: A place was shown as `applied` for ever although the venue had 
       expect(rig.state(commandId)).toBe('applied');
     });
 
-    it('may be settled by a person, whom only an order that works contradicts', async () => {
+    it('may be resolved by a person, whom only an order that works contradicts', async () => {
       const { rig, commandId } = await pendingPlace();
-      await rig.during(rig.commands.operator.settle(commandId, 'rejected', word));
+      await rig.during(rig.commands.operator.resolve(commandId, 'rejected', word));
       expect(recomputed(rig, commandId)).toMatchObject({ state: 'rejected', because: 'person', agrees: true });
       rig.commit(rig.landed(commandId, { ...pending, leavesQty: '10' }));
       await rig.clock.advance(10);
@@ -240,8 +240,8 @@ describe('issue: A cancel ended rejected, and two seconds later the venue cancel
   ] as const)('a correction alone is no refusal of a %s; what comes behind it is', (kind, command) => {
     const pending = updateAt(6, { pendingAction: kind });
     const takenBack = { ...updateAt(7), cause: 'correction' };
-    expect(settleCommand({ command, updates: [pending, takenBack] })).not.toMatchObject({ kind: 'verdict' });
-    expect(settleCommand({ command, updates: [pending, takenBack, updateAt(8)] })).toMatchObject({
+    expect(resolveCommand({ command, updates: [pending, takenBack] })).not.toMatchObject({ kind: 'verdict' });
+    expect(resolveCommand({ command, updates: [pending, takenBack, updateAt(8)] })).toMatchObject({
       ...{ kind: 'verdict', outcome: 'rejected', because: 'venue_refused' },
     });
   });
@@ -268,9 +268,9 @@ describe('issue: A cancel was shown as rejected after a takeover, and later it c
   }
 
   // Whose cancel was seen pending was known in memory alone: a process that took over when one of
-  // the two had long been settled took its refusal for that of the other.
+  // the two had long been resolved took its refusal for that of the other.
   describe('an unknown cancel beside one that was refused', () => {
-    it('stays unknown when another process takes over, however long after the other was settled', async () => {
+    it('stays unknown when another process takes over, however long after the other was resolved', async () => {
       const rig = await CommandRig.leading();
       const { first, second } = await twoCancels(rig);
       await theFirstIsRefused(rig);
@@ -455,7 +455,7 @@ describe('issue: A replace was rejected by the answer to the one before it, and 
     ['the old terms', workingOrder, true],
     ['the terms of that one', { ...workingOrder, working: { ...workingOrder.working, price: '0.5' } }, false],
   ] as const)(
-    'a replace is not settled by %s after the one that it supersedes (taken over: %#)',
+    'a replace is not resolved by %s after the one that it supersedes (taken over: %#)',
     async (_, late, moves) => {
       let rig = await CommandRig.leading();
       rig.commit(workingOrder);
@@ -518,7 +518,7 @@ describe('issue: A replace that was given up as lost was shown as rejected, and 
 
   // The order shows one replace at a time, and the one that superseded the other is what it shows.
   it.each([false, true])(
-    'a replace that another one superseded is not settled by it, taken over: %s',
+    'a replace that another one superseded is not resolved by it, taken over: %s',
     async (moves) => {
       let rig = await CommandRig.leading();
       rig.commit(workingOrder);

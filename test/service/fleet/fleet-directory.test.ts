@@ -29,7 +29,7 @@ it('names the process that holds an account, unless it is this one, none, or has
 });
 
 it('counts the shards that no live process holds, since the first of them', () => {
-  expect(directory().standing(100_000)).toMatchObject({ others: 2, unheld: { rows: 2, oldestMs: 88_000 } });
+  expect(directory().standing(100_000)).toMatchObject({ others: 2, unassigned: { rows: 2, oldestMs: 88_000 } });
 });
 
 it('tells why this process has given its shards away', () => {
@@ -49,5 +49,5 @@ it('tells why this process has given its shards away', () => {
 it('knows of no other before the first look', () => {
   const none = new FleetDirectory({ fleet: () => undefined, shardOf: () => 0, holder: 'me' });
   expect([none.holderOf('0'), none.all()]).toEqual([undefined, []]);
-  expect(none.standing(100_000)).toMatchObject({ others: 0, unheld: { rows: 0 } });
+  expect(none.standing(100_000)).toMatchObject({ others: 0, unassigned: { rows: 0 } });
 });

@@ -23,7 +23,7 @@ function rig() {
     ...{ observedAtMs: 0, receivedMs: 0, bytes: 1 },
   });
   const lost = (accountId: string): IngestItem => ({
-    ...{ kind: 'continuity', markId: 'm', stream: 'account', accountIds: [accountId], event: 'lost', atMs: 0 },
+    ...{ kind: 'watermarks', markId: 'm', stream: 'account', accountIds: [accountId], event: 'lost', atMs: 0 },
   });
   return { held, taken, sink: held.guard(sink), ofShard, order, lost };
 }

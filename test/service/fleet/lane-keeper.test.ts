@@ -76,10 +76,10 @@ describe('the keeper of the lane', () => {
     const { keeper, lease } = keeperOf(world, 'a');
     await keeper.start();
     await world.clock.advance(100);
-    for (let n = 1; n <= 20; n += 1) lease.witness.saw(['sent', `tm-${n}`]);
-    expect(lease.witness.newest?.acts).toHaveLength(20);
+    for (let n = 1; n <= 20; n += 1) lease.checkpoint.saw(['sent', `tm-${n}`]);
+    expect(lease.checkpoint.newest?.acts).toHaveLength(20);
     await world.clock.advance(options.renewEveryMs);
-    expect(lease.witness.newest?.acts).toEqual([13, 14, 15, 16, 17, 18, 19, 20].map((n) => ['sent', `tm-${n}`]));
+    expect(lease.checkpoint.newest?.acts).toEqual([13, 14, 15, 16, 17, 18, 19, 20].map((n) => ['sent', `tm-${n}`]));
   });
 
   it('stands by while another holds the lane, and takes it at once when it is given back', async () => {

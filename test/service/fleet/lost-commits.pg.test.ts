@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Backoff } from '../../../src/runtime/backoff.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
-import { CommitWitness, Lease } from '../../../src/runtime/lease.ts';
+import { CommitCheckpoint, Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { LaneKeeper } from '../../../src/service/fleet/lane-keeper.ts';
 import { Ingest } from '../../../src/service/orders/ingest.ts';
@@ -128,11 +128,11 @@ describe('issue: Consumers dropped fills after a failover, because known revisio
     it('is noticed by a process that only stands by, and once by all', async () => {
       await using rig = await storeRig();
       await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
-      const standby = new CommitWitness();
-      const holder = new CommitWitness();
-      for (const witness of [standby, holder]) {
+      const standby = new CommitCheckpoint();
+      const holder = new CommitCheckpoint();
+      for (const checkpoint of [standby, holder]) {
         const seen = await rig.lanes.acquire(0, 'other', 6_000);
-        witness.sawLane({ ...seen, generation: seen.generation ?? 0 });
+        checkpoint.sawLane({ ...seen, generation: seen.generation ?? 0 });
       }
       await (await rig.rival()).query('update lane_batches set batch = 0');
       const first = await rig.lanes.acquire(0, 'other', 6_000, standby.newest);
@@ -144,41 +144,41 @@ describe('issue: Consumers dropped fills after a failover, because known revisio
 
     it('is noticed at a renewal where the journal alone lost what it had acknowledged', async () => {
       await using rig = await storeRig();
-      const witness = new CommitWitness();
-      witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
-      const journal = createPostgresJournal({ ...rig.deps, witness });
+      const checkpoint = new CommitCheckpoint();
+      checkpoint.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
+      const journal = createPostgresJournal({ ...rig.deps, checkpoint });
       await takeShard(rig.pool, fence);
       await journal.takeOver(fence, 0, 0);
       const opened = await journal.open(newPlace(), fence);
       expect(opened.kind).toBe('opened');
-      expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('renewed');
+      expect(await rig.lanes.renew(0, rig.epoch, checkpoint.newest)).toBe('renewed');
       const rival = await rig.rival();
       await rival.query(`set session_replication_role = replica`);
       await rival.query('delete from commands');
-      expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('forgotten');
-      expect(await rig.lanes.acquire(0, 'first', 6_000, witness.newest)).toMatchObject({ generation: 2 });
+      expect(await rig.lanes.renew(0, rig.epoch, checkpoint.newest)).toBe('forgotten');
+      expect(await rig.lanes.acquire(0, 'first', 6_000, checkpoint.newest)).toMatchObject({ generation: 2 });
     });
 
     it('is noticed at a renewal where the journal lost alone that an attempt was being sent', async () => {
       await using rig = await storeRig();
-      const witness = new CommitWitness();
-      witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
-      const journal = createPostgresJournal({ ...rig.deps, witness });
+      const checkpoint = new CommitCheckpoint();
+      checkpoint.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
+      const journal = createPostgresJournal({ ...rig.deps, checkpoint });
       await takeShard(rig.pool, fence);
       await journal.takeOver(fence, 0, 0);
       const place = newPlace();
       await journal.open(place, fence);
       expect(await journal.markSending(place.attemptId ?? '', place.atMs, fence)).toBe(true);
-      expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('renewed');
+      expect(await rig.lanes.renew(0, rig.epoch, checkpoint.newest)).toBe('renewed');
       const rival = await rig.rival();
       await rival.query(`set session_replication_role = replica`);
       await rival.query("update attempts set state = 'prepared', sending_at = null");
-      expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('forgotten');
+      expect(await rig.lanes.renew(0, rig.epoch, checkpoint.newest)).toBe('forgotten');
     });
 
     // Found by the simulator (seeds 2951, 7081, 10550, 12559, 13162): batches of marks alone were
     // lost, their numbers were given again, and the proofs at consumers showed holes.
-    it('is noticed by the witnesses that Kafka has where the process was started since', async () => {
+    it('is noticed by the checkpoints that Kafka has where the process was started since', async () => {
       await using rig = await storeRig();
       await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
       const look = (number: bigint, generation = 1, lane = 0, epoch = 0n) =>
@@ -194,9 +194,9 @@ describe('issue: Consumers dropped fills after a failover, because known revisio
 
     it('is noticed by a step of a command whose version was given again with other content', async () => {
       await using rig = await storeRig();
-      const witness = new CommitWitness();
-      witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
-      const journal = createPostgresJournal({ ...rig.deps, witness });
+      const checkpoint = new CommitCheckpoint();
+      checkpoint.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
+      const journal = createPostgresJournal({ ...rig.deps, checkpoint });
       await takeShard(rig.pool, fence);
       await journal.takeOver(fence, 0, 0);
       await journal.open(newPlace(), fence);
@@ -204,9 +204,9 @@ describe('issue: Consumers dropped fills after a failover, because known revisio
       await rival.query(
         "set session_replication_role = replica; update commands set updated_at = updated_at + interval '3 ms'",
       );
-      expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('forgotten');
+      expect(await rig.lanes.renew(0, rig.epoch, checkpoint.newest)).toBe('forgotten');
       await rival.query('update commands set version = version + 1');
-      expect(await rig.lanes.renew(0, rig.epoch, witness.newest), 'a later one says nothing of it').toBe('renewed');
+      expect(await rig.lanes.renew(0, rig.epoch, checkpoint.newest), 'a later one says nothing of it').toBe('renewed');
     });
   });
 

@@ -32,7 +32,7 @@ function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } =
       held,
       sources: { review: () => acts.push(`follow ${held.shards}`) },
       ingest: {
-        committed: async () => void acts.push('settled'),
+        committed: async () => void acts.push('resolved'),
         fence: async () => void acts.push('fence'),
         forgetOrders: () => undefined,
       },
@@ -113,7 +113,7 @@ describe('the keeper of the shards', () => {
     const published = Promise.withResolvers<void>();
     state.published = [Promise.resolve(), published.promise];
     await clock.advance(600);
-    expect(acts).toEqual(['published', 'quiesce 3', 'end 3', 'follow 0,1,2', 'settled']);
+    expect(acts).toEqual(['published', 'quiesce 3', 'end 3', 'follow 0,1,2', 'resolved']);
     expect(fleet.of(0)).toEqual([0, 1, 2, 3]);
     published.resolve();
     await clock.advance(100);
@@ -440,7 +440,7 @@ describe('the keeper of the shards', () => {
     const retired = keeper.retire(new AbortController().signal);
     await clock.advance(110);
     expect([fleet.members.get(0)?.draining, fleet.of(0), held.shards]).toEqual([true, [0], [0]]);
-    expect(acts).toEqual(['published', 'quiesce 1', 'end 1', 'follow 0', 'settled', 'published']);
+    expect(acts).toEqual(['published', 'quiesce 1', 'end 1', 'follow 0', 'resolved', 'published']);
     await clock.advance(110);
     await retired;
     expect([fleet.of(0), held.shards]).toEqual([[], []]);

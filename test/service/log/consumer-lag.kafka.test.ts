@@ -11,14 +11,14 @@ it('the lag of a group on a real broker is what it has not committed', async () 
   const topics = await freshTopics(brokers);
   const groupId = `${topics.updates}.reader`;
   const messages = ['a', 'b', 'c', 'd', 'e'].map((value) => ({ key: 'account:one', value }));
-  await writeForeign(brokers, topics.continuity, messages);
+  await writeForeign(brokers, topics.watermarks, messages);
   const partitions = [{ partition: 0, offset: '2' }];
   // A broker that has just begun makes its topic of offsets with the first
   // group, and has no coordinator until then.
   await eventually(
     () =>
       withAdmin(kafkaDeps, kafkaOptions(brokers), (admin) =>
-        admin.setOffsets({ groupId, topic: topics.continuity, partitions }),
+        admin.setOffsets({ groupId, topic: topics.watermarks, partitions }),
       ),
     { deadlineMs: 60_000, everyMs: 200 },
   );
@@ -27,7 +27,7 @@ it('the lag of a group on a real broker is what it has not committed', async () 
   expect(result).toMatchObject({
     kind: 'read',
     lag: {
-      groups: [{ groupId, topics: [{ topic: topics.continuity, lag: 3n, partitions: 1, uncommitted: 0 }] }],
+      groups: [{ groupId, topics: [{ topic: topics.watermarks, lag: 3n, partitions: 1, uncommitted: 0 }] }],
       unread: [],
     },
   });

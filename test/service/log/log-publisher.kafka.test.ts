@@ -10,13 +10,13 @@ describe('the log publisher', () => {
     const topics = await freshTopics(brokers);
     const { publisher } = logPublisher(brokers, topics);
     await publisher.publish(numberedRows(0, 500));
-    await publisher.publish([{ topic: 'continuity', key: 'account-1', payload: '{"event":"live"}' }]);
+    await publisher.publish([{ topic: 'watermarks', key: 'account-1', payload: '{"event":"live"}' }]);
     await publisher.close();
 
     const records = await readAll(brokers, topics.updates);
     expect(records).toHaveLength(500);
     for (const [, numbers] of firstsByKey(records)) expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
-    const marks = await readAll(brokers, topics.continuity);
+    const marks = await readAll(brokers, topics.watermarks);
     expect(marks).toMatchObject([{ key: 'account-1', value: '{"event":"live"}', partition: 0, offset: 0n }]);
   });
 
@@ -46,7 +46,7 @@ describe('the log publisher', () => {
 
   it('says unknown_topic when the topic is missing, makes none, and goes on once it is there', async () => {
     const missing = `${topicPrefix()}missing`;
-    const { publisher } = logPublisher(brokers, { updates: missing, continuity: missing });
+    const { publisher } = logPublisher(brokers, { updates: missing, watermarks: missing });
     await expect(publisher.publish(numberedRows(0, 1))).rejects.toMatchObject({ code: 'unknown_topic' });
     await publisher.close();
   });

@@ -12,7 +12,7 @@ export function arbitraryCommit(bounds: {
   const keys = Array.from({ length: bounds.orders }, (_, i) => `prediction:${'abcdefgh'.charAt(i)}`);
   const row = fc.oneof(
     { weight: 8, arbitrary: fc.record({ topic: fc.constant('updates' as const), key: fc.constantFrom(...keys) }) },
-    { weight: 1, arbitrary: fc.record({ topic: fc.constant('continuity' as const), key: fc.constant('acc') }) },
+    { weight: 1, arbitrary: fc.record({ topic: fc.constant('watermarks' as const), key: fc.constant('acc') }) },
   );
   return fc.record({
     do: fc.constant('commit' as const),

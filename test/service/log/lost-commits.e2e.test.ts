@@ -3,9 +3,9 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../../src/runtime/random.ts';
+import { CheckpointWriter } from '../../../src/service/log/checkpoint-writer.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
 import { relayDefaults } from '../../../src/service/log/relay-options.ts';
-import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
 import { kafkaParts } from '../../../src/service/run/kafka-parts.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
 import { batch, storeRig } from '../../support/orders/store-rig.ts';
@@ -19,7 +19,7 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
 
   /**
    * A fleet on one database and one Kafka: real lanes, relays and
-   * witnesses, and batches that the test writes.
+   * checkpoints, and batches that the test writes.
    */
   async function fleet() {
     const rig = await storeRig();
@@ -43,9 +43,9 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
       if (hold.kind !== 'held') throw new Error('the lane is busy');
       lease.enter(lane);
       lease.take(hold.epoch, clock.monotonicMs());
-      lease.witness.sawLane({ generation: 1, ...hold });
-      const witness = new WitnessWriter({ lease, publisher: parts.witnessPublisher, mayWrite: () => true });
-      const shared = { lease, clock, random, logger: log, witness, log: new PostgresUpdateLog(rig.deps) };
+      lease.checkpoint.sawLane({ generation: 1, ...hold });
+      const checkpoint = new CheckpointWriter({ lease, publisher: parts.checkpointPublisher, mayWrite: () => true });
+      const shared = { lease, clock, random, logger: log, checkpoint, log: new PostgresUpdateLog(rig.deps) };
       const relay = new Relay(
         {
           ...{ ...shared, publisher: parts.publisher, statePublisher: parts.statePublisher },
@@ -58,7 +58,7 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
       let number = Number(hold.batch);
       return {
         lease,
-        witness,
+        checkpoint,
         commit: async (orders: readonly [string, number][]) => {
           number += 1;
           const result = await rig.store.applyBatch({ ...batch(hold.epoch, number, orders), lane });
@@ -77,7 +77,7 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
       rig,
       holder,
       /** As a process does that has seen nothing: asks Kafka, and compares with the database. */
-      look: async () => rig.lanes.noticeLoss(9, await processOf().parts.witnesses.read()),
+      look: async () => rig.lanes.noticeLoss(9, await processOf().parts.checkpoints.read()),
     };
   }
 
@@ -118,15 +118,15 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
     const { rig, holder, look } = await fleet();
     const lost = await holder(3);
     const commandId = random.uuid();
-    lost.lease.witness.saw(['step', commandId, 2, 7]);
-    await lost.witness.cover();
+    lost.lease.checkpoint.saw(['step', commandId, 2, 7]);
+    await lost.checkpoint.cover();
     await lost.die();
     expect(await look()).toEqual({ generation: 2 });
 
     const sending = await holder(4);
-    sending.lease.witness.sawLane({ generation: 2, epoch: sending.lease.epoch, batch: 0n });
-    sending.lease.witness.saw(['sent', 'tm-lost']);
-    await sending.witness.cover();
+    sending.lease.checkpoint.sawLane({ generation: 2, epoch: sending.lease.epoch, batch: 0n });
+    sending.lease.checkpoint.saw(['sent', 'tm-lost']);
+    await sending.checkpoint.cover();
     await sending.die();
     expect(await look()).toEqual({ generation: 3 });
     expect(await rig.rows('select count(*)::int as halts from halts where cleared_at is null')).toEqual([{ halts: 1 }]);

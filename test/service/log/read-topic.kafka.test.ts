@@ -137,12 +137,12 @@ describe('the canary reader', () => {
     const { publisher } = logPublisher(brokers, topics);
     const { relay } = createMetrics();
     const value = async () => (await relay.canary.get()).values[0]?.value ?? 0;
-    await publisher.publish([{ topic: 'continuity', key: 'account-1', payload: '{"event":"heartbeat"}' }]);
-    const reader = new CanaryReader({ ...kafkaDeps, metrics: relay }, { kafka, topic: topics.continuity });
+    await publisher.publish([{ topic: 'watermarks', key: 'account-1', payload: '{"event":"heartbeat"}' }]);
+    const reader = new CanaryReader({ ...kafkaDeps, metrics: relay }, { kafka, topic: topics.watermarks });
     await reader.start();
     expect(await value()).toBe(0);
     await eventually(async () => {
-      await publisher.publish([{ topic: 'continuity', key: 'account-1', payload: '{"event":"heartbeat"}' }]);
+      await publisher.publish([{ topic: 'watermarks', key: 'account-1', payload: '{"event":"heartbeat"}' }]);
       expect(await value()).toBeGreaterThan(1_700_000_000);
     });
     await reader.drain(AbortSignal.timeout(5000));

@@ -51,7 +51,7 @@ class RelayWorld {
     this.publisher = new LossyPublisher(this.clock, seededRandom(seed));
     this.publisher.onSend = (rows) => {
       expect(this.lease.mayAct()).toBe(true);
-      for (const mark of rows) if (mark.topic === 'continuity') this.expectAllBefore(BigInt(mark.payload));
+      for (const mark of rows) if (mark.topic === 'watermarks') this.expectAllBefore(BigInt(mark.payload));
       expect(new Set(rows.map(({ topic }) => topic)).size).toBe(1);
     };
     this.renew();
@@ -173,8 +173,8 @@ describe('the relay', () => {
         expect(world.first().length).toBe(world.log.rows.length);
         await world.stop();
         expect(world.log.position('log')).toBe(world.log.rows.at(-1)?.seq ?? 0n);
-        const marks = world.log.rows.filter(({ topic }) => topic === 'continuity').map(({ payload }) => payload);
-        expect([...new Set(world.publisher.acknowledged('continuity'))]).toEqual(marks);
+        const marks = world.log.rows.filter(({ topic }) => topic === 'watermarks').map(({ payload }) => payload);
+        expect([...new Set(world.publisher.acknowledged('watermarks'))]).toEqual(marks);
       }),
       { numRuns: 1000 },
     );

@@ -30,9 +30,9 @@ describe('the topics', () => {
       expect(before.creations.map(({ spec }) => [spec.name, spec.partitions])).toEqual([
         [names.updates, 12],
         [names.state, 12],
-        [names.continuity, 1],
+        [names.watermarks, 1],
         [names.outcomes, 3],
-        [names.witness, 6],
+        [names.checkpoint, 6],
       ]);
       await applyTopics(admin, before, systemClock);
       expect(await planTopics(admin, specs)).toEqual({ creations: [], alterations: [], faults: [] });
@@ -96,7 +96,7 @@ describe('the topics', () => {
     await withAdmin(kafkaDeps, options, async (admin) => {
       const plan = await planTopics(admin, topicSpecs(names));
       expect(plan.faults).toHaveLength(4);
-      expect(plan.faults.join(), 'its keys have no order to keep').not.toContain(names.witness);
+      expect(plan.faults.join(), 'its keys have no order to keep').not.toContain(names.checkpoint);
       await applyTopics(admin, plan, systemClock);
       const { topics } = await admin.fetchTopicMetadata({ topics: [names.updates] });
       expect(topics[0]?.partitions).toHaveLength(2);
@@ -199,7 +199,7 @@ describe('issue: Every process answered 503 after an operator had set a topic to
         expect(await settingOf(admin, names.updates, 'retention.ms')).toBe(String(30 * dayMs));
         expect(await checkTopics(kafkaDeps, options, names, 30), 'it is the plan').toEqual({
           kind: 'planned',
-          doubts: expect.arrayContaining([expect.stringMatching(/continuity.*records go earlier than planned/)]),
+          doubts: expect.arrayContaining([expect.stringMatching(/watermarks.*records go earlier than planned/)]),
         });
         const plan = await planTopics(admin, topicSpecs(names));
         await applyTopics(admin, plan, systemClock, { deleteRecords: true });

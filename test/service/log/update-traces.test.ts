@@ -17,13 +17,13 @@ function batch(rows: readonly Partial<LogRow>[]): CommittedBatch {
   const full = rows.map(
     (row, i) => ({ topic: 'updates', key: `prediction:${i}`, payload: '{}', accountId: 'ACC-1', ...row }) as const,
   );
-  const isMark = full.map(({ topic }) => topic === 'continuity');
+  const isMark = full.map(({ topic }) => topic === 'watermarks');
   return {
     number: 7n,
     lastSeq: 9n,
     rows: full,
     receivedMs: isMark.map((mark) => (mark ? Number.NaN : 10)),
-    streams: isMark.map((mark) => (mark ? 'continuity' : 'prediction')),
+    streams: isMark.map((mark) => (mark ? 'watermarks' : 'prediction')),
     committedMs: 14,
     bytes: 2 * full.length,
   };
@@ -79,9 +79,9 @@ describe('which updates are traced', () => {
     expect(traced).toBeLessThan(250);
   });
 
-  it('none where the sampler takes none, and never a continuity mark', () => {
+  it('none where the sampler takes none, and never a watermark', () => {
     expect(rig(1, 'always_off').updates.begin([batch([{}, {}])])).toBeUndefined();
-    expect(rig(1).updates.begin([batch([{ topic: 'continuity' }])])).toBeUndefined();
+    expect(rig(1).updates.begin([batch([{ topic: 'watermarks' }])])).toBeUndefined();
     expect(rig(0).updates.begin([batch(Array.from({ length: 5000 }, () => ({})))])).toBeUndefined();
   });
 

@@ -14,7 +14,7 @@ import { testLog } from '../../support/runs/test-log.ts';
 describe('issue: One damaged row in the database kept 100 other orders from being stored.', () => {
   // XX001 on one row: 100 other orders stayed uncommitted for
   // ever, with one warning, and a depth of 0.
-  it('an order whose row the database can neither read nor write goes to quarantine, and the others pass', async () => {
+  it('an order whose row the database can neither read nor write becomes a dead letter, and the others pass', async () => {
     await using rig = await storeRig();
     const lease = new Lease(clock, 1e9);
     lease.confirm(rig.epoch, clock.monotonicMs());
@@ -41,7 +41,7 @@ describe('issue: One damaged row in the database kept 100 other orders from bein
     await eventually(async () => expect((await rig.rows('select from orders')).length).toBe(99));
     await ingest.committed();
     expect(ingest.depth).toBe(0);
-    expect(await rig.rows('select order_id, reason, detail from quarantine')).toEqual([
+    expect(await rig.rows('select order_id, reason, detail from dead_letters')).toEqual([
       { order_id: 'ord-13', reason: 'poison', detail: 'Postgres refused it with SQLSTATE XX001' },
     ]);
     await ingest.end();

@@ -25,7 +25,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     rig.database.damaged.add('account:ord-7');
     const doubts: unknown[] = [];
     const onDoubt = ({ view: { orderId } }: Observation, ...raised: unknown[]) => {
-      if (raised[0] !== 'quarantined') doubts.push([orderId, ...raised]);
+      if (raised[0] !== 'dead_lettered') doubts.push([orderId, ...raised]);
     };
     return Object.assign(rig, { doubts, onDoubt, head: () => rig.database.heads.get('account:ord-7') });
   }
@@ -35,7 +35,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     for (const order of orders) rig.offer(observe(orderAt(order, 1), { onDoubt: rig.onDoubt }));
     await rig.clock.advance(1_000);
     expect(rig.outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(29);
-    expect(rig.database.quarantine).toMatchObject([{ orderId: 'ord-7', reason: 'state_unreadable' }]);
+    expect(rig.database.deadLetters).toMatchObject([{ orderId: 'ord-7', reason: 'state_unreadable' }]);
     expect(rig.doubts).toEqual([['ord-7', 'unreadable', 1]]);
     expect(rig.ingest.depth).toBe(0);
     expect(rig.head()?.revision).toBe(1);
@@ -62,7 +62,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     const rig = await damagedRig();
     rig.offer(observe(orderAt(7, 3, { accountId: 'another' }), { cause: 'snapshot' }));
     await rig.clock.advance(1_000);
-    expect(rig.database.quarantine).toMatchObject([{ reason: 'identity_changed' }]);
+    expect(rig.database.deadLetters).toMatchObject([{ reason: 'identity_changed' }]);
     expect(rig.head()?.revision).toBe(1);
   });
 
@@ -256,14 +256,14 @@ describe('issue: One order with an unexpected database error kept all others of 
     [...database.heads.keys()].map((key) => Number(key.split('-')[1])).sort((a, b) => a - b);
 
   describe('an error that nobody foresaw', () => {
-    it('on one order puts that order into quarantine, once others are seen to pass', async () => {
+    it('on one order makes that order a dead letter, once others are seen to pass', async () => {
       const rig = await ingestRig(1);
       rig.ingest.begin(rig.hold);
       refusing(rig, (batch) => (touches(3)(batch) ? 'XX001' : undefined));
       await offered(rig, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
       await rig.clock.advance(10_000);
       expect(committed(rig)).toEqual([1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);
-      expect(rig.database.quarantine).toMatchObject([{ orderId: 'ord-3', reason: 'poison' }]);
+      expect(rig.database.deadLetters).toMatchObject([{ orderId: 'ord-3', reason: 'poison' }]);
       expect(rig.ingest.depth).toBe(0);
     });
 
@@ -273,14 +273,14 @@ describe('issue: One order with an unexpected database error kept all others of 
       refusing(rig, (batch) => (touches(3)(batch) ? 'XX001' : undefined));
       await offered(rig, [3]);
       await rig.clock.advance(60_000);
-      expect(rig.database.quarantine).toEqual([]);
+      expect(rig.database.deadLetters).toEqual([]);
       await offered(rig, [4]);
       await rig.clock.advance(10_000);
       expect(committed(rig)).toEqual([4]);
-      expect(rig.database.quarantine).toMatchObject([{ orderId: 'ord-3' }]);
+      expect(rig.database.deadLetters).toMatchObject([{ orderId: 'ord-3' }]);
     });
 
-    it('on every order puts none of them into quarantine, and all pass when it is over', async () => {
+    it('on every order makes none of them a dead letter, and all pass when it is over', async () => {
       const rig = await ingestRig(3);
       rig.ingest.begin(rig.hold);
       let readOnly = true;
@@ -290,14 +290,14 @@ describe('issue: One order with an unexpected database error kept all others of 
         Array.from({ length: 30 }, (_, i) => i),
       );
       await rig.clock.advance(120_000);
-      expect(rig.database.quarantine).toEqual([]);
+      expect(rig.database.deadLetters).toEqual([]);
       readOnly = false;
       await rig.clock.advance(5_000);
       expect(committed(rig)).toHaveLength(30);
-      expect(rig.database.quarantine).toEqual([]);
+      expect(rig.database.deadLetters).toEqual([]);
     });
 
-    it('that turns into one on every order puts none of the others into quarantine', async () => {
+    it('that turns into one on every order makes none of the others a dead letter', async () => {
       const rig = await ingestRig(4);
       rig.ingest.begin(rig.hold);
       let readOnly = false;
@@ -310,7 +310,7 @@ describe('issue: One order with an unexpected database error kept all others of 
       });
       await offered(rig, [1, 2, 3, 4, 5, 6]);
       await rig.clock.advance(60_000);
-      expect(rig.database.quarantine.map(({ orderId }) => orderId)).toEqual(['ord-3']);
+      expect(rig.database.deadLetters.map(({ orderId }) => orderId)).toEqual(['ord-3']);
       readOnly = false;
       await rig.clock.advance(5_000);
       expect(committed(rig)).toEqual([1, 2, 4, 5, 6]);
@@ -327,7 +327,7 @@ describe('issue: One order with an unexpected database error kept all others of 
       await offered(rig, [1, 2, 3, 4, 5, 6]);
       await rig.clock.advance(10_000);
       expect(committed(rig)).toEqual([1, 2, 4, 5, 6]);
-      expect(rig.database.quarantine).toMatchObject([{ orderId: 'ord-3' }]);
+      expect(rig.database.deadLetters).toMatchObject([{ orderId: 'ord-3' }]);
     });
 
     it('lets no barrier pass before what was offered ahead of it is settled', async () => {
@@ -344,7 +344,7 @@ describe('issue: One order with an unexpected database error kept all others of 
       await offered(rig, [4]);
       await rig.clock.advance(10_000);
       expect(passed).toBe(true);
-      expect(rig.outcomes).toEqual(['applied', 'quarantined']);
+      expect(rig.outcomes).toEqual(['applied', 'dead_lettered']);
     });
   });
 
@@ -433,8 +433,8 @@ describe('issue: One order with an unexpected database error kept all others of 
   });
 });
 
-describe('issue: A good order event was put into quarantine after one refusal by the database.', () => {
-  // Found by review: a batch of one that Postgres refused was put in quarantine at once. Where the
+describe('issue: A good order event became a dead letter after one refusal by the database.', () => {
+  // Found by review: a batch of one that Postgres refused became a dead letter at once. Where the
   // log had the revision already, because the head in the cache was behind it, reading the head
   // again was all that it needed, which a larger batch got by being halved.
   it('reduces an observation that was refused alone once more, against the head as it is stored', async () => {
@@ -463,14 +463,14 @@ describe('issue: A good order event was put into quarantine after one refusal by
     expect(database.heads.get('account:ord-1')?.revision).toBe(3);
   });
 
-  it('puts it in quarantine when it is refused again, so that the lane goes on', async () => {
+  it('makes it a dead letter when it is refused again, so that the lane goes on', async () => {
     const rig = await ingestRig(7);
     rig.ingest.begin(rig.hold);
     rig.offer(observe(orderAt(1, 0, { rejectText: 'POISON' })));
     await rig.clock.advance(1000);
     rig.offer(observe(orderAt(2, 0)));
     await rig.clock.advance(1000);
-    expect(rig.outcomes).toEqual(['quarantined', 'applied']);
+    expect(rig.outcomes).toEqual(['dead_lettered', 'applied']);
   });
 });
 
@@ -509,7 +509,7 @@ describe('issue: Readiness said that all was well while nothing was stored, sinc
     const { offer, ingest, clock, isOk } = await stalled();
     const markId = '7d9f0a52-4c1e-4a53-9d0e-000000000001';
     const atMs = clock.nowMs() - 120_000;
-    ingest.offer({ kind: 'continuity', markId, stream: 'account', accountIds: ['acct-1'], event: 'heartbeat', atMs });
+    ingest.offer({ kind: 'watermarks', markId, stream: 'account', accountIds: ['acct-1'], event: 'heartbeat', atMs });
     await clock.advance(2_000);
     expect(isOk()).toBe(true);
     offer();

@@ -56,7 +56,7 @@ describe('ingest over a database that fails at every step', () => {
           expect(revisions).toEqual(Array.from({ length: head.revision }, (_, index) => index + 1));
         }
         const poisoned = steps.filter((step) => step.poison).length;
-        expect(rig.outcomes.filter((outcome) => outcome === 'quarantined').length).toBeLessThanOrEqual(poisoned);
+        expect(rig.outcomes.filter((outcome) => outcome === 'dead_lettered').length).toBeLessThanOrEqual(poisoned);
         const numbers = rig.handed.map((batch) => batch.number);
         expect(numbers).toEqual(numbers.toSorted((a, b) => (a < b ? -1 : 1)));
         const ended = rig.ingest.end();

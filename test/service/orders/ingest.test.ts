@@ -60,7 +60,7 @@ describe('ingest', () => {
       }
       const markId = `mark-${step}`;
       rig.ingest.offer({
-        kind: 'continuity',
+        kind: 'watermarks',
         markId,
         stream: 'account',
         accountIds: ['a', 'b'],
@@ -118,29 +118,29 @@ describe('ingest', () => {
     expect(settledBefore).toBeLessThan(20);
   });
 
-  it('finds the one observation that Postgres refuses, keeps it in quarantine, and applies the others', async () => {
+  it('finds the one observation that Postgres refuses, keeps it as a dead letter, and applies the others', async () => {
     const rig = await ingestRig(6);
     rig.ingest.begin(rig.hold);
     for (let order = 0; order < 40; order += 1) {
       rig.offer(observe(orderAt(order, 0, order === 17 ? { rejectText: 'POISON' } : {})));
     }
     await rig.clock.advance(20_000);
-    expect(rig.outcomes.filter((outcome) => outcome === 'quarantined')).toHaveLength(1);
+    expect(rig.outcomes.filter((outcome) => outcome === 'dead_lettered')).toHaveLength(1);
     expect(rig.outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(39);
-    expect(rig.database.quarantine.map((row) => [row.reason, row.orderId])).toEqual([['poison', 'ord-17']]);
+    expect(rig.database.deadLetters.map((row) => [row.reason, row.orderId])).toEqual([['poison', 'ord-17']]);
     expect(rig.database.heads.has('account:ord-17')).toBe(false);
   });
 
-  it('keeps an order that is too large for Kafka in quarantine', async () => {
+  it('keeps an order that is too large for Kafka as a dead letter', async () => {
     const rig = await ingestRig(7);
     rig.ingest.begin(rig.hold);
     rig.offer(observe(orderAt(1, 0, { extra: { text: 'é'.repeat(140_000) } })));
     await rig.clock.advance(1000);
-    expect(rig.outcomes).toEqual(['quarantined']);
-    expect(rig.database.quarantine[0]?.reason).toBe('too_large');
+    expect(rig.outcomes).toEqual(['dead_lettered']);
+    expect(rig.database.deadLetters[0]?.reason).toBe('too_large');
   });
 
-  it('says of each row in quarantine that the log lacks it', async () => {
+  it('says of each dead letter that the log lacks it', async () => {
     const rig = await ingestRig(6);
     rig.ingest.begin(rig.hold);
     const raised: unknown[] = [];
@@ -150,9 +150,9 @@ describe('ingest', () => {
     rig.offer({ ...observe(orderAt(0, 1, { accountId: 'another' })), onDoubt });
     await rig.clock.advance(20_000);
     expect(raised.toSorted()).toEqual([
-      ['ord-0', 'quarantined', 1],
-      ['ord-1', 'quarantined', 0],
-      ['ord-2', 'quarantined', 0],
+      ['ord-0', 'dead_lettered', 1],
+      ['ord-1', 'dead_lettered', 0],
+      ['ord-2', 'dead_lettered', 0],
     ]);
   });
 
@@ -189,7 +189,7 @@ describe('ingest', () => {
 
   it('reports a lost lane where the database is behind what it had committed, and commits nothing on top of it', async () => {
     const rig = await ingestRig(13);
-    rig.lease.witness.sawLane({ generation: 1, ...rig.hold });
+    rig.lease.checkpoint.sawLane({ generation: 1, ...rig.hold });
     rig.ingest.begin(rig.hold);
     rig.offer(observe(orderAt(1, 0)));
     await rig.clock.advance(1_000);

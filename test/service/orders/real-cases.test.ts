@@ -45,7 +45,7 @@ describe('issue: One fill was booked twice: first from a read, then from its own
       fillOrder(world.exchange, order, whole(4), fixed('0.4'));
       const late = encodeEvent(order, encodeEventData(order));
       stream.faults = noStreamFaults;
-      // A cancel that never arrived makes the reconciler read the order.
+      // A cancel that never arrived makes the resolver read the order.
       world.script({ applied: 'no', answer: timeout });
       const { orderId } = order.terms;
       const cancel: CommandRequest = { kind: 'cancel', stream: request.stream, accountId: account, orderId };
@@ -94,7 +94,7 @@ describe('issue: An open order appeared as a second, new order after it had drop
   // A bounded cache dropped the least recently used order, which was open; its next report
   // made a new order out of nothing. What protects: `loadKnown`
   // (service/orders/load-known.ts) reads back what the cache has dropped.
-  it('an open order that many others have driven out of the cache goes on where it was, and its replace is settled', async () => {
+  it('an open order that many others have driven out of the cache goes on where it was, and its replace is resolved', async () => {
     const world = await CommandWorld.start();
     Object.assign(world.simulated.settings.ingest, { headCacheCount: 1 });
     await world.restart();

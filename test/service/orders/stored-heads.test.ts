@@ -93,7 +93,7 @@ describe('issue: A place stayed unknown although its order was shown, because th
       expect([...rig.database.bindings.values()]).toMatchObject([{ commandId: 'c-1', matches: false }]);
     });
 
-    it('settles its command when it is bound', async () => {
+    it('resolves its command when it is bound', async () => {
       const rig = await CommandRig.leading();
       rig.entry.scripts.push({ result: unknown });
       const { commandId } = await rig.send(placeEquity);

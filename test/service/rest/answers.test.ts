@@ -16,7 +16,7 @@ const full = sampleCommand({
   callerRef: 'mine',
   supersedes: '11111111-1111-4111-8111-111111111111',
   orderId: 'ord-1',
-  settledAtMs: 1_700_000_001_000,
+  resolvedAtMs: 1_700_000_001_000,
   seenPendingAt: { revision: 4, sourceVersion: 9_007_199_254_740_993n },
   baseline: {
     revision: 3,
@@ -82,12 +82,12 @@ beforeAll(async () => {
     ],
     declined: [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', message: 'not listed' }],
   });
-  rig.commands.reconcileAnswer = {
+  rig.commands.probeAnswer = {
     kind: 'done',
     report: {
       unresolved: 1,
       probes: 1,
-      settled: [{ commandId: full.commandId, outcome: 'applied' }],
+      resolved: [{ commandId: full.commandId, outcome: 'applied' }],
       plan: [{ accountId: 'ACC-1', stream: 'account', read: 'account', commands: [full.commandId] }],
     },
   };

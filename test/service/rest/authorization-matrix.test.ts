@@ -3,7 +3,7 @@ import { type Scope, scopes } from '../../../src/service/rest/auth/principal.ts'
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { commandId, sampleCommand } from '../../support/commands/scripted-commands.ts';
-import { jobId, sampleRow } from '../../support/orders/memory-quarantine.ts';
+import { jobId, sampleRow } from '../../support/orders/memory-dead-letters.ts';
 import { type Answered, ask, sha256, startIssuer, startRest } from '../../support/rest/rest-rig.ts';
 import { sampleRequest } from '../../support/rest/route-samples.ts';
 
@@ -49,9 +49,9 @@ afterAll(async () => {
 beforeEach(() => {
   rig.commands.submissions.length = 0;
   rig.commands.words.length = 0;
-  rig.commands.reconciled.length = 0;
-  rig.quarantine.actions.length = 0;
-  rig.quarantine.rows = [sampleRow()];
+  rig.commands.probed.length = 0;
+  rig.deadLetters.actions.length = 0;
+  rig.deadLetters.rows = [sampleRow()];
   rig.repairs.asked.length = 0;
 });
 
@@ -75,8 +75,8 @@ async function send(route: Route, token?: string, ids?: Readonly<Record<string, 
 }
 
 function expectNothingDone(): void {
-  const { submissions, words, reconciled } = rig.commands;
-  expect([submissions, words, reconciled, rig.quarantine.actions, rig.repairs.asked]).toEqual([[], [], [], [], []]);
+  const { submissions, words, probed } = rig.commands;
+  expect([submissions, words, probed, rig.deadLetters.actions, rig.repairs.asked]).toEqual([[], [], [], [], []]);
 }
 
 const routes = routeTable.map((route) => [`${route.method} ${route.path}`, route] as const);
@@ -174,7 +174,7 @@ function admitted({ answers }: Route): number {
 
 /** By what the route is about: one thing of the account, a list, or every account. */
 function expectedForForeign({ path, method, tag, operationId }: Route): number {
-  if (operationId === 'cancelAfter' || operationId === 'openQuarantineJob') return 404;
+  if (operationId === 'cancelAfter' || operationId === 'openDeadLetterJob') return 404;
   if (path === '/v1/limits' && method === 'PATCH') return 404;
   if (/\{(accountId|orderId|commandId|approvalId|jobId|rowId)\}/.test(path) || (tag === 'orders' && method === 'POST'))
     return 404;
@@ -196,7 +196,7 @@ describe.each(open)('%s', (_name, route) => {
 });
 
 describe('an account in a parameter', () => {
-  it.each(['/v1/orders', '/v1/commands', '/v1/exposure', '/v1/stream', '/v1/quarantine'])(
+  it.each(['/v1/orders', '/v1/commands', '/v1/exposure', '/v1/stream', '/v1/dead-letters'])(
     'of %s is not found when it is not of the token',
     async (path) => {
       const answers = [];

@@ -171,8 +171,8 @@ describe('a body', () => {
     },
   );
 
-  it('of a settlement with an outcome that no person can say is refused', async () => {
-    const path = '/v1/commands/6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11/settlement';
+  it('of a resolution with an outcome that no person can say is refused', async () => {
+    const path = '/v1/commands/6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11/resolution';
     await expectRefused(send(JSON.stringify({ outcome: 'unknown', reason: 'a' }), { path }), 400, 'INVALID_BODY');
   });
 });
@@ -233,7 +233,7 @@ describe('a route that takes no body', () => {
   const routes: [string, string][] = [
     ['DELETE', '/v1/orders/ord-1?accountId=ACC-1'],
     ['DELETE', '/v1/predictions/orders/ord-1?accountId=ACC-1'],
-    ['POST', '/v1/reconcile'],
+    ['POST', '/v1/probe'],
   ];
   const types = [
     undefined,

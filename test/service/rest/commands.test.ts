@@ -413,16 +413,16 @@ describe('what operators do', () => {
     });
   const word = { by: 'loopback', reason: 'because', requestId: 'req-1' };
 
-  it('settles a command by a person’s word', async () => {
+  it('resolves a command by a person’s word', async () => {
     rig.reads.commands = [{ command: sampleCommand({ state: 'unknown' }), evidence: [] }];
-    const path = `/v1/commands/${commandId}/settlement`;
+    const path = `/v1/commands/${commandId}/resolution`;
     const { status, body } = await post(path, { outcome: 'applied', reason: ' because ' });
     expect([status, body['outcome']]).toEqual([200, 'applied']);
-    expect(rig.commands.words).toEqual([{ what: 'settle applied', on: commandId, word }]);
-    rig.commands.settleAnswer = { kind: 'declined', code: 'ALREADY_SETTLED', message: 'it is settled' };
+    expect(rig.commands.words).toEqual([{ what: 'resolve applied', on: commandId, word }]);
+    rig.commands.resolveAnswer = { kind: 'declined', code: 'ALREADY_RESOLVED', message: 'it is resolved' };
     expect(await post(path, { outcome: 'applied', reason: 'because' })).toMatchObject({
       status: 409,
-      body: { code: 'ALREADY_SETTLED' },
+      body: { code: 'ALREADY_RESOLVED' },
     });
   });
 
@@ -579,14 +579,14 @@ describe('what operators do', () => {
     expect([status, body['code']]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   });
 
-  it('reconciles, or says what it would read', async () => {
-    expect((await post('/v1/reconcile?dryRun=true&accountId=ACC-1', undefined)).body).toEqual({
+  it('probes, or says what it would read', async () => {
+    expect((await post('/v1/probe?dryRun=true&accountId=ACC-1', undefined)).body).toEqual({
       unresolved: 0,
       probes: 0,
-      settled: [],
+      resolved: [],
       plan: [],
     });
-    await post('/v1/reconcile', undefined);
-    expect(rig.commands.reconciled).toEqual([{ dryRun: true, accountId: 'ACC-1' }, { dryRun: false }]);
+    await post('/v1/probe', undefined);
+    expect(rig.commands.probed).toEqual([{ dryRun: true, accountId: 'ACC-1' }, { dryRun: false }]);
   });
 });

@@ -91,15 +91,15 @@ describe('the console over HTTP', () => {
   });
 
   it('serves the runbooks as they are written, as plain text', async () => {
-    const { status, headers, text } = await ask(`${rig.address}/console/runbooks/Quarantined.md`);
+    const { status, headers, text } = await ask(`${rig.address}/console/runbooks/DeadLetters.md`);
     expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
       200,
       'text/plain; charset=utf-8',
       'private, no-cache',
     ]);
-    expect(text).toBe(readFileSync('docs/runbooks/Quarantined.md', 'utf8'));
+    expect(text).toBe(readFileSync('docs/runbooks/DeadLetters.md', 'utf8'));
     expect((await ask(`${rig.address}/console/runbooks/None.md`)).status).toBe(404);
-    expect((await ask(`${rig.address}/console/runbooks/Quarantined`)).text).toMatch(/^<!doctype html>/);
+    expect((await ask(`${rig.address}/console/runbooks/DeadLetters`)).text).toMatch(/^<!doctype html>/);
   });
 
   it('says how its readers sign in, without a token: here by tokens only', async () => {

@@ -131,7 +131,7 @@ describe('/asyncapi.json', () => {
         'tidemark.order-updates.v1',
         'tidemark.order-state.v1',
         'tidemark.command-outcomes.v1',
-        'tidemark.continuity.v1',
+        'tidemark.watermarks.v1',
         '/v1/stream',
       ]),
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Order } from '../../../src/domain/order.ts';
 import { findHints } from '../../../src/service/rest/routes/commands.ts';
 import type { OrderFilter, OrderReads, StoredOrder } from '../../../src/store/orders/order-reads.ts';
-import { cancelOf, commandOf, predictionOrder as ours, placePrediction } from '../../support/commands/settling.ts';
+import { cancelOf, commandOf, predictionOrder as ours, placePrediction } from '../../support/commands/resolving.ts';
 
 const predictionOrder: Order = { ...ours, origin: 'external' };
 const scope = { kind: 'accounts', accountIds: ['acct-1'] } as const;

@@ -12,7 +12,7 @@ import {
   workingOrder,
 } from '../../support/commands/command-rig.ts';
 import { equityView } from '../../support/orders/arbitrary-orders.ts';
-import { MemoryQuarantine, sampleJob, sampleRow } from '../../support/orders/memory-quarantine.ts';
+import { MemoryDeadLetters, sampleJob, sampleRow } from '../../support/orders/memory-dead-letters.ts';
 import { MemoryReads } from '../../support/orders/memory-reads.ts';
 import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
 import { sampleRequest } from '../../support/rest/route-samples.ts';
@@ -21,7 +21,7 @@ const token = 'static-token-of-one-account';
 const [own, other] = ['ACC-1', 'ACC-2'];
 const missing = '5d4a3f2b-1c7a-4a0d-955a-4a5e3f1e6c0b';
 const orders = { [own]: '7e1d2c3b-4a59-4868-9776-8594a3b2c1d0', [other]: '0b8f6c1e-3f5e-4a55-9d0a-7c1b2f3a4d5e' };
-/** Rows of the quarantine, and jobs over it. */
+/** Dead letters, and jobs over it. */
 const rowIds = { [own]: '771001', [other]: '772002' };
 const jobIds = { [own]: '11aa22bb-33cc-4dd5-8ee6-77ff88990011', [other]: '22bb33cc-44dd-4ee6-8ff7-889900aabb22' };
 const streams = ['account', 'prediction'] as const;
@@ -111,14 +111,14 @@ async function startBoth() {
   expect(commands.map(({ presumedAbsent }) => presumedAbsent)).toEqual([true, true, true, true]);
   reads.commands = commands.map((command) => ({ command, evidence: [] }));
   const auth = { tokens: [{ name: 'desk', sha256: sha256(token), scopes, accounts: [own] }] };
-  const quarantine = new MemoryQuarantine();
-  quarantine.rows = Object.entries(rowIds).map(([accountId, id]) => sampleRow({ id, accountId }));
-  quarantine.jobs = Object.entries(jobIds).map(([accountId, id]) => ({
+  const deadLetters = new MemoryDeadLetters();
+  deadLetters.rows = Object.entries(rowIds).map(([accountId, id]) => sampleRow({ id, accountId }));
+  deadLetters.jobs = Object.entries(jobIds).map(([accountId, id]) => ({
     ...sampleJob(),
     jobId: id,
     filter: { accountId },
   }));
-  const ports = { reads, commandReads: reads, quarantine, commands: inVirtualTime(rig, rig.commands) };
+  const ports = { reads, commandReads: reads, deadLetters, commands: inVirtualTime(rig, rig.commands) };
   return { rig, known, rest: await startRest({ auth, ports }) };
 }
 

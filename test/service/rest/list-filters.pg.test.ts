@@ -38,7 +38,7 @@ const commandCases: Readonly<Record<keyof typeof commandFilters, readonly [value
 };
 
 const commands = `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request,
-    caller_ref, state, version, order_id, deadline_at, created_at, updated_at, settled_at)
+    caller_ref, state, version, order_id, deadline_at, created_at, updated_at, resolved_at)
   select ('${commandId(0).slice(0, -1)}' || i)::uuid, 0, 'desk', 'k-' || i, 'h', kind, 'prediction', account, 'S', 'buy',
     case kind when 'cancel' then json_build_object('kind', kind, 'stream', 'prediction', 'accountId', account, 'orderId', 'o-2')
       else json_build_object('kind', kind, 'stream', 'prediction', 'accountId', account, 'terms',

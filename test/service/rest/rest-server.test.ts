@@ -8,8 +8,8 @@ import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
 import { RestServer } from '../../../src/service/rest/rest-server.ts';
 import { streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
 import { ScriptedCommands, sampleCommand } from '../../support/commands/scripted-commands.ts';
+import { MemoryDeadLetters } from '../../support/orders/memory-dead-letters.ts';
 import { MemoryFleetActions } from '../../support/orders/memory-fleet-actions.ts';
-import { MemoryQuarantine } from '../../support/orders/memory-quarantine.ts';
 import { MemoryReads } from '../../support/orders/memory-reads.ts';
 import { MemoryRepairs } from '../../support/orders/memory-repairs.ts';
 import { MemoryService } from '../../support/rest/memory-service.ts';
@@ -41,7 +41,7 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
       ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
       ...{
         service: new MemoryService(),
-        quarantine: new MemoryQuarantine(),
+        deadLetters: new MemoryDeadLetters(),
         fleet: new MemoryFleetActions(),
         repairs: new MemoryRepairs(),
       },

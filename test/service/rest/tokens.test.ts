@@ -16,7 +16,7 @@ import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import type { PrincipalToken } from '../../../src/store/principals.ts';
 import { sampleCommand } from '../../support/commands/scripted-commands.ts';
-import { sampleRow } from '../../support/orders/memory-quarantine.ts';
+import { sampleRow } from '../../support/orders/memory-dead-letters.ts';
 import { startAdmin } from '../../support/rest/admin-rig.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 import { EventReader } from '../../support/rest/event-reader.ts';
@@ -492,7 +492,7 @@ describe("issue: A web page of another site could send commands to the service t
       const { path, init } = sampleRequest(route, { headers });
       const { status, body } = await ask(`${address}${path}`, init);
       expect([status, body['code']]).toEqual([403, 'CROSS_SITE_REQUEST']);
-      expect([commands.submissions, commands.words, commands.reconciled]).toEqual([[], [], []]);
+      expect([commands.submissions, commands.words, commands.probed]).toEqual([[], [], []]);
     });
 
     it.each<[string, (address: string) => Readonly<Record<string, string>>]>([
@@ -500,9 +500,9 @@ describe("issue: A web page of another site could send commands to the service t
       ['a page of our own in an older browser', (address) => ({ origin: address })],
       ['programs', () => ({})],
     ])('is open to %s', async (_caller, headersFor) => {
-      const { address, reads, quarantine } = await rest();
+      const { address, reads, deadLetters } = await rest();
       reads.commands = [{ command: sampleCommand(), evidence: [] }];
-      quarantine.rows = [sampleRow()];
+      deadLetters.rows = [sampleRow()];
       const { path, init } = sampleRequest(route, { headers: headersFor(address) });
       // 202: the work is written down, and done later.
       expect([200, 202]).toContain((await ask(`${address}${path}`, init)).status);

@@ -185,7 +185,7 @@ describe('issue: A request that waited for a command could make the service loop
    * where all was answered at once.
    */
 
-  it('a caller that waits for a conflict which a person settles at that moment has its answer, and no loop', async () => {
+  it('a caller that waits for a conflict which a person resolves at that moment has its answer, and no loop', async () => {
     const clock = new VirtualClock();
     const command = (state: Command['state'], version: number) => ({ commandId: 'c', state, version }) as Command;
     let hear: (command: Command) => void = () => undefined;

@@ -79,9 +79,9 @@ describe('issue: During a database outage the log got a line with a stack trace 
     await housekeeping.drain();
     expect(lines.sort()).toEqual([
       'counting orders failed; it is tried again',
+      'keeping the dead letters bounded failed; it is tried again',
       'keeping the outbox of commands failed; it is tried again',
       'keeping the partitions of the log failed; it is tried again',
-      'keeping the quarantine failed; it is tried again',
       'measuring the database failed; it is tried again',
     ]);
   });

@@ -11,7 +11,7 @@ const well: TrustFacts = {
   lane: { held: true, mayAct: true, holder: 'one', sinceMs: nowMs - 90_000 },
   fleet: {
     others: 0,
-    unheld: { rows: 1, oldestMs: nowMs - 5_000 },
+    unassigned: { rows: 1, oldestMs: nowMs - 5_000 },
     anyFollows: true,
     unfollowed: 0,
     unusableLogins: 0,
@@ -24,7 +24,7 @@ const well: TrustFacts = {
   unresolved: { rows: 0 },
   halts: [],
   silentLosses: { events: 0 },
-  quarantined: { rows: 0 },
+  deadLetters: { rows: 0 },
 };
 
 interface Case {
@@ -46,9 +46,9 @@ const cases: Readonly<Record<Exclude<DoubtName, 'instances_unanswered'>, readonl
       sinceMs: 90_000,
     },
   ],
-  shards_unheld: [
+  shards_unassigned: [
     {
-      facts: { fleet: { ...well.fleet, others: 1, unheld: { rows: 8, oldestMs: nowMs - 7_000 } } },
+      facts: { fleet: { ...well.fleet, others: 1, unassigned: { rows: 8, oldestMs: nowMs - 7_000 } } },
       detail: /^8 shards of accounts without a process/,
       sinceMs: 7_000,
     },
@@ -166,8 +166,8 @@ const cases: Readonly<Record<Exclude<DoubtName, 'instances_unanswered'>, readonl
       sinceMs: 3_000,
     },
   ],
-  quarantined: [
-    { facts: { quarantined: { rows: 4, oldestMs: nowMs - 1_000 } }, detail: /^4 rows in quarantine/, sinceMs: 1_000 },
+  dead_letters: [
+    { facts: { deadLetters: { rows: 4, oldestMs: nowMs - 1_000 } }, detail: /^4 dead letters/, sinceMs: 1_000 },
   ],
 };
 

@@ -5,7 +5,7 @@ import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import type { AccessToken, TokenSource } from '../../../src/venue/platform/token-source.ts';
 import { writeDeps } from '../../support/commands/order-writes.ts';
-import { placePrediction } from '../../support/commands/settling.ts';
+import { placePrediction } from '../../support/commands/resolving.ts';
 import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
 import { httpAnswer, scriptedWire, wholeRequest } from '../../support/platform/scripted-wire.ts';
 

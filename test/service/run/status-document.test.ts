@@ -35,7 +35,7 @@ const shared: SampleStatus = {
   ],
   unresolvedIn: ['ACC-2'],
   halts: [{ ...halt, scope: { kind: 'account', accountId: 'ACC-2' } }],
-  quarantined: [rowOf('ACC-2', 4), rowOf(null, 2)],
+  deadLetters: [rowOf('ACC-2', 4), rowOf(null, 2)],
 };
 
 describe('the state of the service', () => {
@@ -48,15 +48,15 @@ describe('the state of the service', () => {
       updatesPerSecond: 12.5,
       newestHeartbeat: new Date(sampledMs - 5_000).toISOString(),
       silentLossesLastHour: 0,
-      quarantine: [],
+      deadLetters: [],
     });
   });
 
   it('shows every trouble to a token of every account', async () => {
     const status = await show(shared);
-    const names = ['account_not_live', 'commands_unresolved', 'halted', 'silent_losses', 'quarantined'];
+    const names = ['account_not_live', 'commands_unresolved', 'halted', 'silent_losses', 'dead_letters'];
     expect(status.trust.doubts.map(({ name }) => name)).toEqual(names);
-    expect(status.quarantine).toEqual([{ stream: 'account', reason: 'not_json', rows: 6 }]);
+    expect(status.deadLetters).toEqual([{ stream: 'account', reason: 'not_json', rows: 6 }]);
     expect([status.commands.unresolved, status.silentLossesLastHour]).toEqual([1, 3]);
     expect(status.sources[0]?.lastEnd).toContain('ACC-2');
   });
@@ -66,7 +66,7 @@ describe('the state of the service', () => {
     expect(JSON.stringify(status)).not.toContain('ACC-2');
     expect(JSON.stringify(status)).not.toContain('second');
     expect(status.trust).toEqual({ trusted: true, doubts: [] });
-    expect([status.commands.unresolved, status.silentLossesLastHour, status.quarantine]).toEqual([0, 0, []]);
+    expect([status.commands.unresolved, status.silentLossesLastHour, status.deadLetters]).toEqual([0, 0, []]);
     expect(status.accounts.map(({ account }) => account)).toEqual(['ACC-1']);
     expect(status.sources.map(({ lastEnd }) => lastEnd)).toEqual(['ack_timeout']);
   });
@@ -86,8 +86,8 @@ describe('the state of the service', () => {
     expect([trust.doubts.map(({ name }) => name), commands.unresolved]).toEqual([['standby'], null]);
   });
 
-  it('says that the quarantine was not counted yet', async () => {
-    const parts = { ...sampleStatusParts(), quarantined: () => undefined };
-    expect((await statusDocument(parts, everything)).quarantine).toBeNull();
+  it('says that the dead letters were not counted yet', async () => {
+    const parts = { ...sampleStatusParts(), deadLetters: () => undefined };
+    expect((await statusDocument(parts, everything)).deadLetters).toBeNull();
   });
 });

@@ -70,18 +70,18 @@ describe('a look for a reference', () => {
     ['the list fails', { listError: () => refusal }],
     ['a row cannot be read', { row: unreadable }],
     ['a row is of another account', { row: { ...ours, accountId: 'acct-9' } }],
-    ['the lane ends before the commit', { settle: () => Promise.reject(new Error('the lane ended')) }],
+    ['the lane ends before the commit', { resolve: () => Promise.reject(new Error('the lane ended')) }],
   ])(
     'shows no absence when %s',
     async (_what, {
       listError,
       row,
-      settle,
-    }: { listError?: () => typeof refusal; row?: Row; settle?: () => Promise<void> }) => {
+      resolve,
+    }: { listError?: () => typeof refusal; row?: Row; resolve?: () => Promise<void> }) => {
       const { account, answer, platform, sink, signal } = await live();
       platform.listError = listError;
       if (row !== undefined) platform.rows.set('account:acct-1', [row]);
-      if (settle !== undefined) sink.settle = settle;
+      if (resolve !== undefined) sink.settle = resolve;
       expect(await answer(account().lookFor('tm-1', signal))).toMatchObject({ complete: false });
       expect(await answer(account().lookAtAll(undefined, signal))).toMatchObject({ complete: false });
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ContinuityMark } from '../../../src/domain/observation.ts';
+import type { Watermark } from '../../../src/domain/observation.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
@@ -15,7 +15,7 @@ describe('issue: The stream was marked complete although an order event in it co
         ...rig.sink.items
           .slice(from)
           .flatMap((item) =>
-            item.kind === 'continuity' && item.stream === stream && item.event !== 'lost' ? [item.atMs] : [],
+            item.kind === 'watermarks' && item.stream === stream && item.event !== 'lost' ? [item.atMs] : [],
           ),
       );
     return { ...rig, completeUpTo };
@@ -113,7 +113,7 @@ describe('issue: The stream was marked complete although an order event in it co
   });
 });
 
-describe('issue: The stream was marked complete although one of its changes lay in quarantine.', () => {
+describe('issue: The stream was marked complete although one of its changes was a dead letter.', () => {
   const refusal = { status: 503, message: 'down', retryable: true, sent: 'yes' } as const;
   const unreadable: Row = { ...accountRow, qty: 'many' };
   const other: Row = { ...predictionRow, symbol: 'OTHER' };
@@ -179,7 +179,7 @@ describe('issue: The stream was marked complete although one of its changes lay 
     expect([state('account'), beat('account')?.unreadOrderIds]).toEqual(['live', ['ord-1']]);
   });
 
-  it('promises nothing for rows that are not committed yet: one of them may go to quarantine', async () => {
+  it('promises nothing for rows that are not committed yet: one of them may become a dead letter', async () => {
     const { platform, clock, sink, store, beat } = await live();
     platform.listError = () => refusal;
     platform.getError = () => refusal;
@@ -192,7 +192,7 @@ describe('issue: The stream was marked complete although one of its changes lay 
     platform.emit('prediction', 'acct-1', other, 5n);
     await clock.advance(30_000);
     sink.settle = async () => undefined;
-    for (const settle of waiting) settle();
+    for (const resolve of waiting) resolve();
     await clock.advance(60_000);
     expect(store.conflicts).toHaveLength(1);
     expect(beat('prediction')?.atMs).toBeLessThan(changedMs);
@@ -219,7 +219,7 @@ describe('issue: The stream was marked complete up to a time from which events w
     const claims = () =>
       rig.sink.items
         .slice(from)
-        .filter((item): item is ContinuityMark => item.kind === 'continuity' && item.stream === 'account')
+        .filter((item): item is Watermark => item.kind === 'watermarks' && item.stream === 'account')
         .map(({ event, atMs, fromMs }) => ({ event, upToMs: fromMs ?? atMs }));
     /** Frames come, of which none is as new as the ping that was answered last. */
     const oldFramesFor = async (seconds: number) => {
@@ -352,8 +352,7 @@ describe('issue: The stream was marked complete although only half of an order e
     await rig.clock.advance(35_000);
     socket.end({ kind: 'closed', code: 1006, reason: '' });
     const marks = rig.sink.items.filter(
-      (item): item is ContinuityMark =>
-        item.kind === 'continuity' && item.stream === 'account' && item.event !== 'live',
+      (item): item is Watermark => item.kind === 'watermarks' && item.stream === 'account' && item.event !== 'live',
     );
     expect(marks.map(({ event }) => event)).toEqual(['heartbeat', 'heartbeat', 'lost']);
     for (const { fromMs, atMs } of marks) expect(fromMs ?? atMs).toBeLessThanOrEqual(wholeUntilMs);

@@ -125,10 +125,10 @@ describe('issue: Orders were missing after a token renewal, while the stream was
     expect(old.state).toBe('ended');
     expect(rig.sink.observations.map(({ view }) => view.orderId)).toEqual(['ord-1']);
     expect(rig.state('account')).toBe('live');
-    const said = rig.sink.items.slice(marks).filter((item) => item.kind === 'continuity' && item.stream === 'account');
+    const said = rig.sink.items.slice(marks).filter((item) => item.kind === 'watermarks' && item.stream === 'account');
     expect(said.map((item) => 'event' in item && item.event)).toEqual(['lost', 'resynchronised', 'live']);
     expect(said[0]).toMatchObject({ event: 'lost', reason: 'replaced_unproven' });
-    expect(said[0]?.kind === 'continuity' && (said[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
+    expect(said[0]?.kind === 'watermarks' && (said[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
   });
 
   it('says that nothing is complete beyond the last message of the old connection, until it has said goodbye', async () => {
@@ -141,9 +141,9 @@ describe('issue: Orders were missing after a token renewal, while the stream was
     rig.platform.renewToken();
     await rig.clock.advance(1_900);
     expect([old.state, rig.state('account')]).toEqual(['open', 'live']);
-    const said = rig.sink.items.filter((item) => item.kind === 'continuity' && item.stream === 'account');
+    const said = rig.sink.items.filter((item) => item.kind === 'watermarks' && item.stream === 'account');
     expect(said).toMatchObject([{ event: 'live' }, { event: 'heartbeat' }]);
-    for (const item of said) if (item.kind === 'continuity') expect(item.atMs).toBeLessThanOrEqual(lastSignMs);
+    for (const item of said) if (item.kind === 'watermarks') expect(item.atMs).toBeLessThanOrEqual(lastSignMs);
     await rig.clock.advance(4_000);
     expect([old.state, rig.sink.marks('acct-1').at(-1)]).toEqual(['ended', 'live']);
   });
@@ -169,9 +169,9 @@ describe('issue: Orders were missing after a token renewal, while the stream was
     await rig.clock.advance(4_000);
     expect(dead.state).toBe('ended');
     expect(rig.sink.observations.map(({ view }) => view.orderId)).toEqual(['ord-1']);
-    const said = rig.sink.items.filter((item) => item.kind === 'continuity' && item.reason === 'replaced_unproven');
+    const said = rig.sink.items.filter((item) => item.kind === 'watermarks' && item.reason === 'replaced_unproven');
     expect(said).toMatchObject([{ stream: 'account', event: 'lost' }]);
-    expect(said[0]?.kind === 'continuity' && (said[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
+    expect(said[0]?.kind === 'watermarks' && (said[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
     expect(rig.state('account')).toBe('live');
   });
 
@@ -229,14 +229,14 @@ describe('issue: Orders were missing after a token renewal, while the stream was
     await rig.clock.advance(4_000);
 
     expect(rig.sink.observations.map(({ view }) => view.orderId)).toEqual(['ord-1']);
-    const lost = rig.sink.items.filter((item) => item.kind === 'continuity' && item.event === 'lost');
+    const lost = rig.sink.items.filter((item) => item.kind === 'watermarks' && item.event === 'lost');
     expect(lost).toMatchObject([{ stream: 'account' }]);
-    expect(lost[0]?.kind === 'continuity' && (lost[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
+    expect(lost[0]?.kind === 'watermarks' && (lost[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
     expect(rig.state('account')).toBe('live');
   });
 });
 
-describe("issue: A platform's keep-alives were each a row of the quarantine, from every connection.", () => {
+describe("issue: A platform's keep-alives were each a dead letter, from every connection.", () => {
   const hour = 3_600_000;
 
   it('one keep-alive of an unknown name is kept aside in an hour, and a hundred kinds at most', async () => {
@@ -271,7 +271,7 @@ describe('issue: A platform that sends nothing while nothing happens was connect
     await clock.advance(600_000);
     expect(socket('account')).toBe(first);
     expect(state('account')).toBe('live');
-    expect(sink.items.filter((item) => item.kind === 'continuity' && item.event === 'lost')).toEqual([]);
+    expect(sink.items.filter((item) => item.kind === 'watermarks' && item.event === 'lost')).toEqual([]);
   });
 
   it('is connected anew where that is not answered either', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ContinuityMark } from '../../../src/domain/observation.ts';
+import type { Watermark } from '../../../src/domain/observation.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';
@@ -25,8 +25,7 @@ async function live(...args: Parameters<typeof connectorsRig>) {
 
 const marksOf = (items: readonly unknown[], stream: string) =>
   items.filter(
-    (item): item is ContinuityMark =>
-      (item as ContinuityMark).kind === 'continuity' && (item as ContinuityMark).stream === stream,
+    (item): item is Watermark => (item as Watermark).kind === 'watermarks' && (item as Watermark).stream === stream,
   );
 
 describe('an account', () => {
@@ -135,9 +134,9 @@ describe('an account', () => {
       known.add(orderId);
       return 'applied';
     };
-    const settle = sink.settle;
+    const resolve = sink.settle;
     sink.settle = async () => {
-      sink.settle = settle;
+      sink.settle = resolve;
       throw new Error('the database is away');
     };
     socket('account').end({ kind: 'closed', code: 1006, reason: '' });

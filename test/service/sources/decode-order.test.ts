@@ -89,7 +89,7 @@ describe('a prediction order', () => {
     ['""', 'missing_version'],
     ['{}', 'bad_version'],
     [undefined, 'missing_version'],
-  ])('with version %s on the stream goes to quarantine, named', (version, reason) => {
+  ])('with version %s on the stream becomes a dead letter, named', (version, reason) => {
     const item = refused(fromStream('prediction', predictionRow, version));
     expect(item).toMatchObject({
       reason,
@@ -140,7 +140,7 @@ describe('a prediction order', () => {
     [{ symbol: {} }, 'bad_text'],
     [{ state: {} }, 'bad_text'],
     [{ deep: deeplyNested(40) }, 'too_deep'],
-  ])('with %j goes to quarantine as %s', (over, reason) => {
+  ])('with %j becomes a dead letter as %s', (over, reason) => {
     expect(refused(fromStream('prediction', { ...predictionRow, ...over }, 1n)).reason).toBe(reason);
   });
 
@@ -185,7 +185,7 @@ describe('a prediction order', () => {
     expect(readable(fromStream('prediction', { ...predictionRow, ...change }, 1n)).view).toMatchObject(expected);
   });
 
-  it('ended without a filled quantity goes to quarantine: what was filled is not known', () => {
+  it('ended without a filled quantity becomes a dead letter: what was filled is not known', () => {
     expect(refused(fromStream('prediction', { ...predictionRow, state: 'canceled', cumQty: null }, 1n)).reason).toBe(
       'missing_field',
     );
@@ -310,7 +310,7 @@ describe('an account order', () => {
     [{ legs: [null] }],
     [{ legs: Array(17).fill({}) }],
     [{ legs: [{ symbol: 'A', side: 'BUY', ratioQty: 'x' }] }],
-  ])('with legs that cannot be read goes to quarantine: %j', (over) => {
+  ])('with legs that cannot be read becomes a dead letter: %j', (over) => {
     expect(refused(fromStream('account', { ...accountRow, ...over })).orderId).toBe('ord-1');
   });
 
@@ -338,7 +338,7 @@ describe('any row', () => {
     });
   });
 
-  it.each([[null], [5], ['x'], [[]], [undefined]])('that is %j is kept in quarantine without a name', (row) => {
+  it.each([[null], [5], ['x'], [[]], [undefined]])('that is %j is kept as a dead letter without a name', (row) => {
     const item = refused(decodeOrder(row, origin('account'), () => 'raw'));
     expect(item).toMatchObject({ reason: 'not_an_object', raw: 'raw' });
     expect('orderId' in item).toBe(false);

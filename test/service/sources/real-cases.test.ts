@@ -69,7 +69,7 @@ describe('issue: No order event came for three hours, and no alarm was raised, b
       }
       expect(stream.dialled, 'the connection was never found dead').toBe(dialled);
 
-      // And a command that nobody answers is settled without the stream.
+      // And a command that nobody answers is resolved without the stream.
       world.script({ applied: 'yes', answer: outcomeUnknown });
       const { commandId } = await world.send({
         ...request,

@@ -13,7 +13,7 @@ import { throughStorage } from '../../support/orders/observe.ts';
 import { ReducingSink, storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
-describe('issue: An order whose price was "+187.5", or its time without a colon, was in quarantine.', () => {
+describe('issue: An order whose price was "+187.5", or its time without a colon, became a dead letter.', () => {
   function decoded(stream: 'account' | 'prediction', row: object) {
     const origin = { stream, cause: 'snapshot', accountId: 'acct-1', sourceEpoch: 0 } as const;
     return decodeOrder(row, { ...origin, observedAtMs: 0, receivedMs: 0, bytes: 1 }, () => '');
@@ -100,7 +100,7 @@ describe('issue: An order whose price was "+187.5", or its time without a colon,
   });
 });
 
-describe('issue: Lists told the same instants with fewer digits, and each order went to quarantine.', () => {
+describe('issue: Lists told the same instants with fewer digits, and each order became a dead letter.', () => {
   const fine = { createdAt: '2026-11-21T14:30:00.000120Z', updatedAt: '2026-11-21T14:30:01.123456Z' };
   const cut = { createdAt: '2026-11-21T14:30:00Z', updatedAt: '2026-11-21T14:30:01.123Z' };
 
@@ -140,7 +140,7 @@ describe('issue: Lists told the same instants with fewer digits, and each order 
   });
 });
 
-describe('issue: An order of several legs was in quarantine: its own symbol and side were empty texts.', () => {
+describe('issue: An order of several legs was in deadLetters: its own symbol and side were empty texts.', () => {
   const leg = (symbol: string, side: string) => ({ symbol, side, ratioQty: '1', positionEffect: 'OPEN' });
   const spread = [leg('AAPL  261218C00200000', 'BUY'), leg('AAPL  261218C00210000', 'SELL')];
   const row = (more: object) => ({ ...accountRow, securityType: 'MLEG', category: 'option', legs: spread, ...more });

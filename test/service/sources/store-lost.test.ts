@@ -302,7 +302,7 @@ describe('issue: After the platform lost its store twice, orders showed old stat
       await rig.until('prediction', 'live');
       const marks = rig.sink.items
         .slice(offered)
-        .flatMap((item) => (item.kind === 'continuity' && item.stream === 'prediction' ? [item.event] : []));
+        .flatMap((item) => (item.kind === 'watermarks' && item.stream === 'prediction' ? [item.event] : []));
       expect(marks).toEqual(['resynchronised', 'live']);
       expect([rig.epoch(), rig.newest()]).toEqual([2, '2/1']);
       rig.change(2n, 'certain');

@@ -12,9 +12,9 @@ const most = 5;
 /**
  * What must hold of commands once the faults are over and some time has passed (docs/guarantees.md
  * 14, 15, "an unknown is never forgotten"): nothing is on its way any more, what can be known is
- * settled, and what can't be is unknown and visible. Returns where that fails.
+ * resolved, and what can't be is unknown and visible. Returns where that fails.
  */
-export function unsettled(world: SimulatedWorld): string[] {
+export function unresolved(world: SimulatedWorld): string[] {
   const { ledger } = world.platform;
   const underway = ledger.writes
     .filter(({ fate }) => fate === 'underway')

@@ -38,12 +38,12 @@ function* hops(world: SimulatedWorld): Generator<string[]> {
 }
 
 function notLive({ services, platform, database }: SimulatedWorld): string[] {
-  const unheld = database.shards.rows.filter(
+  const unassigned = database.shards.rows.filter(
     ({ shard, lane }) => services.filter(({ lease, held }) => lease.lane === lane && held.has(shard)).length !== 1,
   );
   const drained = database.shards.rows.filter(({ lane = -1 }) => database.lanes.get(lane)?.drained === true);
   return [
-    ...unheld.map(
+    ...unassigned.map(
       ({ shard, lane }) =>
         `shard ${shard} has ${lane === undefined ? 'no lane' : `lane ${lane}`}, and no process works on it`,
     ),
@@ -163,7 +163,7 @@ function stateAgainstLog({ database }: SimulatedWorld): string[] {
  */
 function topicAgainstState(
   { database, broker, watch }: SimulatedWorld,
-  topic: Exclude<TopicName, 'continuity' | 'outcomes'>,
+  topic: Exclude<TopicName, 'watermarks' | 'outcomes'>,
 ): string[] {
   const newest = new Map<string, { generation: number; revision: number; payload: string }>();
   for (const { key, payload } of broker.records[topic]) {
@@ -198,10 +198,10 @@ function topicAgainstState(
  * consumers see a hole then, and rightly, but what the database still has must prove itself.
  */
 function unproven({ broker, watch }: SimulatedWorld): string[] {
-  const { updates, continuity } = broker.records;
-  const holes = holesIn(updates, continuity);
+  const { updates, watermarks } = broker.records;
+  const holes = holesIn(updates, watermarks);
   const isKept = ({ payload }: PublishRow) => !watch.wasLost(payload);
-  return holes.length === 0 ? [] : holesIn(updates.filter(isKept), continuity.filter(isKept));
+  return holes.length === 0 ? [] : holesIn(updates.filter(isKept), watermarks.filter(isKept));
 }
 
 function holesIn(updates: readonly PublishRow[], marks: readonly PublishRow[]): string[] {

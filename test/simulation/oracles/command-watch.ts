@@ -18,14 +18,14 @@ interface CommandWatchDeps {
 }
 
 /**
- * Reconciliation, "How unknown is settled": a place is presumed absent after so long, and so many
+ * Resolution, "How unknown is resolved": a place is presumed absent after so long, and so many
  * complete reads that missed it.
  */
 const absentAfterMs = 600_000;
 const absentMisses = 5;
 
-/** What a person settled is what that person says. */
-const settledByPerson = (command: Command, journal: MemoryJournal) =>
+/** What a person resolved is what that person says. */
+const resolvedByPerson = (command: Command, journal: MemoryJournal) =>
   journal.evidence.get(command.commandId)?.some(({ kind }) => kind === 'person') === true;
 
 const cameToNothing: ReadonlySet<CommandState> = new Set(['rejected', 'refused', 'not_sent']);
@@ -109,7 +109,7 @@ export class CommandWatch {
       .flatMap(({ attemptId }) => ledger.ofAttempt(attemptId))
       .filter(({ fate }) => fate === 'done').length;
     if (times > 1) this.breach(`${command.commandId} was done ${times} times`);
-    if (cameToNothing.has(command.state) && !settledByPerson(command, journal))
+    if (cameToNothing.has(command.state) && !resolvedByPerson(command, journal))
       this.breach(`${command.commandId} is ${command.state}, and is done ${write.late ? 'late' : 'now'}`);
   }
 
@@ -119,7 +119,7 @@ export class CommandWatch {
     for (const { attemptId, state } of command.attempts)
       if (state === 'sending' && !this.permittedMs.has(attemptId)) this.permittedMs.set(attemptId, clock.monotonicMs());
     if (command.presumedAbsent && before?.presumedAbsent !== true) this.presumedAbsent(command);
-    if (command.state === before?.state || settledByPerson(command, journal)) return;
+    if (command.state === before?.state || resolvedByPerson(command, journal)) return;
     if (before?.presumedAbsent === true && command.orderId !== undefined) this.lateLandings.push(command);
     const wrong = contradiction(command, this.writesOf(command), this.deps.orderOf(command.orderId));
     if (wrong !== undefined)

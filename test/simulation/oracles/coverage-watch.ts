@@ -102,7 +102,7 @@ export class CoverageWatch {
 
   private watched(item: IngestItem): IngestItem {
     this.losses.lookAtClock();
-    if (item.kind === 'continuity') {
+    if (item.kind === 'watermarks') {
       this.losses.mark(item);
       this.inFlight.mark(item);
       if (item.event === 'live') for (const accountId of item.accountIds) this.live(`${item.stream}:${accountId}`);

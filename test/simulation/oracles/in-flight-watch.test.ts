@@ -37,7 +37,7 @@ async function breaches(silent: readonly boolean[]): Promise<readonly string[]> 
   for (let i = 0; i < 50; i += 1) stream.emit(open());
   await clock.advance(100);
   const heartbeat = {
-    kind: 'continuity',
+    kind: 'watermarks',
     markId: 'm',
     stream: 'prediction',
     event: 'heartbeat',

@@ -1,4 +1,4 @@
-import type { ContinuityMark } from '../../../src/domain/observation.ts';
+import type { Watermark } from '../../../src/domain/observation.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { MemorySocket } from '../world/memory-socket.ts';
 
@@ -39,7 +39,7 @@ export class InFlightWatch {
   sent(socket: MemorySocket, name: string, text: string): () => void {
     const account = this.account(name);
     if (!account.known.has(text)) account.underWay.push({ socket, text, sentMs: this.clock.monotonicMs() });
-    return () => this.settle(account, text);
+    return () => this.resolve(account, text);
   }
 
   /**
@@ -47,7 +47,7 @@ export class InFlightWatch {
    * may be known by another way, or not at all.
    */
   excuse(name: string, text: string): void {
-    this.settle(this.account(name), text);
+    this.resolve(this.account(name), text);
   }
 
   /**
@@ -68,7 +68,7 @@ export class InFlightWatch {
     }
   }
 
-  mark({ event, stream, accountIds, atMs, fromMs }: ContinuityMark): void {
+  mark({ event, stream, accountIds, atMs, fromMs }: Watermark): void {
     const upToMs = event === 'heartbeat' ? atMs : event === 'lost' ? fromMs : undefined;
     for (const accountId of accountIds) {
       const name = `${stream}:${accountId}`;
@@ -96,7 +96,7 @@ export class InFlightWatch {
     }
   }
 
-  private settle(account: Account, text: string): void {
+  private resolve(account: Account, text: string): void {
     account.known.add(text);
     const isOther = (frame: Frame) => frame.text !== text;
     account.underWay = account.underWay.filter(isOther);

@@ -1,4 +1,4 @@
-import type { ContinuityMark, Unreadable } from '../../../src/domain/observation.ts';
+import type { Unreadable, Watermark } from '../../../src/domain/observation.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 
 interface Loss {
@@ -61,12 +61,12 @@ export class LossWatch {
     this.losses = this.losses.filter((loss) => loss.accountId === undefined || !loss.readBy.has(loss.accountId));
   }
 
-  mark(mark: ContinuityMark): void {
+  mark(mark: Watermark): void {
     if (mark.event === 'lost' || this.clockWasSet) return;
     for (const accountId of mark.accountIds) this.complete(mark, accountId);
   }
 
-  private complete({ event, stream, atMs }: ContinuityMark, accountId: string): void {
+  private complete({ event, stream, atMs }: Watermark, accountId: string): void {
     for (const loss of this.losses) {
       const concerns =
         loss.stream === stream && (loss.accountId ?? accountId) === accountId && !loss.readBy.has(accountId);

@@ -94,7 +94,7 @@ export class SafetyWatch {
     if (epoch < last) this.breach(`epoch ${epoch} commits behind epoch ${last}`);
     this.lastEpochs.set(lane, epoch);
     for (const accountId of new Set(
-      batch.updates.filter(({ stream }) => stream !== 'continuity').map((update) => update.accountId),
+      batch.updates.filter(({ stream }) => stream !== 'watermarks').map((update) => update.accountId),
     ))
       this.holdsAlone(lane, accountId);
     for (const row of rows) this.logRow(row);
@@ -107,7 +107,7 @@ export class SafetyWatch {
       this.breach(`${from} put on ${topic} what is not in the log: ${row.key} ${row.payload.slice(0, 120)}`);
       return;
     }
-    if (topic !== 'continuity') this.giveOnce(row, logged, from);
+    if (topic !== 'watermarks') this.giveOnce(row, logged, from);
     if (topic === 'state') this.stateRow(row, logged, from);
     else if (!logged.onTopic) this.firstOccurrence(topic, row, logged, from);
   }
@@ -163,7 +163,7 @@ export class SafetyWatch {
   private logRow({ topic, key, payload, revision, lane }: LogEntry): void {
     const update = JSON.parse(payload) as Payload & { readonly accountIds?: readonly string[] };
     const { generation } = update;
-    const accountIds = topic === 'continuity' ? (update.accountIds ?? []) : [update.accountId];
+    const accountIds = topic === 'watermarks' ? (update.accountIds ?? []) : [update.accountId];
     const logged: Logged = {
       lane,
       accountIds,
@@ -178,7 +178,7 @@ export class SafetyWatch {
     if (this.logged.get(payload)?.lost === false)
       this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
     this.logged.set(payload, logged);
-    if (topic === 'continuity') {
+    if (topic === 'watermarks') {
       this.marks.mark(JSON.parse(payload));
       return;
     }
@@ -243,7 +243,7 @@ export class SafetyWatch {
     logged.onTopic = true;
     for (let next = this.order[this.firstMissing]; next?.onTopic || next?.lost; next = this.order[this.firstMissing])
       this.firstMissing += 1;
-    if (topic === 'continuity') {
+    if (topic === 'watermarks') {
       const promised = ({ index, lane, accountIds }: Logged) =>
         index <= logged.index && (lane === logged.lane || accountIds.some((id) => logged.accountIds.includes(id)));
       if (this.missingRows().some(promised))

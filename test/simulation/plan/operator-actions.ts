@@ -8,7 +8,7 @@ import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Reached } from './callers.ts';
 
 /**
- * The people on call: they halt and resume, cancel everything of an account, look, and settle what
+ * The people on call: they halt and resume, cancel everything of an account, look, and resolve what
  * they have found out by telephone.
  */
 export class OperatorActions {
@@ -33,10 +33,10 @@ export class OperatorActions {
     if (dice < 0.5) run('resumes', () => commands.operator.resume(scope, word));
     else if (dice < 0.6) run('halts', () => this.halt(host, commands, scope));
     else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
-    else if (dice < 0.85) run('reconciles', () => commands.reconcile({ dryRun: random.next() < 0.3 }));
+    else if (dice < 0.85) run('probes', () => commands.probeNow({ dryRun: random.next() < 0.3 }));
     else {
       const known = this.drawKnown();
-      if (known !== undefined) run('settles', () => commands.operator.settle(known.commandId, known.outcome, word));
+      if (known !== undefined) run('resolves', () => commands.operator.resolve(known.commandId, known.outcome, word));
     }
   }
 

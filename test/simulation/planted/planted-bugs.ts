@@ -1,6 +1,6 @@
 import type { Observation } from '../../../src/domain/observation.ts';
 import { type Clock, momentOf } from '../../../src/runtime/clock.ts';
-import { CommitWitness, Lease } from '../../../src/runtime/lease.ts';
+import { CommitCheckpoint, Lease } from '../../../src/runtime/lease.ts';
 import { Handoff } from '../../../src/service/log/handoff.ts';
 import { Position } from '../../../src/service/log/position.ts';
 import { StateWriter } from '../../../src/service/log/state-writer.ts';
@@ -8,11 +8,11 @@ import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
 import { Connection } from '../../../src/service/sources/connection.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
-import { Continuity } from '../../../src/service/sources/continuity.ts';
 import { Doubts } from '../../../src/service/sources/doubts.ts';
 import type { Pings } from '../../../src/service/sources/pings.ts';
 import { StoreLost } from '../../../src/service/sources/store-lost.ts';
 import { Unrecovered } from '../../../src/service/sources/unrecovered.ts';
+import { Watermarks } from '../../../src/service/sources/watermarks.ts';
 import { passing } from '../passing.ts';
 import { MemoryDatabase } from '../world/memory-database.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -24,7 +24,7 @@ import { replaced } from './replaced.ts';
 
 const { reportsNewLoss: isNews } = StoreLost.prototype;
 const { received } = Connection.prototype as unknown as Receiver;
-const { lost } = Continuity.prototype as unknown as Losing;
+const { lost } = Watermarks.prototype as unknown as Losing;
 const { forget } = StateWriter.prototype as unknown as Remembering;
 const dealtWith = new WeakSet<StoreLost>();
 
@@ -108,7 +108,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'a gap begins where it was noticed',
     shows: /a lost covers an event that was sent/,
     plant: replaced(
-      Continuity as unknown as { readonly prototype: Losing },
+      Watermarks as unknown as { readonly prototype: Losing },
       'lost',
       function (_: number, reason: string) {
         return lost.call(this, this.deps.clock.nowMs(), reason);
@@ -132,14 +132,14 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     seed: 24,
     shows: /gives .* again with other content/,
     seeds: 'losing',
-    plant: replaced(CommitWitness, 'sawLane', () => undefined),
+    plant: replaced(CommitCheckpoint, 'sawLane', () => undefined),
   },
   {
     name: 'a process that was started since does not ask Kafka what was published',
     seed: 134,
     shows: /gives .* again with other content/,
     seeds: 'losing',
-    deps: () => ({ witnesses: async () => [] }),
+    deps: () => ({ checkpoints: async () => [] }),
   },
   {
     name: 'the state topic takes what a fenced writer sends',

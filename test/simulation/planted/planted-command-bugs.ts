@@ -1,12 +1,12 @@
 import { type Command, type CommandKind, isDoubtful } from '../../../src/domain/command.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
-import type { Finding, SettlingUpdate, Verdict } from '../../../src/domain/settling.ts';
+import type { Finding, ResolvingUpdate, Verdict } from '../../../src/domain/resolving.ts';
 import { CancelAllRun } from '../../../src/service/commands/cancel-all/cancel-all-run.ts';
 import { CommandBook } from '../../../src/service/commands/command-book.ts';
 import { CommandSteps } from '../../../src/service/commands/command-steps.ts';
 import { decideFinding } from '../../../src/service/commands/decide-step.ts';
 import { ProbeWatch } from '../../../src/service/commands/probe-watch.ts';
-import { findingOf, SettleWatched } from '../../../src/service/commands/settle-watched.ts';
+import { findingOf, ResolveWatched } from '../../../src/service/commands/resolve-watched.ts';
 import type { Watched } from '../../../src/service/commands/watched.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { CommandStep, Miss, MissResult } from '../../../src/store/commands/command-journal.ts';
@@ -23,9 +23,9 @@ type Change = (finding: Finding, command: Command, entry: Watched) => Finding;
 /** Verdicts as they are, but for what `change` makes of them. */
 function judging(kind: CommandKind, change: Change) {
   return replaced(
-    SettleWatched,
-    'conclude' as keyof SettleWatched,
-    async function (this: SettleWatched, entry: Watched, run: { again: boolean }) {
+    ResolveWatched,
+    'conclude' as keyof ResolveWatched,
+    async function (this: ResolveWatched, entry: Watched, run: { again: boolean }) {
       const { steps, clock } = (this as unknown as { deps: { steps: CommandSteps; clock: { nowMs(): number } } }).deps;
       const decide = (command: Command) => {
         const finding = findingOf(entry, command);
@@ -53,13 +53,13 @@ function verdict(
 }
 
 /** The newest update of a command that nobody has an answer for. */
-function newestOf(command: Command, entry: Watched): SettlingUpdate | undefined {
+function newestOf(command: Command, entry: Watched): ResolvingUpdate | undefined {
   return command.state === 'unknown' || command.state === 'accepted' ? entry.updates.at(-1) : undefined;
 }
 
 const places: readonly PlantedBug[] = [
   {
-    name: 'a place is settled by an order with its terms, without its reference',
+    name: 'a place is resolved by an order with its terms, without its reference',
     seed: 7,
     shows: /\(place\) becomes applied: it (was not done|is bound to)/,
     plant: judging('place', (finding, command, entry) => {
@@ -94,7 +94,7 @@ const places: readonly PlantedBug[] = [
     deps: missing((miss) => ({ ...miss, to: 'unknown' })),
   },
   {
-    name: 'what is presumed absent is settled as rejected',
+    name: 'what is presumed absent is resolved as rejected',
     seed: 37,
     shows: /is rejected, and is done late|becomes rejected: it is/,
     seeds: 'patient',
@@ -385,7 +385,7 @@ const memories: readonly PlantedBug[] = [
 ];
 
 /**
- * Mistakes that one could make with commands: one for each rule of "How unknown is settled" at
+ * Mistakes that one could make with commands: one for each rule of "How unknown is resolved" at
  * least, and for what must never happen.
  */
 export const plantedCommandBugs: readonly PlantedBug[] = [

@@ -5,7 +5,7 @@ import type { Lease } from '../../../src/runtime/lease.ts';
 import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
 import { LaneFinisher } from '../../../src/service/fleet/lane-finisher.ts';
 import { LossCheck } from '../../../src/service/fleet/loss-check.ts';
-import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
+import { CheckpointWriter } from '../../../src/service/log/checkpoint-writer.ts';
 import type { Ingest } from '../../../src/service/orders/ingest.ts';
 import { AccountsFollower, type FollowingLogin } from '../../../src/service/sources/accounts-follower.ts';
 import type { LaneMember, ShardStore } from '../../../src/store/fleet/shard-store.ts';
@@ -98,10 +98,10 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     plant: replaced(LossCheck, 'ask', async () => undefined),
   },
   {
-    name: 'the witness of one lane is read from Kafka, and not that of each',
+    name: 'the checkpoint of one lane is read from Kafka, and not that of each',
     seeds: 'hiding',
     shows: /gives .* revision \d+ of generation 1 again with other content/,
-    deps: ({ witnesses }) => ({ witnesses: async () => (await witnesses()).slice(-1) }),
+    deps: ({ checkpoints }) => ({ checkpoints: async () => (await checkpoints()).slice(-1) }),
   },
   {
     name: 'of the lanes that could not ask Kafka, only the one that finds a loss has its rows under the new generation',
@@ -121,18 +121,18 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     plant: replaced(MemoryLanes as unknown as { readonly prototype: Ahead }, 'isAhead', () => false),
   },
   {
-    name: 'updates are sent before Kafka has the witness of their lane',
-    shows: /is on .* before its witness/,
+    name: 'updates are sent before Kafka has the checkpoint of their lane',
+    shows: /is on .* before its checkpoint/,
     plant: replaced(
-      WitnessWriter as unknown as { readonly prototype: { cover(): Promise<void> } },
+      CheckpointWriter as unknown as { readonly prototype: { cover(): Promise<void> } },
       'cover',
       async () => undefined,
     ),
   },
   {
-    name: 'updates are sent without a witness that goes along',
-    shows: /is on .* before its witness/,
-    plant: replaced(WitnessWriter, 'along', () => undefined),
+    name: 'updates are sent without a checkpoint that goes along',
+    shows: /is on .* before its checkpoint/,
+    plant: replaced(CheckpointWriter, 'along', () => undefined),
   },
   {
     name: 'a shard is given before all of it is published',
@@ -141,7 +141,7 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     deps: () => ({ keeping: { published: async () => undefined } }),
   },
   {
-    name: 'a shard is given before all of it is settled',
+    name: 'a shard is given before all of it is resolved',
     seeds: 'moving',
     shows: /commits for shard .* which lane .* holds/,
     deps: () => ({ shardsIngest: (ingest) => withoutCommitted(ingest) }),

@@ -186,7 +186,7 @@ export const sends: readonly PlantedBug[] = [
     name: 'a halt that the database has lost is put back before its loss was noticed',
     seeds: 'forgetting',
     shows: /the database has lost the acknowledged halt .*, and no generation has begun/,
-    deps: () => ({ noticeWitnessed: async () => undefined }),
+    deps: () => ({ noticeCheckpoint: async () => undefined }),
   },
   {
     name: 'a halt is answered before the writes are over that were marked before it',

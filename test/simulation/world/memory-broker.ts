@@ -1,7 +1,8 @@
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { LaneWitness } from '../../../src/runtime/lease.ts';
+import type { LaneCheckpoint } from '../../../src/runtime/lease.ts';
 import type { Random } from '../../../src/runtime/random.ts';
+import { decodeCheckpoint, mergeCheckpoint } from '../../../src/service/log/checkpoint-writer.ts';
 import {
   PublishError,
   type Publisher,
@@ -9,7 +10,6 @@ import {
   type SentAlong,
   type StatePublisher,
 } from '../../../src/service/log/publisher.ts';
-import { decodeWitness, mergeWitness } from '../../../src/service/log/witness-writer.ts';
 import type { Host } from '../host.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
@@ -77,10 +77,10 @@ export class MemoryBroker {
   /** What a reader sees of each topic, in the order of arrival over all partitions. */
   readonly records: Record<TopicName, PublishRow[]> = {
     updates: [],
-    continuity: [],
+    watermarks: [],
     state: [],
     outcomes: [],
-    witness: [],
+    checkpoint: [],
   };
   onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};
   /** Told when a process begins to send, by its name. */
@@ -146,14 +146,15 @@ export class MemoryBroker {
     };
   }
 
-  /** The newest witness of each lane, as `WitnessReader` reads them. */
-  async witnesses(): Promise<readonly LaneWitness[]> {
+  /** The newest checkpoint of each lane, as `CheckpointReader` reads them. */
+  async checkpoints(): Promise<readonly LaneCheckpoint[]> {
     await this.pass(this.faults.slowMs);
     if (this.down) throw new Error('the broker cannot be reached');
-    const newest = new Map<number, LaneWitness>();
-    for (const { payload } of this.records.witness) {
-      const witness = decodeWitness(payload);
-      if (witness !== undefined) newest.set(witness.lane, mergeWitness(newest.get(witness.lane), witness));
+    const newest = new Map<number, LaneCheckpoint>();
+    for (const { payload } of this.records.checkpoint) {
+      const checkpoint = decodeCheckpoint(payload);
+      if (checkpoint !== undefined)
+        newest.set(checkpoint.lane, mergeCheckpoint(newest.get(checkpoint.lane), checkpoint));
     }
     return [...newest.values()];
   }
@@ -271,7 +272,7 @@ export class MemoryBroker {
   private tear(rows: readonly PublishRow[]): PublishRow[] {
     const cut = new Set<number>();
     return rows.filter((row) => {
-      const partition = row.topic === 'continuity' ? 0 : this.partitionOf(row.key);
+      const partition = row.topic === 'watermarks' ? 0 : this.partitionOf(row.key);
       if (this.random.next() < 0.4) cut.add(partition);
       return !cut.has(partition);
     });

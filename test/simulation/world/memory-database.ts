@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Head, UnreadableHead } from '../../../src/domain/head.ts';
 import { decodeHead } from '../../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../../src/domain/order.ts';
-import type { Witnessed } from '../../../src/runtime/lease.ts';
+import type { Checkpoint } from '../../../src/runtime/lease.ts';
 import type { AccountRecord, AccountRegistry, OpenOrder } from '../../../src/store/fleet/account-registry.ts';
 import type { FoundLoss } from '../../../src/store/fleet/lane-store.ts';
 import type {
@@ -10,8 +10,8 @@ import type {
   Batch,
   Binding,
   BindingRow,
+  DeadLetterRow,
   OrderStore,
-  QuarantineRow,
   Unproven,
 } from '../../../src/store/orders/order-store.ts';
 import type {
@@ -46,7 +46,7 @@ import { MemoryLanes } from './memory-lanes.ts';
 export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog, Omit<AccountRegistry, 'save'> {
   readonly heads = new Map<string, StoredHead>();
   readonly log: LogEntry[] = [];
-  readonly quarantine: QuarantineRow[] = [];
+  readonly deadLetters: DeadLetterRow[] = [];
   /**
    * The journal's attempts, as ingest sees them: by attempt id. Whoever keeps the journal puts them
    * here when the attempt's row commits.
@@ -192,14 +192,14 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     for (const update of batch.updates) {
       const { stream, orderId, accountId, revision, payload } = update;
       this.revisions.add(revisionKey(update));
-      const key = stream === 'continuity' ? accountId : orderKey(stream, orderId);
-      const topic = stream === 'continuity' ? 'continuity' : 'updates';
+      const key = stream === 'watermarks' ? accountId : orderKey(stream, orderId);
+      const topic = stream === 'watermarks' ? 'watermarks' : 'updates';
       const place = { lane: batch.lane, seq: this.nextSeq, batch: batch.number };
       this.log.push({ ...place, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
       if (this.damaged.delete(key)) this.healing.add(payload);
       this.nextSeq += this.seqStep;
     }
-    this.quarantine.push(...batch.quarantine);
+    this.deadLetters.push(...batch.deadLetters);
     for (const binding of batch.bindings ?? [])
       this.bindings.set(`${orderKey(binding.stream, binding.orderId)} ${binding.attemptId}`, binding);
     const rows = this.log.slice(first);
@@ -216,7 +216,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
       shards: this.shards.rows.map((row) => ({ ...row })),
       heads: new Map(this.heads),
       log: [...this.log],
-      quarantine: [...this.quarantine],
+      deadLetters: [...this.deadLetters],
       bindings: new Map(this.bindings),
       positions: new Map(this.positions),
       accounts: new Map(this.accounts),
@@ -238,7 +238,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     replace(this.positions, copy.positions);
     replace(this.accounts, copy.accounts);
     this.log.splice(0, this.log.length, ...copy.log);
-    this.quarantine.splice(0, this.quarantine.length, ...copy.quarantine);
+    this.deadLetters.splice(0, this.deadLetters.length, ...copy.deadLetters);
     replace(this.revisions, new Set(copy.log.map(revisionKey)));
     this.nextSeq = copy.nextSeq;
   }
@@ -269,7 +269,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
         continue;
       }
       const payload =
-        row.topic === 'continuity'
+        row.topic === 'watermarks'
           ? row.payload.replace(/,"proof":\{[^}]*\}/, '')
           : row.payload.replace(/"generation":\d+/, `"generation":${generation}`);
       if (this.healing.delete(row.payload)) this.healing.add(payload);
@@ -346,9 +346,9 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     return [...this.accounts.values()];
   }
 
-  async save(record: AccountRecord, lane: number, witnessed: Witnessed | undefined): Promise<void> {
+  async save(record: AccountRecord, lane: number, checkpointed: Checkpoint | undefined): Promise<void> {
     await this.call();
-    if (this.lacks(lane, witnessed)) throw new Error('the database lost commits');
+    if (this.lacks(lane, checkpointed)) throw new Error('the database lost commits');
     this.accounts.set(`${record.stream} ${record.accountId}`, record);
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { LaneWitness, Witnessed } from '../../../src/runtime/lease.ts';
+import type { Checkpoint, LaneCheckpoint } from '../../../src/runtime/lease.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../../src/store/fleet/lane-store.ts';
 import {
@@ -33,7 +33,7 @@ export abstract class MemoryLanes implements LaneStore {
   /** Rises with each `restore`. */
   protected incarnation = 0;
   /** As `lacks_acts`: whether the journal lacks one that was seen. */
-  lacksActs: (seen: Witnessed['acts']) => boolean = () => false;
+  lacksActs: (seen: Checkpoint['acts']) => boolean = () => false;
   /** Runs without a loss count epochs one by one. */
   spreadsEpochs = false;
   private lock: Promise<unknown> = Promise.resolve();
@@ -64,11 +64,16 @@ export abstract class MemoryLanes implements LaneStore {
     return pickLane(this.lanes, this.shards.rows, holder, isLive);
   }
 
-  async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
+  async acquire(
+    lane: number,
+    holder: string,
+    expireAfterMs: number,
+    checkpointed?: Checkpoint,
+  ): Promise<AcquireResult> {
     await this.call();
     return this.locked(async () => {
       const row = this.laneRow(lane);
-      const foundLoss = this.lacks(lane, witnessed) ? this.beginGeneration() : undefined;
+      const foundLoss = this.lacks(lane, checkpointed) ? this.beginGeneration() : undefined;
       const found = foundLoss && { foundLoss };
       const ageMs = Math.abs(this.clock.nowMs() - row.renewedMs);
       if (row.holder !== undefined && row.holder !== holder && ageMs < expireAfterMs)
@@ -85,12 +90,12 @@ export abstract class MemoryLanes implements LaneStore {
     });
   }
 
-  async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
+  async renew(lane: number, epoch: bigint, checkpointed?: Checkpoint): Promise<'renewed' | 'refused' | 'forgotten'> {
     await this.call();
     const row = this.laneRow(lane);
     if (row.epoch !== epoch) return 'refused';
     this.renewed(lane, row);
-    return this.lacks(lane, witnessed) ? 'forgotten' : 'renewed';
+    return this.lacks(lane, checkpointed) ? 'forgotten' : 'renewed';
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
@@ -125,15 +130,15 @@ export abstract class MemoryLanes implements LaneStore {
   }
 
   /** As `lacks_commits`. */
-  protected lacks(lane: number, witnessed: Witnessed | undefined): boolean {
+  protected lacks(lane: number, checkpointed: Checkpoint | undefined): boolean {
     const { generation, epoch, batch } = this.lanes.get(lane) ?? { generation: this.generation, epoch: 0n, batch: 0n };
-    if (witnessed === undefined || generation > witnessed.generation) return false;
-    if (generation < witnessed.generation || epoch < witnessed.epoch || batch < witnessed.batch) return true;
-    return this.lacksActs(witnessed.acts);
+    if (checkpointed === undefined || generation > checkpointed.generation) return false;
+    if (generation < checkpointed.generation || epoch < checkpointed.epoch || batch < checkpointed.batch) return true;
+    return this.lacksActs(checkpointed.acts);
   }
 
   /** As `notice_loss`. */
-  async noticeLoss(lane: number, seen: readonly LaneWitness[], epoch?: bigint): Promise<FoundLoss | undefined> {
+  async noticeLoss(lane: number, seen: readonly LaneCheckpoint[], epoch?: bigint): Promise<FoundLoss | undefined> {
     await this.call();
     return this.locked(async () => {
       const lacking = seen.some((each) => this.lacks(each.lane, each) || (epoch !== undefined && this.isAhead(each)));
@@ -147,7 +152,7 @@ export abstract class MemoryLanes implements LaneStore {
   }
 
   /** Kafka has a batch that its lane, as it stands, has not published. */
-  private isAhead({ lane, generation, batch }: LaneWitness): boolean {
+  private isAhead({ lane, generation, batch }: LaneCheckpoint): boolean {
     const row = this.lanes.get(lane);
     return row?.generation === generation && row.unpublishedAfter !== undefined && batch > row.unpublishedAfter;
   }

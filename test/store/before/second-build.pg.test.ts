@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { endJobs } from '../../../src/store/dead-letters/dead-letter-jobs.ts';
+import { PostgresDeadLetters } from '../../../src/store/dead-letters/postgres-dead-letters.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { readMigrations } from '../../../src/store/migrations.ts';
-import { PostgresQuarantine } from '../../../src/store/quarantine/postgres-quarantine.ts';
-import { endJobs } from '../../../src/store/quarantine/quarantine-jobs.ts';
 import { atMs, newPlace } from '../../support/commands/journal-fixtures.ts';
 import { all, readRig } from '../../support/orders/read-rig.ts';
 import { testLog } from '../../support/runs/test-log.ts';
@@ -40,9 +40,9 @@ it('a discard of many rows that was under way is carried out, and its job keeps 
        ('discard', 'account', 'A', 5, '${cancelled}', now(), 'withdrawn', 'the job was cancelled'),
        ('retry', 'account', 'A', 5, '${retry}', null, null, null)`,
   );
-  expect(await rig.rows('select id from quarantine where dealt_at is null')).toEqual([{ id: '5' }]);
+  expect(await rig.rows('select id from dead_letters where dealt_at is null')).toEqual([{ id: '5' }]);
   expect(await endJobs(rig.pool)).toEqual([{ jobId: open, action: 'discard', done: 3, failed: 0, withdrawn: 0 }]);
-  const jobs = await new PostgresQuarantine({ ...rig.deps, readPool: rig.pool }).listJobs(all, 9);
+  const jobs = await new PostgresDeadLetters({ ...rig.deps, readPool: rig.pool }).listJobs(all, 9);
   expect(jobs.toSorted((a, b) => a.jobId.localeCompare(b.jobId))).toMatchObject([
     { jobId: open, total: 3, done: 3, endedAt: expect.any(Date) },
     { jobId: cancelled, total: 1, done: 1, withdrawn: 0, cancelledBy: 'desk' },
@@ -62,4 +62,21 @@ it('the fence of a shard goes over into its row: a process of before writes no c
   expect(await journal.open(newPlace(), { ...fence, epoch: 9n })).toEqual({ kind: 'fenced' });
   expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
   expect(await journal.open(newPlace(), fence)).toMatchObject({ kind: 'opened' });
+});
+
+it('an approval that waits, a watermark and the ends of its topic have the words of now', async () => {
+  await using rig = await migratedWith(
+    `insert into approvals (approval_id, action, account_id, requested_by, reason, request_id, requested_at, expires_at) values
+       ('00000000-0000-4000-8000-000000000001', '{"kind":"settle","commandId":"c-1","outcome":"applied"}', 'A', 'desk', 'by phone', 'r-1', now(), now() + interval '1 hour');
+     insert into published_topics (kind, name, topic_id, since) values ('continuity', 'tidemark.continuity.v1', '', now());
+     insert into order_updates (seq, lane, batch, stream, order_id, account_id, revision, payload) values
+       (1, 0, 1, 'continuity', 'm-1', 'A', 1, '{"schema":"tidemark.continuity.v1","event":"live"}')`,
+  );
+  expect(await rig.rows('select action, approved_at from approvals')).toEqual([
+    { action: { kind: 'resolve', commandId: 'c-1', outcome: 'applied' }, approved_at: null },
+  ]);
+  expect(await rig.rows('select stream, payload::json as payload from order_updates')).toEqual([
+    { stream: 'watermarks', payload: { schema: 'tidemark.watermarks.v1', event: 'live' } },
+  ]);
+  expect(await rig.rows('select kind from published_topics')).toEqual([]);
 });

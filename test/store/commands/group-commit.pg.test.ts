@@ -52,7 +52,7 @@ describe('what is written at one moment', () => {
     const steps = commands.flatMap((command) => [
       group.journal.step(answered(command, 'unknown'), fence),
       group.journal.addEvidence(command.commandId, [answer('late')]),
-      group.journal.addToAuditTrail([{ atMs, principal: 'ann', action: 'settle', commandId: command.commandId }]),
+      group.journal.addToAuditTrail([{ atMs, principal: 'ann', action: 'resolve', commandId: command.commandId }]),
     ]);
     await Promise.all(steps);
     for (const { commandId } of commands)
@@ -183,7 +183,7 @@ describe('a connection that is lost in the middle of a group', () => {
       create trigger slow before insert on attempts for each row execute function slow()`);
     const asked = places(4);
     const opening = asked.map((place) => group.journal.open(place, fence));
-    const settled = Promise.allSettled(opening);
+    const resolved = Promise.allSettled(opening);
     await eventually(async () => {
       const rows = await rig.rows("select pid from pg_stat_activity where wait_event = 'PgSleep'");
       const [{ tries } = { tries: 0 }] = await rig.rows<{ tries: number }>(
@@ -192,7 +192,7 @@ describe('a connection that is lost in the middle of a group', () => {
       expect([tries, rows.length]).toEqual([2, 1]);
     });
     rig.proxy.cut('reset');
-    const said = (await settled).map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason.code));
+    const said = (await resolved).map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason.code));
     expect(said).toEqual(['opened', 'COMMIT_UNKNOWN', 'COMMIT_UNKNOWN', 'COMMIT_UNKNOWN']);
     expect(group.sizes).toEqual([1, 3]);
     // It was whole at the server, and ends there behind our back; each key still has one answer.

@@ -6,7 +6,7 @@ import { systemClock as clock, systemClock } from '../../../src/runtime/clock.ts
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom as random, systemRandom } from '../../../src/runtime/random.ts';
 import { Halts } from '../../../src/service/commands/halts.ts';
-import { decodeWitness, encodeWitness } from '../../../src/service/log/witness-writer.ts';
+import { decodeCheckpoint, encodeCheckpoint } from '../../../src/service/log/checkpoint-writer.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
 import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
@@ -365,7 +365,7 @@ describe('issue: The database had lost a halt; it came back, and no alert said t
   async function process(rig: Rig) {
     const lease = new Lease(clock, 3_000);
     const [row] = await rig.rows<{ epoch: string }>('select epoch from lanes where lane = 0');
-    lease.witness.sawLane({ generation: 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
+    lease.checkpoint.sawLane({ generation: 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
     const noticed: number[] = [];
     const parts = storeParts(
       { clock, random, log, lease, onLoss: ({ generation }) => noticed.push(generation) },
@@ -461,7 +461,7 @@ describe('issue: The database had lost a halt; it came back, and no alert said t
     const [swept] = await journal.takeOver(next, clock.nowMs(), 60_000);
     expect(swept).toMatchObject({ commandId: command.commandId, state: 'not_sent' });
     const [row] = await rig.rows<{ epoch: string }>('select epoch from lanes where lane = 0');
-    expect(await lanes.renew(0, BigInt(row?.epoch ?? 0), lease.witness.newest)).toBe('forgotten');
+    expect(await lanes.renew(0, BigInt(row?.epoch ?? 0), lease.checkpoint.newest)).toBe('forgotten');
   });
 });
 
@@ -470,20 +470,20 @@ describe('issue: Halts, limits and ended tokens were lost with a database restor
   async function processRig() {
     const rig = await journalRig();
     const lease = new Lease(clock, 3_000);
-    const journal = createPostgresJournal({ pool: rig.pool, clock, random, witness: lease.witness });
+    const journal = createPostgresJournal({ pool: rig.pool, clock, random, checkpoint: lease.checkpoint });
     const lanes = new PostgresLaneStore({ pool: rig.pool, random });
     const [row] = await rig.rows<{ epoch: string; generation: number }>(
       'select epoch, generation from lanes where lane = 0',
     );
-    lease.witness.sawLane({ generation: row?.generation ?? 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
+    lease.checkpoint.sawLane({ generation: row?.generation ?? 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
     return {
       ...{ rig, journal, lanes, lease },
-      renew: async () => lanes.renew(0, await epochOf(), lease.witness.newest),
-      /** Another process, with nothing but Kafka's witness of this one. */
+      renew: async () => lanes.renew(0, await epochOf(), lease.checkpoint.newest),
+      /** Another process, with nothing but Kafka's checkpoint of this one. */
       looksByKafka: () => {
-        const { newest } = lease.witness;
-        const witness = newest && decodeWitness(encodeWitness({ lane: 0, ...newest }));
-        return lanes.noticeLoss(7, witness === undefined ? [] : [witness]);
+        const { newest } = lease.checkpoint;
+        const checkpoint = newest && decodeCheckpoint(encodeCheckpoint({ lane: 0, ...newest }));
+        return lanes.noticeLoss(7, checkpoint === undefined ? [] : [checkpoint]);
       },
       /** As a restore does: without asking any trigger. */
       loses: (statement: string) =>
@@ -507,7 +507,7 @@ describe('issue: Halts, limits and ended tokens were lost with a database restor
   const tightened = { accountId: 'acct-1', by: 'ann', reason: 'too much', requestId: 'r-1', atMs, before: {} };
 
   async function seenRevoked({ rig, lease }: ProcessRig): Promise<void> {
-    const store = new PostgresPrincipalStore({ pool: rig.pool, clock, random, witness: lease.witness });
+    const store = new PostgresPrincipalStore({ pool: rig.pool, clock, random, checkpoint: lease.checkpoint });
     await rig.rows(
       "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{}')",
     );
@@ -616,19 +616,19 @@ describe('issue: Halts, limits and ended tokens were lost with a database restor
 
   it('an act of a build that knows more kinds is not missed', async () => {
     await using running = await processRig();
-    running.lease.witness.saw(['of another build', 'x'] as never);
+    running.lease.checkpoint.saw(['of another build', 'x'] as never);
     expect(await running.renew()).toBe('renewed');
   });
 
   it('the parts of a service remember what their journal and their tokens have acknowledged', async () => {
     await using rig = await journalRig();
     const lease = new Lease(clock, 3_000);
-    lease.witness.sawLane({ generation: 1, epoch: 1n, batch: 0n });
+    lease.checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 0n });
     const parts = storeParts({ clock, random, log, lease }, { url: rig.database.url, poolSize: 1 });
     try {
       const { haltId } = await parts.journal.raiseHalt(halt());
       parts.principals.sawEnd({ name: 'desk', number: 1, sha256: '', scopes: [], accounts: 'all' }, 7);
-      expect(lease.witness.newest?.acts).toEqual([
+      expect(lease.checkpoint.newest?.acts).toEqual([
         ['halt', haltId],
         ['token_end', 'desk', 1, 7],
       ]);
@@ -664,7 +664,7 @@ describe('issue: Halts, limits and ended tokens were lost with a database restor
   it('a token whose revocation was lost stays refused by a running process, and is ended again', async () => {
     await using running = await processRig();
     const { rig, lease, loses } = running;
-    const store = new PostgresPrincipalStore({ pool: rig.pool, clock, random, witness: lease.witness });
+    const store = new PostgresPrincipalStore({ pool: rig.pool, clock, random, checkpoint: lease.checkpoint });
     await rig.rows(
       "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{}')",
     );

@@ -53,7 +53,7 @@ describe('issue: Each step of a command wrote its whole row again, and an entry 
     expect(named.filter(({ name }) => changes.includes(name))).toEqual([]);
   });
 
-  it('the mark and a step that settles nothing stay in the page of the row, and add no entry to an index', async () => {
+  it('the mark and a step that resolves nothing stay in the page of the row, and add no entry to an index', async () => {
     await using rig = await journalRig();
     await rig.pool.query('create extension pageinspect');
     /** Versions of the table's one row that were updated, and how many of them within the page. */

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
-import { batch, head, quarantined, storeRig, update } from '../../support/orders/store-rig.ts';
+import { batch, deadLetter, head, storeRig, update } from '../../support/orders/store-rig.ts';
 import { storedOrder } from '../../support/orders/stored-orders.ts';
 
 const written = `select (select count(*)::int from orders) as orders, (select count(*)::int from order_updates) as updates,
-  (select count(*)::int from quarantine) as quarantine, lane_batch(0)::int as batch`;
+  (select count(*)::int from dead_letters) as "deadLetters", lane_batch(0)::int as batch`;
 
 describe('a batch', () => {
-  it('writes the newest heads, every update in the order of acceptance, and quarantine, all at once', async () => {
+  it('writes the newest heads, every update in the order of acceptance, and dead letters, all at once', async () => {
     await using rig = await storeRig();
     const result = await rig.store.applyBatch(
       batch(rig.epoch, 1, [], {
         heads: [head('a', 2, { reducedFrom: 0 }), head('b', 1, { stream: 'account', sourceVersion: null })],
         updates: [update('a', 1), update('b', 1, { stream: 'account' }), update('a', 2)],
-        quarantine: [quarantined({ reason: 'bad_version' })],
+        deadLetters: [deadLetter({ reason: 'bad_version' })],
       }),
     );
     const log = await rig.rows<{ seq: string; order_id: string; revision: string; lane: number; batch: string }>(
@@ -39,7 +39,7 @@ describe('a batch', () => {
       },
       { stream: 'account', order_id: 'b', revision: '1', source_version: null, status: 'new', is_open: true },
     ]);
-    expect(await rig.rows('select reason, raw, account_id from quarantine')).toEqual([
+    expect(await rig.rows('select reason, raw, account_id from dead_letters')).toEqual([
       { reason: 'bad_version', raw: '{', account_id: null },
     ]);
   });
@@ -71,13 +71,13 @@ describe('a batch', () => {
     expect(results).toEqual(seqs.map(({ seq }) => ({ kind: 'committed', lastSeq: BigInt(seq) })));
   });
 
-  it('writes quarantine alone, and has no last seq then', async () => {
+  it('writes dead letters alone, and has no last seq then', async () => {
     await using rig = await storeRig();
-    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [], { quarantine: [quarantined()] }))).toEqual({
+    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [], { deadLetters: [deadLetter()] }))).toEqual({
       kind: 'committed',
       lastSeq: undefined,
     });
-    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, quarantine: 1, batch: 1 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, deadLetters: 1, batch: 1 }]);
   });
 
   it('moves the memory of the join without a revision', async () => {
@@ -96,7 +96,7 @@ describe('a batch', () => {
       rig.store.applyBatch(batch(rig.epoch, 2, [['b', 1]])),
     ]);
     expect(results.map((result) => result.kind)).toEqual(['poison', 'out_of_order']);
-    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, quarantine: 0, batch: 0 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, deadLetters: 0, batch: 0 }]);
   });
 
   it('of a holder whose epoch another one raised is refused, and writes nothing', async () => {
@@ -109,7 +109,7 @@ describe('a batch', () => {
     expect(taken.epoch).toBeGreaterThan(rig.epoch);
     expect(await rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]))).toEqual({ kind: 'lane_lost' });
     expect(await rig.store.applyBatch(batch(rig.epoch, 3, [['a', 3]]))).toEqual({ kind: 'lane_lost' });
-    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 1, quarantine: 0, batch: 1 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 1, deadLetters: 0, batch: 1 }]);
     expect((await rig.store.applyBatch(batch(taken.epoch, 2, [['a', 2]]))).kind).toBe('committed');
   });
 
@@ -125,7 +125,7 @@ describe('a batch', () => {
       ['b', 1],
     ]);
     expect(await rig.store.applyBatch(lost)).toEqual({ kind: 'retry', code: 'TM003' });
-    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, quarantine: 0, batch: 0 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 0, updates: 0, deadLetters: 0, batch: 0 }]);
   });
 
   it('reduced against an old head is refused for a retry: a stored revision never falls', async () => {
@@ -136,7 +136,7 @@ describe('a batch', () => {
       ['b', 1],
     ]);
     expect(await rig.store.applyBatch(stale)).toEqual({ kind: 'retry', code: 'TM003' });
-    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 0, quarantine: 0, batch: 1 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 0, deadLetters: 0, batch: 1 }]);
   });
 });
 
@@ -160,16 +160,16 @@ describe('a row that Postgres will never take', () => {
   it.each(cases)('makes a poisoned batch that writes nothing: %s', async (_name, code, over) => {
     await using rig = await storeRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['first', 1]]));
-    const poisoned = batch(rig.epoch, 2, [], { ...over, quarantine: [quarantined()] });
+    const poisoned = batch(rig.epoch, 2, [], { ...over, deadLetters: [deadLetter()] });
     expect(await rig.store.applyBatch(poisoned)).toMatchObject({ kind: 'poison', code });
-    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 1, quarantine: 0, batch: 1 }]);
+    expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 1, deadLetters: 0, batch: 1 }]);
     expect((await rig.store.applyBatch(batch(rig.epoch, 2, [['good', 1]]))).kind).toBe('committed');
   });
 
-  it('is always taken by quarantine: NUL, lone surrogates, huge texts and instants that are none', async () => {
+  it('is always taken by deadLetters: NUL, lone surrogates, huge texts and instants that are none', async () => {
     await using rig = await storeRig();
     const evil = `\0\ud800${'x'.repeat(200_000)}`;
-    const row = quarantined({
+    const row = deadLetter({
       accountId: evil,
       orderId: evil,
       reason: evil,
@@ -178,11 +178,11 @@ describe('a row that Postgres will never take', () => {
       observedAtMs: Number.NaN,
     });
     const result = await rig.store.applyBatch(
-      batch(rig.epoch, 1, [], { quarantine: [row, { ...row, observedAtMs: 1e300 }] }),
+      batch(rig.epoch, 1, [], { deadLetters: [row, { ...row, observedAtMs: 1e300 }] }),
     );
     expect(result.kind).toBe('committed');
     const [stored] = await rig.rows<{ raw: string; length: number }>(
-      'select left(raw, 3) as raw, length(raw) from quarantine',
+      'select left(raw, 3) as raw, length(raw) from dead_letters',
     );
     expect(stored).toEqual({ raw: '\u2400\ufffdx', length: 65_536 });
   });

@@ -82,9 +82,9 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
     await damage(rig, spoil);
 
     const doubts: [string, Doubt, number][] = [];
-    // That the row went to quarantine holds the mark of its account back, and is another test's.
+    // That the row became a dead letter holds the mark of its account back, and is another test's.
     const onDoubt: Observation['onDoubt'] = ({ view: { orderId } }, doubt, revision) =>
-      doubt === 'quarantined' ? undefined : void doubts.push([orderId, doubt, revision]);
+      doubt === 'dead_lettered' ? undefined : void doubts.push([orderId, doubt, revision]);
     await ingested(
       rig,
       rig.epoch,
@@ -95,7 +95,7 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
       (await revisions()).filter((row) => Number(row.revision) === revision).map((row) => row.order_id);
     expect((await at(2)).sort()).toEqual([...others].sort());
     expect(doubts).toEqual(damaged.map((id) => [id, 'unreadable', 1]));
-    expect(await rig.rows('select order_id, reason from quarantine order by order_id')).toEqual(
+    expect(await rig.rows('select order_id, reason from dead_letters order by order_id')).toEqual(
       damaged.map((id) => ({ order_id: id, reason: 'state_unreadable' })),
     );
 

@@ -17,7 +17,7 @@ describe('issue: A list of commands by a rare kind took minutes, and read every 
 
   /** The oldest one is the only replace, and the only one that moot ended. */
   const commands = `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request,
-    state, version, order_id, deadline_at, created_at, updated_at, settled_at)
+    state, version, order_id, deadline_at, created_at, updated_at, resolved_at)
   select ('00000000-0000-4000-8000-' || lpad(i::text, 12, '0'))::uuid, 0, 'desk', 'k-' || i, 'h', case when i = 1 then 'replace' else 'place' end, 'prediction',
     case when i <= 3 then 'quiet' else 'acct-' || i % 3 end, 'S', 'buy',
     '{"kind":"place","stream":"prediction","accountId":"a","terms":{"symbol":"S","outcome":"YES","side":"buy","orderType":"market","quantity":"1"}}',

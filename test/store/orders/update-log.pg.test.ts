@@ -33,13 +33,13 @@ async function queriesPlanned(
 }
 
 describe('the log', () => {
-  it('is read on from a seq in the order of commit, updates and continuity marks, as they go to Kafka', async () => {
+  it('is read on from a seq in the order of commit, updates and watermarks, as they go to Kafka', async () => {
     await using rig = await logRig();
     await rig.store.applyBatch(
       batch(rig.epoch, 1, [], {
         updates: [
           update('a:1', 1, { stream: 'account' }),
-          { stream: 'continuity', orderId: 'mark-1', accountId: 'acct-9', revision: 1, payload: '{"mark":1}' },
+          { stream: 'watermarks', orderId: 'mark-1', accountId: 'acct-9', revision: 1, payload: '{"mark":1}' },
         ],
       }),
     );
@@ -47,7 +47,7 @@ describe('the log', () => {
     const rows = await rig.log.readAfter(0, 0n, 10);
     expect(rows.map(({ topic, key, payload }) => [topic, key, payload])).toEqual([
       ['updates', 'account:a:1', '{"order":"a:1/1"}'],
-      ['continuity', 'acct-9', '{"mark":1}'],
+      ['watermarks', 'acct-9', '{"mark":1}'],
       ['updates', 'prediction:b', '{"order":"b/1"}'],
     ]);
     expect(await rig.log.readAfter(0, rows[0]?.seq ?? 0n, 1)).toEqual([rows[1]]);

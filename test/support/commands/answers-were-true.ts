@@ -144,19 +144,19 @@ async function expectApprovals({ rig }: CommandsUnderFaults): Promise<void> {
   const [counted] = await rig.rows<Record<string, string>>(`select
     (select count(*) from approvals where approved_at is not null and action ->> 'kind' = 'change_limits') as limits,
     (select count(*) from audit_log where action = 'change_limits' and detail ->> 'approvedBy' is not null) as changed,
-    (select count(*) from approvals where approved_at is not null and action ->> 'kind' = 'settle') as settlements,
-    (select count(*) from evidence where kind = 'person' and detail ->> 'approvedBy' is not null) as settled,
+    (select count(*) from approvals where approved_at is not null and action ->> 'kind' = 'resolve') as resolutions,
+    (select count(*) from evidence where kind = 'person' and detail ->> 'approvedBy' is not null) as resolved,
     (select count(*) from approvals where approved_at is not null) as approved,
     (select count(*) from audit_log where action = 'approve') as lines`);
-  const { limits, changed, settlements, settled, approved, lines } = counted ?? {};
-  expect({ limits, settlements, approved }, 'approvals that were spent').toEqual({
-    ...{ limits: changed, settlements: settled, approved: lines },
+  const { limits, changed, resolutions, resolved, approved, lines } = counted ?? {};
+  expect({ limits, resolutions, approved }, 'approvals that were spent').toEqual({
+    ...{ limits: changed, resolutions: resolved, approved: lines },
   });
 }
 
 async function expectActions(world: CommandsUnderFaults, commands: readonly CommandRow[]): Promise<void> {
-  for (const { commandId, outcome } of world.settled)
-    expect(commands.find(({ id }) => id === commandId)?.state, 'settled by a person').toBe(outcome);
+  for (const { commandId, outcome } of world.resolved)
+    expect(commands.find(({ id }) => id === commandId)?.state, 'resolved by a person').toBe(outcome);
   const [limits] = await world.rig.rows<{ bounds: { maxQuantity?: string } }>('select bounds from limits');
   expect(world.bounds).toContain(limits?.bounds.maxQuantity);
   for (const said of Map.groupBy(world.cancelAlls, ({ key }) => key).values()) {

@@ -2,7 +2,7 @@ import type { Command, CommandRequest, Evidence } from '../../../src/domain/comm
 import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
 import type { Quote, Quoted } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
-import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../../src/domain/resolving.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { Tracing } from '../../../src/observability/tracing.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
@@ -359,7 +359,7 @@ export class CommandRig {
   /** The database has lost all that followed the opening of a command, which was being sent. */
   loseSteps(commandId: string): void {
     this.journal.force(
-      `update commands set state = 'open', version = 1, reason = null, settled_at = null where command_id = $1`,
+      `update commands set state = 'open', version = 1, reason = null, resolved_at = null where command_id = $1`,
       [commandId],
     );
     this.journal.force(
@@ -394,13 +394,13 @@ export class CommandRig {
    */
   commit(
     order: Order,
-    over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean; binds?: boolean } = {},
+    over: Partial<ResolvingUpdate> & { commandId?: string; handed?: boolean; binds?: boolean } = {},
   ): void {
     const { commandId, handed = true, binds = false, ...rest } = over;
     const held = this.orders.revision(order.stream, order.orderId);
     const revision = rest.revision ?? held + 1;
     const sourceVersion = order.stream === 'prediction' ? (rest.sourceVersion ?? BigInt(revision) * 10n) : undefined;
-    const update: SettlingUpdate = {
+    const update: ResolvingUpdate = {
       revision,
       sourceEpoch: rest.sourceEpoch ?? 0,
       ...(sourceVersion !== undefined && { sourceVersion }),
@@ -440,7 +440,7 @@ export class CommandRig {
     };
   }
 
-  private batchOf(update: SettlingUpdate, commandId: string | undefined, bound?: BoundOrder): CommittedBatch {
+  private batchOf(update: ResolvingUpdate, commandId: string | undefined, bound?: BoundOrder): CommittedBatch {
     const { order } = update;
     this.batches += 1n;
     const payload = payloadOf(update);

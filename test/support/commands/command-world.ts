@@ -42,7 +42,7 @@ type PredictionReplace = Extract<CommandRequest, { kind: 'replace'; stream: 'pre
 
 interface CommandWorldOptions {
   readonly commands?: Partial<CommandOptions>;
-  /** Far away unless the case is about it: an audit would find what the reconciler is to find. */
+  /** Far away unless the case is about it: an audit would find what the resolver is to find. */
   readonly auditMs?: number;
 }
 
@@ -51,7 +51,7 @@ const never = { point: 'line_open', time: 1e9 } as const;
 
 /**
  * The simulator's world with a script in place of its dice: the service as it is assembled
- * (connectors, ingest, relay, lane, commands with reconciler), on a virtual clock, against the
+ * (connectors, ingest, relay, lane, commands with resolver), on a virtual clock, against the
  * sandbox's own exchange and order entry in memory. What the simulator holds against every run is
  * held against every case at its end.
  */

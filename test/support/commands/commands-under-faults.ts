@@ -146,7 +146,7 @@ class Process {
 export class CommandsUnderFaults {
   readonly said: Said[] = [];
   readonly stops: StopSaid[] = [];
-  readonly settled: { readonly commandId: string; readonly outcome: string }[] = [];
+  readonly resolved: { readonly commandId: string; readonly outcome: string }[] = [];
   /** The bounds of which one is in force, as far as was said. */
   bounds: (string | undefined)[] = [undefined];
   readonly cancelAlls: { readonly key: string; readonly orders: string }[] = [];
@@ -206,7 +206,7 @@ export class CommandsUnderFaults {
     if (dice < 0.67) return () => this.halt(scope);
     if (dice < 0.8) return () => this.resume(scope);
     if (dice < 0.87) return () => this.changeLimits(`${1_000 + Math.floor(this.random.next() * 1_000)}`);
-    if (dice < 0.94) return () => this.settle();
+    if (dice < 0.94) return () => this.resolve();
     return () => this.cancelAll(accountId);
   }
 
@@ -262,18 +262,18 @@ export class CommandsUnderFaults {
     await operator.approve(result.approval.approvalId, this.word('bob'));
   }
 
-  private async settle(): Promise<void> {
+  private async resolve(): Promise<void> {
     const commands = this.said.flatMap(({ result }) => (result.kind === 'journaled' ? [result.command] : []));
     const unresolved = commands.filter(({ state }) => state === 'unknown');
     if (unresolved.length === 0) return;
     const { commandId } = pick(this.random, unresolved);
     const outcome = pick(this.random, ['applied', 'rejected'] as const);
     const { operator } = this.process.commands;
-    const result = await operator.settle(commandId, outcome, this.word());
+    const result = await operator.resolve(commandId, outcome, this.word());
     const approved =
       result.kind === 'requested' && (await operator.approve(result.approval.approvalId, this.word('bob')));
     if (result.kind === 'done' || (approved !== false && approved.kind === 'done'))
-      this.settled.push({ commandId, outcome });
+      this.resolved.push({ commandId, outcome });
   }
 
   private async cancelAll(accountId: string): Promise<void> {

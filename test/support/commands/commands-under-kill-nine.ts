@@ -142,7 +142,7 @@ export async function commandsUnderKillNine({
   // One that has started late holds no shard yet, and follows nothing.
   await Promise.any(slots.map((service) => service.waitLive()));
   await expectCommandsTrue({ world, description, rest, load, commands });
-  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);
   for (const service of slots) if (service?.process.running) expect(await service.stop()).toBe(0);
 }
 
@@ -234,7 +234,7 @@ function expectKept(load: CommandLoad, journaled: readonly JournaledCommand[], c
 }
 
 /**
- * What nobody knows is where the person on call looks for it. One may be settled between the two
+ * What nobody knows is where the person on call looks for it. One may be resolved between the two
  * reads.
  */
 async function expectVisible(rest: RestCaller, world: World): Promise<void> {

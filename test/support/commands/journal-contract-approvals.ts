@@ -103,8 +103,8 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
         action: { kind: 'resume', scope: { ...scope, accountId: 'acct-2' } },
         accountId: 'acct-2',
       });
-      const settling = request({ action: { kind: 'settle', commandId: randomUUID(), outcome: 'applied' } });
-      const others = [everywhere, ofAnother, settling];
+      const resolving = request({ action: { kind: 'resolve', commandId: randomUUID(), outcome: 'applied' } });
+      const others = [everywhere, ofAnother, resolving];
       await rig.journal.raiseHalt(halt());
       for (const each of others) await rig.journal.requestApproval(each);
       // By the service, by an operator, and by an operator where one has halted already.

@@ -92,7 +92,7 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       const { attemptId: _none, ...asked } = newPlace({ refusal: { code: 'LATE', message: 'no' } });
       expect(await rig.journal.open(asked, fence)).toMatchObject({
         kind: 'opened',
-        command: { state: 'refused', attempts: [], settledAtMs: atMs, reason: { code: 'LATE' } },
+        command: { state: 'refused', attempts: [], resolvedAtMs: atMs, reason: { code: 'LATE' } },
       });
       expect(await rig.journal.unresolved(10)).toEqual([]);
     });
@@ -170,7 +170,7 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(refused.commandId)).toMatchObject({ state: 'refused' });
     });
 
-    it('may not use the key of a command that was settled late within seven days of that', async () => {
+    it('may not use the key of a command that was resolved late within seven days of that', async () => {
       await using rig = await make();
       const late = newPlace({ atMs: atMs - 8 * dayMs });
       await unknown(rig.journal, late, { to: 'applied' });

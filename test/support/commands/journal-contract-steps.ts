@@ -58,12 +58,12 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       });
     });
 
-    it('takes away the label of absence when it leaves unknown, and says when it was settled', async () => {
+    it('takes away the label of absence when it leaves unknown, and says when it was resolved', async () => {
       await using rig = await make();
       const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
       const step = { commandId: first.commandId, version: 2, to: 'applied', atMs: atMs + 99, evidence: [] } as const;
       expect(await rig.journal.step({ ...step, presumedAbsent: false }, fence)).toMatchObject({
-        command: { state: 'applied', presumedAbsent: false, settledAtMs: atMs + 99 },
+        command: { state: 'applied', presumedAbsent: false, resolvedAtMs: atMs + 99 },
       });
       expect(await rig.journal.unresolved(10)).toEqual([]);
     });

@@ -27,7 +27,7 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
           commandId: prepared.commandId,
           state: 'not_sent',
           version: 2,
-          settledAtMs: atMs + 50,
+          resolvedAtMs: atMs + 50,
           attempts: [{ state: 'not_sent' }],
         },
       ]);
@@ -50,7 +50,7 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(old.commandId)).toEqual(old);
     });
 
-    it('keeps the outcome of a command that was settled before its answer came', async () => {
+    it('keeps the outcome of a command that was resolved before its answer came', async () => {
       await using rig = await make();
       const { commandId } = await sending(rig.journal);
       await rig.journal.step({ commandId, version: 1, to: 'applied', atMs, evidence: [] }, fence);

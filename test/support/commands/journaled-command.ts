@@ -17,7 +17,7 @@ export function opened(asked: NewCommand, fence: Fence, sendingAtMs?: number): C
     ...(supersedes !== undefined && { supersedes }),
     ...(orderId !== undefined && { orderId }),
     ...(baseline && { baseline }),
-    ...(refusal && { reason: refusal, settledAtMs: atMs }),
+    ...(refusal && { reason: refusal, resolvedAtMs: atMs }),
     state: refusal === undefined ? 'open' : 'refused',
     version: 1,
     presumedAbsent: false,
@@ -40,11 +40,11 @@ export function opened(asked: NewCommand, fence: Fence, sendingAtMs?: number): C
 /** The command behind a step. */
 export function stepped(command: Command, step: CommandStep, attempts: readonly Attempt[]): Command {
   const { to, atMs, reason, orderId, seenPendingAt, misses } = step;
-  const { settledAtMs, ...rest } = command;
-  const settled = isFinal(to) ? { settledAtMs: settledAtMs ?? atMs } : {};
+  const { resolvedAtMs, ...rest } = command;
+  const resolved = isFinal(to) ? { resolvedAtMs: resolvedAtMs ?? atMs } : {};
   return {
     ...rest,
-    ...settled,
+    ...resolved,
     ...(reason && { reason }),
     ...(orderId !== undefined && { orderId }),
     presumedAbsent: to === 'unknown' && (step.presumedAbsent ?? command.presumedAbsent),

@@ -1,5 +1,5 @@
 import { isTerminal, type Order, orderKey, type Stream } from '../../../src/domain/order.ts';
-import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../../src/domain/resolving.ts';
 import type { OpenOrder } from '../../../src/store/commands/cancel-all-journal.ts';
 
 /**
@@ -7,8 +7,8 @@ import type { OpenOrder } from '../../../src/store/commands/cancel-all-journal.t
  */
 export interface JournaledOrders {
   boundOrders(commandIds: ReadonlySet<string>): BoundOrder[];
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[];
-  readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined;
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): ResolvingUpdate[];
+  readOrder(stream: Stream, orderId: string): ResolvingUpdate | undefined;
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Order[];
 }
 
@@ -26,11 +26,11 @@ export function pageOf(orders: readonly Order[], after: OpenOrder | undefined, l
  * that ingest has committed.
  */
 export class ScriptedOrders implements JournaledOrders {
-  private readonly updates = new Map<string, SettlingUpdate[]>();
+  private readonly updates = new Map<string, ResolvingUpdate[]>();
   private readonly bound: BoundOrder[] = [];
 
   /** The order's next revision. */
-  add(update: SettlingUpdate): void {
+  add(update: ResolvingUpdate): void {
     const key = orderKey(update.order.stream, update.order.orderId);
     this.updates.set(key, [...(this.updates.get(key) ?? []), update]);
   }
@@ -43,12 +43,12 @@ export class ScriptedOrders implements JournaledOrders {
     return this.bound.filter(({ commandId }) => commandIds.has(commandId));
   }
 
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[] {
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): ResolvingUpdate[] {
     const all = this.updates.get(orderKey(stream, orderId)) ?? [];
     return all.filter(({ revision }) => revision > afterRevision).slice(0, limit);
   }
 
-  readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined {
+  readOrder(stream: Stream, orderId: string): ResolvingUpdate | undefined {
     return this.updates.get(orderKey(stream, orderId))?.at(-1);
   }
 

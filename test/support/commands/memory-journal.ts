@@ -7,9 +7,9 @@ import {
   type Reason,
 } from '../../../src/domain/command.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
+import { venueDecision } from '../../../src/domain/resolve-place.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../../src/domain/resolving.ts';
 import type { Selectable } from '../../../src/domain/select-orders.ts';
-import { venueDecision } from '../../../src/domain/settle-place.ts';
-import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
 import {
   keyOfCancel,
   type NewCancelAll,
@@ -163,7 +163,7 @@ export class MemoryJournal implements CommandJournal {
       const swept = ours().filter((command) => this.sweep(command, fence, atMs));
       const accountIds = new Set(swept.map(({ request }) => request.accountId));
       if (accountIds.size > 0) this.haltDoubtful(accountIds, haltAt, atMs);
-      return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
+      return ours().filter(({ state, resolvedAtMs }) => !isFinal(state) || (resolvedAtMs ?? 0) >= atMs - recentMs);
     });
   }
 
@@ -226,11 +226,11 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<ResolvingUpdate[]> {
     return this.hook('updatesAfter', () => this.orders.updatesAfter(stream, orderId, afterRevision, limit));
   }
 
-  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
+  readOrder(stream: Stream, orderId: string): Promise<ResolvingUpdate | undefined> {
     return this.hook('readOrder', () => this.orders.readOrder(stream, orderId));
   }
 
@@ -493,7 +493,7 @@ export class MemoryJournal implements CommandJournal {
           other.request.kind === 'cancel' &&
           other.request.stream === request.stream &&
           other.orderId === orderId &&
-          (other.settledAtMs === undefined || other.settledAtMs > createdAtMs - rivalsWithinMs);
+          (other.resolvedAtMs === undefined || other.resolvedAtMs > createdAtMs - rivalsWithinMs);
     const rivals = this.oldestFirst()
       .filter((other) => isRival(other) && other.state !== 'refused' && other.state !== 'not_sent')
       .sort((a, b) => (a.commandId < b.commandId ? -1 : 1));
@@ -504,7 +504,7 @@ export class MemoryJournal implements CommandJournal {
     if (!this.holds(fence)) return { kind: 'fenced' };
     const key = keyOf(asked.principal, asked.idempotencyKey);
     const earlier = this.commands.get(this.byKey.get(key) ?? '');
-    if (earlier !== undefined && (earlier.settledAtMs ?? asked.atMs) > asked.atMs - keyKeptMs)
+    if (earlier !== undefined && (earlier.resolvedAtMs ?? asked.atMs) > asked.atMs - keyKeptMs)
       return earlier.requestHash === asked.requestHash
         ? { kind: 'replayed', command: earlier }
         : { kind: 'key_reused' };
@@ -589,8 +589,8 @@ export class MemoryJournal implements CommandJournal {
     const to = last.state === 'sending' ? 'unknown' : last.state === 'prepared' ? 'not_sent' : last.state;
     const attempts = inFlight ? changed(command, { ...last, state: to, answeredAtMs: atMs, reason }) : command.attempts;
     const open = command.state === 'open';
-    const settled = open && isFinal(to) ? { settledAtMs: atMs } : {};
-    const outcome = open ? { state: to, reason, ...settled } : {};
+    const resolved = open && isFinal(to) ? { resolvedAtMs: atMs } : {};
+    const outcome = open ? { state: to, reason, ...resolved } : {};
     const next = { ...command, ...outcome, attempts, version: command.version + 1, updatedAtMs: atMs };
     this.commit(next, [
       { ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } },

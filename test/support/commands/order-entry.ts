@@ -73,7 +73,7 @@ export async function orderClient(input: SandboxInput = {}) {
       return stream === 'account' ? json : json.data;
     },
     /** Places an account order under a reference and waits for `check` to hold. */
-    async settled(reference: string, check: (order: never) => void) {
+    async resolved(reference: string, check: (order: never) => void) {
       await eventually(async () => {
         const [order] = await client.byReference(reference);
         check(order as never);

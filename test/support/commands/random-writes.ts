@@ -54,7 +54,7 @@ export class RandomWrites {
         name: 'add_command_evidence',
         body: storableJson({ ...this.named(of), evidence: [answer(`fact-${this.drawn}`)] }),
       };
-    const line = { atMs, principal: 'ann', action: 'settle', commandId: of.commandId };
+    const line = { atMs, principal: 'ann', action: 'resolve', commandId: of.commandId };
     return { name: 'add_audit_lines', body: storableJson({ lines: [line], again: this.random.next() < 0.5 }) };
   }
 

@@ -1,10 +1,10 @@
 import { decodeUpdate, encodeOrder, encodeUpdate } from '../../../src/domain/encode-update.ts';
 import type { Stream } from '../../../src/domain/order.ts';
-import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
+import type { BoundOrder, ResolvingUpdate } from '../../../src/domain/resolving.ts';
 import type { InnerPostgres } from '../servers/inner-postgres.ts';
 
 /** The payload of an update that a test gives. */
-export function payloadOf({ order, revision, sourceVersion, sourceEpoch, cause }: SettlingUpdate): string {
+export function payloadOf({ order, revision, sourceVersion, sourceEpoch, cause }: ResolvingUpdate): string {
   return encodeUpdate({
     head: { order, revision, ...(sourceVersion !== undefined && { sourceVersion }), join: {} },
     orderJson: encodeOrder(sourceEpoch === 0 ? order : { ...order, sourceEpoch }),
@@ -25,7 +25,7 @@ export class RigOrders {
   }
 
   /** The order's next revision. */
-  add(update: SettlingUpdate): void {
+  add(update: ResolvingUpdate): void {
     const { order, revision, sourceVersion = null, inQuestion } = update;
     const { stream, orderId, accountId, instrument, status } = order;
     this.rows(
@@ -61,7 +61,7 @@ export class RigOrders {
   }
 
   /** The rows of the log, oldest first. */
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[] {
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): ResolvingUpdate[] {
     const rows = this.rows<{ payload: string }>(
       'select payload from order_updates where stream = $1 and order_id = $2 and revision > $3 order by revision limit $4',
       [stream, orderId, afterRevision, limit],

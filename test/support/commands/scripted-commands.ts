@@ -16,7 +16,7 @@ import type {
   OperatorWord,
   PlaceAsked,
   Preview,
-  Reconciled,
+  Probed,
   Requested,
   Submission,
   TimersSet,
@@ -52,7 +52,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
   readonly operator: OperatorActs = this;
   readonly submissions: Submission[] = [];
   readonly words: { readonly what: string; readonly on: unknown; readonly word: OperatorWord }[] = [];
-  readonly reconciled: { readonly accountId?: string; readonly dryRun: boolean }[] = [];
+  readonly probed: { readonly accountId?: string; readonly dryRun: boolean }[] = [];
   readonly waits: { readonly commandId: string; readonly waitMs: number }[] = [];
   inForce: readonly Halt[] = [];
   probe: NextProbe | undefined;
@@ -62,7 +62,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
     replayed: false,
   });
   waitAnswer: () => Promise<Command | undefined> = async () => undefined;
-  settleAnswer: Answer<Done<{ command: Command }> | Requested> = {
+  resolveAnswer: Answer<Done<{ command: Command }> | Requested> = {
     kind: 'done',
     command: sampleCommand({ state: 'applied' }),
   };
@@ -89,7 +89,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
     declined: [],
     ...(afterMs > 0 && { firesAtMs: 1_700_000_000_000 + afterMs }),
   });
-  reconcileAnswer: Answer<Reconciled> = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
+  probeAnswer: Answer<Probed> = { kind: 'done', report: { unresolved: 0, probes: 0, resolved: [], plan: [] } };
 
   previewAnswer: Answer<Preview> = { kind: 'done', measure: sampleMeasure, quotes: [], limits: [], refusals: [] };
   readonly previews: PlaceAsked[] = [];
@@ -113,13 +113,13 @@ export class ScriptedCommands implements Commands, OperatorActs {
     return this.probe;
   }
 
-  async settle(
+  async resolve(
     on: string,
     outcome: string,
     word: OperatorWord,
   ): Promise<Answer<Done<{ command: Command }> | Requested>> {
-    this.words.push({ what: `settle ${outcome}`, on, word });
-    return this.settleAnswer;
+    this.words.push({ what: `resolve ${outcome}`, on, word });
+    return this.resolveAnswer;
   }
 
   async halt(on: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>> {
@@ -173,9 +173,9 @@ export class ScriptedCommands implements Commands, OperatorActs {
     return this.cancelAllAnswer(on);
   }
 
-  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Reconciled>> {
-    this.reconciled.push(options);
-    return this.reconcileAnswer;
+  async probeNow(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<Answer<Probed>> {
+    this.probed.push(options);
+    return this.probeAnswer;
   }
 
   openAnswer: Answer<OpenCommands> = { kind: 'done', commands: [] };

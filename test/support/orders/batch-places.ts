@@ -9,7 +9,7 @@ export function placesOf({ heads, updates }: Pick<Batch, 'heads' | 'updates'>): 
   const keys = heads.map(({ stream, orderId }) => orderKey(stream, orderId));
   const last = new Map(keys.map((key, i) => [key, -(i + 1)]));
   const before = updates.map(({ stream, orderId }, i) => {
-    if (stream === 'continuity') return null;
+    if (stream === 'watermarks') return null;
     const key = orderKey(stream, orderId);
     const place = last.get(key) ?? null;
     last.set(key, i + 1);

@@ -66,25 +66,25 @@ export class LaneLog extends MemoryDatabase {
     const { batch, epoch, nextSeq, seqStep } = this;
     const updates = rows.map((row, i) => this.updateRow(row, String(nextSeq + BigInt(i) * seqStep)));
     const number = batch + 1n;
-    const written = { heads: [], updates, quarantine: [] };
+    const written = { heads: [], updates, deadLetters: [] };
     const lastSeq = this.write({ lane, epoch, number, ...written, places: placesOf(written) });
     const handed = this.log.slice(this.log.length - rows.length);
-    const isMark = handed.map(({ topic }) => topic === 'continuity');
+    const isMark = handed.map(({ topic }) => topic === 'watermarks');
     const nowMs = this.clock.monotonicMs();
     return {
       number,
       lastSeq,
       rows: handed.map(({ topic, key, payload }) => ({ topic, key, payload })),
       receivedMs: isMark.map((mark) => (mark ? Number.NaN : nowMs)),
-      streams: isMark.map((mark) => (mark ? 'continuity' : 'prediction')),
+      streams: isMark.map((mark) => (mark ? 'watermarks' : 'prediction')),
       committedMs: nowMs,
       bytes: handed.reduce((sum, { payload }) => sum + payload.length, 0),
     };
   }
 
   private updateRow({ topic, key }: Omit<LogRow, 'payload'>, payload: string): UpdateRow {
-    if (topic === 'continuity')
-      return { stream: 'continuity', orderId: `mark-${payload}`, accountId: key, revision: 1, payload };
+    if (topic === 'watermarks')
+      return { stream: 'watermarks', orderId: `mark-${payload}`, accountId: key, revision: 1, payload };
     const colon = key.indexOf(':');
     const revision = (this.newestRevisions.get(key) ?? 0) + 1;
     this.newestRevisions.set(key, revision);

@@ -58,7 +58,7 @@ export const outOfReachIds = [
   './x',
 ] as const;
 
-/** No ids: they are kept in quarantine. */
+/** No ids: they are kept as a dead letter. */
 export const noIds = [
   ' lead',
   'trail ',

@@ -1,5 +1,5 @@
 import { formatInstant } from '../../../src/domain/instant.ts';
-import type { ContinuityMark } from '../../../src/domain/observation.ts';
+import type { Watermark } from '../../../src/domain/observation.ts';
 import { keysOf } from '../../../src/service/orders/entry.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { noneUnproven, type PreparedBatch, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
@@ -24,8 +24,8 @@ export function provenBatches(
   const batches: PreparedBatch[] = [];
   let unproven = noneUnproven(BigInt(first - 1));
   for (let number = first; number < first + count; number += 1) {
-    const mark: ContinuityMark = {
-      kind: 'continuity',
+    const mark: Watermark = {
+      kind: 'watermarks',
       markId: `mark-${generation}-${number}`,
       stream: 'prediction',
       accountIds: ['acct-1'],

@@ -1,5 +1,5 @@
 import type { Head } from '../../../src/domain/head.ts';
-import type { ContinuityMark, IngestItem, Unreadable } from '../../../src/domain/observation.ts';
+import type { IngestItem, Unreadable, Watermark } from '../../../src/domain/observation.ts';
 import { orderKey, type Stream } from '../../../src/domain/order.ts';
 import { reduce } from '../../../src/domain/reduce.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
@@ -9,14 +9,14 @@ import { openOrdersOf } from '../../simulation/database-rows.ts';
 import { ScriptedRegistry } from '../platform/scripted-registry.ts';
 
 /**
- * Ingest and store in one, for tests of whole connectors: the real reducers, settled at once, so
+ * Ingest and store in one, for tests of whole connectors: the real reducers, resolved at once, so
  * that what connectors bring can be compared with the truth. Tests of ingest itself use it as it
  * is, over `MemoryDatabase` (`ingestRig`).
  */
 export class ReducingSink extends ScriptedRegistry implements ObservationSink {
   readonly heads = new Map<string, Head>();
   readonly unreadable: Unreadable[] = [];
-  readonly marks: ContinuityMark[] = [];
+  readonly marks: Watermark[] = [];
   readonly conflicts: string[] = [];
   readonly full = false;
   private readonly touchedMs = new Map<string, number>();
@@ -29,7 +29,7 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
 
   offer(item: IngestItem): void {
     if (item.kind === 'unreadable') this.unreadable.push(item);
-    if (item.kind === 'continuity') this.marks.push(item);
+    if (item.kind === 'watermarks') this.marks.push(item);
     if (item.kind !== 'order') return;
     const key = orderKey(item.view.stream, item.view.orderId);
     const reduction = reduce(this.heads.get(key), item);
@@ -37,7 +37,7 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
     if (reduction.outcome === 'applied') this.touchedMs.set(key, this.clock.nowMs());
     item.onOutcome?.(reduction.outcome, reduction.outcome === 'applied' && reduction.learnt);
-    if (reduction.outcome === 'conflict') item.onDoubt?.(item, 'quarantined', 0);
+    if (reduction.outcome === 'conflict') item.onDoubt?.(item, 'dead_lettered', 0);
     else if (reduction.doubt !== undefined) item.onDoubt?.(item, reduction.doubt, this.heads.get(key)?.revision ?? 0);
   }
 

@@ -11,7 +11,7 @@ export class ScriptedSink implements ObservationSink {
   full = false;
   outcome: (observation: Observation) => Outcome = () => 'applied';
   /** The doubt that each observation raises. */
-  doubt: (observation: Observation) => Doubt | 'quarantined' | undefined = () => undefined;
+  doubt: (observation: Observation) => Doubt | 'dead_lettered' | undefined = () => undefined;
   settle: () => Promise<void> = async () => undefined;
   private readonly listeners = new Set<() => void>();
 
@@ -41,10 +41,10 @@ export class ScriptedSink implements ObservationSink {
     return this.items.filter((item) => item.kind === 'order');
   }
 
-  /** Continuity marks of one account as `event`, in order. */
+  /** Watermarks of one account as `event`, in order. */
   marks(accountId: string): string[] {
     return this.items.flatMap((item) =>
-      item.kind === 'continuity' && item.accountIds.includes(accountId) ? [item.event] : [],
+      item.kind === 'watermarks' && item.accountIds.includes(accountId) ? [item.event] : [],
     );
   }
 }

@@ -3,7 +3,7 @@ import type { Head } from '../../../src/domain/head.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { auditOrders, newestPayloads } from '../../../src/store/commands/audit-reads.ts';
-import { readSettlingOrder } from '../../../src/store/commands/command-reads.ts';
+import { readResolvingOrder } from '../../../src/store/commands/command-reads.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { maintainLog } from '../../../src/store/maintenance.ts';
 import type { HeadRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
@@ -95,7 +95,7 @@ export async function stateRig(copy?: CopiedStates) {
         number: lane.number,
         ...rows,
         places: placesOf(rows),
-        quarantine: [],
+        deadLetters: [],
       });
       expect(result.kind).toBe('committed');
       await maintainLog(rig.pool, { partitionRows, retentionMs: 1e12 });
@@ -148,7 +148,7 @@ export async function stateRig(copy?: CopiedStates) {
         expect(payloads.get(`prediction:${id}`)).toSatisfy(
           (text: string) => text === payload || (text.endsWith(`,"changed":[],"order":${state}}`) && revision > 0),
         );
-        expect((await readSettlingOrder(rig.pool, 'prediction', id))?.order).toEqual(JSON.parse(state));
+        expect((await readResolvingOrder(rig.pool, 'prediction', id))?.order).toEqual(JSON.parse(state));
         const filter = { q: id, side: JSON.parse(state).side as 'buy' | 'sell' };
         expect((await rig.reads.listOrders(all, filter, undefined, 5, 'orderId')).items.map((o) => o.state)).toContain(
           state,

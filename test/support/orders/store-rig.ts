@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
-import type { Batch, HeadRow, QuarantineRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
+import type { Batch, DeadLetterRow, HeadRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
 import { DatabaseSession } from '../../../src/store/session/database-session.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
@@ -114,7 +114,7 @@ export function update(orderId: string, revision: number, over: Partial<UpdateRo
   };
 }
 
-export function quarantined(over: Partial<QuarantineRow> = {}): QuarantineRow {
+export function deadLetter(over: Partial<DeadLetterRow> = {}): DeadLetterRow {
   return {
     ...{
       stream: 'account',
@@ -139,7 +139,7 @@ export function batch(
   const rows = {
     heads: orders.map(([orderId, revision]) => head(orderId, revision)),
     updates: orders.map(([orderId, revision]) => update(orderId, revision)),
-    quarantine: [],
+    deadLetters: [],
     ...over,
   };
   return { lane: 0, epoch, number: BigInt(number), places: placesOf(rows), ...rows };

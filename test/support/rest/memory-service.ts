@@ -44,7 +44,7 @@ export class MemoryService implements ServiceView {
         sinceMs: sampledMs,
       },
     ],
-    quarantined: [
+    deadLetters: [
       { stream: 'account', reason: 'not_json', accountId: 'ACC-1', rows: 2, oldest: new Date(sampledMs - 50_000) },
     ],
   };

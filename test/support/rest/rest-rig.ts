@@ -20,8 +20,8 @@ import type { AuditTrailEntry } from '../../../src/store/commands/command-journa
 import type { PrincipalStore } from '../../../src/store/principals.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { ScriptedCommands } from '../commands/scripted-commands.ts';
+import { MemoryDeadLetters } from '../orders/memory-dead-letters.ts';
 import { MemoryFleetActions } from '../orders/memory-fleet-actions.ts';
-import { MemoryQuarantine } from '../orders/memory-quarantine.ts';
 import { MemoryReads } from '../orders/memory-reads.ts';
 import { MemoryRepairs } from '../orders/memory-repairs.ts';
 import { silentLog } from '../runs/silent-log.ts';
@@ -47,7 +47,7 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly forwards?: { readonly most?: number; readonly ms?: number; readonly againMs?: number };
   /** Instead of those that live in memory. */
   readonly ports?: Partial<
-    Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing' | 'sharedClock'>
+    Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'deadLetters' | 'tracing' | 'sharedClock'>
   >;
 }
 
@@ -88,7 +88,7 @@ export async function startRest(options: RestRigOptions = {}) {
   const commands = new ScriptedCommands();
   const reads = new MemoryReads();
   const service = new MemoryService();
-  const quarantine = new MemoryQuarantine();
+  const deadLetters = new MemoryDeadLetters();
   const fleet = new MemoryFleetActions();
   const repairs = new MemoryRepairs();
   const followed: { accounts: readonly FollowedAccount[] | undefined } = { accounts: undefined };
@@ -106,7 +106,7 @@ export async function startRest(options: RestRigOptions = {}) {
         commands,
         reads,
         service,
-        quarantine,
+        deadLetters,
         fleet,
         auditTrail,
         commandReads: reads,
@@ -142,7 +142,7 @@ export async function startRest(options: RestRigOptions = {}) {
     commands,
     reads,
     service,
-    quarantine,
+    deadLetters,
     fleet,
     repairs,
     followed,

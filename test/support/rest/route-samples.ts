@@ -1,6 +1,6 @@
 import type { Route } from '../../../src/service/rest/route.ts';
 import { approvalId, commandId } from '../commands/scripted-commands.ts';
-import { jobId } from '../orders/memory-quarantine.ts';
+import { jobId } from '../orders/memory-dead-letters.ts';
 
 const ids: Readonly<Record<string, string>> = {
   stream: 'account',
@@ -43,7 +43,7 @@ const bodies: Readonly<Record<string, object>> = {
   previewOrder: accountBody,
   previewPredictionOrder: predictionBody,
   replacePredictionOrder: { accountId: 'ACC-1', price: '0.5' },
-  settleCommand: { outcome: 'applied', reason: 'seen at the venue' },
+  resolveCommand: { outcome: 'applied', reason: 'seen at the venue' },
   haltAccount: reason,
   resumeAccount: reason,
   haltService: reason,
@@ -59,10 +59,10 @@ const bodies: Readonly<Record<string, object>> = {
   cancelAllOfService: reason,
   cancelAfter: { seconds: 30, accountIds: ['ACC-1'] },
   // Counted only: a job that is made is answered with 202.
-  openQuarantineJob: { action: 'retry', filter: { accountId: 'ACC-1' }, dryRun: true, ...reason },
-  cancelQuarantineJob: reason,
-  retryQuarantineRow: reason,
-  discardQuarantineRow: reason,
+  openDeadLetterJob: { action: 'retry', filter: { accountId: 'ACC-1' }, dryRun: true, ...reason },
+  cancelDeadLetterJob: reason,
+  retryDeadLetterRow: reason,
+  discardDeadLetterRow: reason,
   changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },
 };
 

@@ -47,7 +47,7 @@ export interface SampleStatus {
   /** One unresolved command each. */
   readonly unresolvedIn?: readonly string[];
   readonly halts?: ReturnType<StatusParts['commands']['operator']['halts']['list']>;
-  readonly quarantined?: ReturnType<StatusParts['quarantined']>;
+  readonly deadLetters?: ReturnType<StatusParts['deadLetters']>;
 }
 
 /**
@@ -55,7 +55,7 @@ export interface SampleStatus {
  * ACC-1, all well, with what a test changes.
  */
 export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
-  const { state = 'held', mayAct = true, reading = {}, halts = [], unresolvedIn = [], quarantined = [] } = over;
+  const { state = 'held', mayAct = true, reading = {}, halts = [], unresolvedIn = [], deadLetters = [] } = over;
   const holder = 'holder' in over ? over.holder : 'one';
   const { sources = [sampleSource([followedAccount('ACC-1')])] } = over;
   const unresolvedOf = (scope: AccountScope) =>
@@ -66,7 +66,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
     instance: 'one',
     fencedByKafka: () => 0,
     fleet: () => ({
-      ...{ others: 0, unheld: { rows: 0 }, drained: false, unfit: undefined },
+      ...{ others: 0, unassigned: { rows: 0 }, drained: false, unfit: undefined },
       ...{ anyFollows: true, unfollowed: 0, unusableLogins: 0 },
     }),
     keeper: {
@@ -96,7 +96,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
       }),
       operator: { halts: { list: () => halts } },
     },
-    quarantined: () => quarantined,
+    deadLetters: () => deadLetters,
     readPipeline: async () => ({ ...quietReading, ...reading }),
     ratesUpTo: () => ({ updatesPerSecond: 12.5, p50Ms: 4.2, p99Ms: 9.7 }),
   };

@@ -37,7 +37,7 @@ const quick = {
   TIDEMARK_AUDIT_INTERVAL_MS: '2000',
   TIDEMARK_STREAM_PING_MS: '1000',
   TIDEMARK_STREAM_IDLE_MS: '4000',
-  TIDEMARK_CONTINUITY_INTERVAL_MS: '2000',
+  TIDEMARK_WATERMARK_INTERVAL_MS: '2000',
 };
 
 /** A database and topics of the test's own, for one service or several. */
@@ -114,12 +114,12 @@ export class World {
    * Waits until nothing is under way any more, and returns the proof. The market must be at rest
    * and healed. Throws with what is still missing.
    */
-  settledProof(sandbox: SandboxDescription, deadlineMs = 120_000): Promise<RunProof> {
+  resolvedProof(sandbox: SandboxDescription, deadlineMs = 120_000): Promise<RunProof> {
     return eventually(
       async () => {
         const proof = await this.proof(sandbox);
         if (proof.lost > 0 || proof.consumed !== proof.updates)
-          throw new Error(`not settled: ${JSON.stringify(proof)}`);
+          throw new Error(`not resolved: ${JSON.stringify(proof)}`);
         return proof;
       },
       { deadlineMs, everyMs: 500 },

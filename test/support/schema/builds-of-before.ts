@@ -15,7 +15,7 @@ export const partitionRows = 60;
  * A database of the first build, with the rows of its service: it ran on the sandbox for half a
  * minute and was killed while a place was on its way. Orders of both streams, a log in four
  * partitions (eight more are empty), commands in most states, events of which the last six are not
- * published, halts, a cancel-all, limits, a token, the audit trail, the quarantine.
+ * published, halts, a cancel-all, limits, a token, the audit trail, the dead letters.
  *
  * The rows were written by the code of commit 1805caf8 and read back as literals. Numbers of
  * transactions are ranks: those of another server would lie in the future of this one.
@@ -27,7 +27,7 @@ export async function firstBuildDatabase(): Promise<TestDatabase> {
 /**
  * The same of commit 7f45e156, whose baseline was edited in place later: its log is in five
  * partitions, ten rows of it and one event are not published. It also has a sealed platform token,
- * a timer, a job over the quarantine, and a request for a second principal (which was written by
+ * a timer, a job over dead letters, and a request for a second principal (which was written by
  * hand).
  */
 async function earlierBuildDatabase(): Promise<TestDatabase> {

@@ -10,7 +10,7 @@ Made by \`npx vitest run -u --project unit test/venue/platform/wire-outcomes.tes
 A field that may be left out may also be null or empty; a number stands for its text; a field that is not needed never decides.
 A number or a time is read in every spelling that leaves no doubt (\`+187.5\`, \`1.875e2\`, \`.55\`; an offset without its colon, small letters, more than nine digits of a second), and a word in any case, with \`_\`, \`-\` or a blank between its parts.
 A symbol is stored in one form (upper case, an option compact), and blanks around a text are no part of it. A view that is only spelt otherwise than the one before makes no update, whichever field it is.
-What is needed and can't be read is kept and shown: an order is kept aside in \`quarantine\` and read once more, the outcome of a write is \`unknown\` until an observation settles it, a list is read again.
+What is needed and can't be read is kept and shown: an order is kept aside in \`dead_letters\` and read once more, the outcome of a write is \`unknown\` until an observation resolves it, a list is read again.
 
 \`=\`: as if nothing had changed. \`without\`: the same verdict, without what the field says. Other words: the verdict then.
 *number or text*: the number of a text, or the text of a number, or 7 where there is none. *another type*: an object, or \`true\` in place of an object.

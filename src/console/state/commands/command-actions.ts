@@ -3,7 +3,7 @@ import { isTerminal } from '../../../domain/order.ts';
 import type { Scope } from '../session.ts';
 
 /** The outcomes a person may give to a command, each with its meaning. */
-export function settlements(kind: CommandHistory['kind']): readonly (readonly [outcome: string, words: string])[] {
+export function resolutions(kind: CommandHistory['kind']): readonly (readonly [outcome: string, words: string])[] {
   if (kind === 'place')
     return [
       ['applied', 'Applied: the order was placed'],
@@ -21,8 +21,8 @@ export function settlements(kind: CommandHistory['kind']): readonly (readonly [o
 
 /** The actions that make sense now, within this reader's rights. */
 interface CommandActions {
-  readonly reconcile: boolean;
-  readonly settle: boolean;
+  readonly probe: boolean;
+  readonly resolve: boolean;
   readonly cancel: boolean;
 }
 
@@ -37,8 +37,8 @@ export function actionsOf(
   // The platform is not asked about a place once its order is there: the stream brings the rest.
   const isAskedAbout = state === 'unknown' || (state === 'accepted' && !(kind === 'place' && orderId !== undefined));
   return {
-    reconcile: may('ops:write') && isAskedAbout,
-    settle: may('ops:write') && (state === 'unknown' || state === 'accepted' || state === 'conflict'),
+    probe: may('ops:write') && isAskedAbout,
+    resolve: may('ops:write') && (state === 'unknown' || state === 'accepted' || state === 'conflict'),
     cancel: may('orders:write') && commandsOn && isOpenOrder,
   };
 }

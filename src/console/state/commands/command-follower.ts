@@ -93,7 +93,7 @@ export class CommandFollower {
     if (state.kind === 'missing') return undefined;
     if (state.kind !== 'shown' || state.stale !== undefined) return tryAgainMs;
     const { nextProbe, recomputed } = state.command;
-    if (!recomputed.agrees && recomputed.complete && state.command.settledAt === undefined) return agreesSoonMs;
+    if (!recomputed.agrees && recomputed.complete && state.command.resolvedAt === undefined) return agreesSoonMs;
     if (nextProbe === undefined) return undefined;
     return Math.max(afterProbeMs, Date.parse(nextProbe.at) - this.ports.nowMs() + afterProbeMs);
   }

@@ -158,8 +158,8 @@ export class CommandList {
   /** The page stays small on a busy day. What is unresolved stays. */
   private leaveOutOldest(): void {
     if (this.rows.size <= mostRows) return;
-    const settled = inOrder(this.rows.values()).filter((row) => !isUnresolved(row));
-    for (const { commandId } of settled.slice(-(this.rows.size - mostRows))) this.rows.delete(commandId);
+    const resolved = inOrder(this.rows.values()).filter((row) => !isUnresolved(row));
+    for (const { commandId } of resolved.slice(-(this.rows.size - mostRows))) this.rows.delete(commandId);
     this.next = undefined;
     this.isCut = true;
   }

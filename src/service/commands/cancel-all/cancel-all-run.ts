@@ -200,7 +200,7 @@ export class CancelAllRun {
     }
   }
 
-  /** Until the place is settled, and its order has its cancel. */
+  /** Until the place is resolved, and its order has its cancel. */
   private async follow(place: PlaceOfAccount): Promise<void> {
     const { commandId } = place;
     const followed: Followed = { command: undefined, result: undefined };

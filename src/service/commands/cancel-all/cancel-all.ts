@@ -32,7 +32,7 @@ type CancelAllOptions = Pick<
  * among them, with one command for each.
  *
  * States: written down → in force (carried out by the shard's present holder) → ended, once each
- * order has its cancel and each place is settled. Invariant: a key covers the orders open, and the
+ * order has its cancel and each place is resolved. Invariant: a key covers the orders open, and the
  * places unresolved, when it was first seen. They are in the journal before the first cancel. The
  * same key again cancels nothing else, however late it comes. The answer names every order in the
  * scope known to be open, perhaps.

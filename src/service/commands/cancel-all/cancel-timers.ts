@@ -185,13 +185,13 @@ export class CancelTimers {
     const found = await journal.armedCancelTimers([...terms.keys()]);
     const changing = new Set([...this.changes].flatMap(({ keys }) => keys));
     const isHeld = ({ shard }: CancelTimer) => terms.get(shard)?.over.aborted === false;
-    const settled = found.filter((timer) => isHeld(timer) && !changing.has(keyOf(timer)));
+    const resolved = found.filter((timer) => isHeld(timer) && !changing.has(keyOf(timer)));
     const kept = [...this.armed].filter(([key]) => changing.has(key));
-    this.armed = new Map([...settled.map((timer) => [keyOf(timer), timer] as const), ...kept]);
+    this.armed = new Map([...resolved.map((timer) => [keyOf(timer), timer] as const), ...kept]);
     const ids = new Set([...this.armed.values()].map(({ timerId }) => timerId));
     for (const id of this.reported) if (!ids.has(id)) this.reported.delete(id);
     this.show();
-    for (const timer of settled) {
+    for (const timer of resolved) {
       const term = terms.get(timer.shard);
       if (timer.leftMs === 0 && term !== undefined) void this.fire(timer, term);
     }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { commandOutcomeRecord } from '../../../contract/command-outcome.ts';
 import { haltEvent } from '../../../contract/halt-answers.ts';
-import { continuityRecord, updateRecord } from '../../../contract/update-record.ts';
+import { updateRecord, watermarkRecord } from '../../../contract/update-record.ts';
 import type { Route } from '../route.ts';
 import type { Documents } from '../route-parts.ts';
 import { componentSchemas, schemaId } from './component-schemas.ts';
@@ -36,13 +36,11 @@ const channels: readonly Channel[] = [
     messages: [{ name: 'OrderState', description: 'The newest change', shape: updateRecord }],
   },
   {
-    id: 'continuity',
+    id: 'watermarks',
     server: 'kafka',
-    address: 'tidemark.continuity.v1',
+    address: 'tidemark.watermarks.v1',
     description: 'What is known of the sources: live, lost, resynchronised, and how far the updates are complete.',
-    messages: [
-      { name: 'ContinuityMark', description: 'A statement about accounts on one stream', shape: continuityRecord },
-    ],
+    messages: [{ name: 'Watermark', description: 'A statement about accounts on one stream', shape: watermarkRecord }],
   },
   {
     id: 'commandOutcomes',
@@ -87,7 +85,7 @@ function asyncapiDocument(version: string): object {
       tags: [
         { name: 'orders', description: 'Changes and states of orders' },
         { name: 'commands', description: 'Steps of commands' },
-        { name: 'continuity', description: 'How far the updates are complete' },
+        { name: 'watermarks', description: 'How far the updates are complete' },
       ],
     },
     servers,

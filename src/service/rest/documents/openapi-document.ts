@@ -18,7 +18,7 @@ const tagTexts: readonly (readonly [name: Route['tag'], text: string])[] = [
   ['accounts', 'The accounts that are followed, and reads of them on request'],
   ['operations', 'Halts, limits, cancel-all and approvals'],
   ['service', 'The state of the service, its caller, and its readers at Kafka'],
-  ['quarantine', 'Messages that were unreadable or not accepted'],
+  ['dead-letters', 'Messages that were unreadable or not accepted'],
   ['documents', 'This interface itself'],
 ];
 
@@ -244,7 +244,7 @@ const requestHeaders: Readonly<
 > = {
   'Idempotency-Key': {
     description:
-      'Unique for each command of the caller; free again only seven days after that was settled. The same key with the same request tells what became of it; with another request it is refused.',
+      'Unique for each command of the caller; free again only seven days after that was resolved. The same key with the same request tells what became of it; with another request it is refused.',
     schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
     required: true,
   },

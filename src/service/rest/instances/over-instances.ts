@@ -13,7 +13,7 @@ import { type AnyCall, type Forwarding, type FromElsewhere, problemCode, wasForw
 
 /**
  * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels, a
- * `reconcile` for its reads. A frozen one is left out as soon as the fleet goes on without it.
+ * `probe` for its reads. A frozen one is left out as soon as the fleet goes on without it.
  */
 export const longActMs = 20_000;
 
@@ -135,9 +135,9 @@ export async function cancelAllOfAll(
   if (bodies.length === 0) return missing.find(({ given }) => given?.kind === 'unanswered')?.given ?? own;
   // Its sender knows which accounts another process has.
   if (wasForwarded(call.request)) return own;
-  const unheld = unheldOf(bodies);
+  const unassigned = unheldOf(bodies);
   const body: CancelAllDocument = {
-    open: bodies.some(({ open }) => open) || unheld.size > 0 || missing.length > 0,
+    open: bodies.some(({ open }) => open) || unassigned.size > 0 || missing.length > 0,
     inForce: bodies.some(({ inForce }) => inForce),
     orders: firstOf(
       bodies.flatMap(({ orders }) => orders),
@@ -156,7 +156,7 @@ export async function cancelAllOfAll(
     declined: firstOf(
       bodies.flatMap(({ declined }) => declined),
       ({ accountId, code }) => `${accountId} ${code}`,
-    ).filter(({ accountId, code }) => !isOfThisProcess(code) || unheld.has(accountId)),
+    ).filter(({ accountId, code }) => !isOfThisProcess(code) || unassigned.has(accountId)),
     ...unansweredOf(missing),
   };
   return { kind: 'done', body };

@@ -54,7 +54,7 @@ function mergeStatus(
     silentLossesLastHour: sum(({ silentLossesLastHour }) => silentLossesLastHour),
     lag: {
       ingestQueued: sum(({ lag }) => lag.ingestQueued),
-      unsettledOldest: oldest(({ lag }) => lag.unsettledOldest),
+      pendingOldest: oldest(({ lag }) => lag.pendingOldest),
       relayRows: sum(({ lag }) => lag.relayRows),
       relayOldest: oldest(({ lag }) => lag.relayOldest),
       stateRows: sum(({ lag }) => lag.stateRows),

@@ -42,7 +42,7 @@ export const approve: Route = {
     'EVERY_ACCOUNT_NEEDED',
     'APPROVAL_NOT_FOUND',
     'COMMAND_NOT_FOUND',
-    'ALREADY_SETTLED',
+    'ALREADY_RESOLVED',
     ...atHolder,
   ],
   handle: async ({ commands, forwarding }, call) => {

@@ -35,7 +35,7 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     operationId,
     summary,
     describe:
-      'A command for each order that is open now, after the accounts were read. `symbol`, `side`, `principal` and `reference` select: an order has to match each that is given, and one that matches none is left alone. It stays in force until the places that are unresolved now are settled: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
+      'A command for each order that is open now, after the accounts were read. `symbol`, `side`, `principal` and `reference` select: an order has to match each that is given, and one that matches none is left alone. It stays in force until the places that are unresolved now are resolved: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
     tag: 'operations',
     scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { parseSettlement, settlementBody } from '../../../contract/command-bodies.ts';
+import { parseResolution, resolutionBody } from '../../../contract/command-bodies.ts';
 import { queryShape } from '../../../contract/filter-shapes.ts';
 import { commandFilters } from '../../../contract/list-filters.ts';
 import {
   commandHistory,
   commandPage,
   commandAnswer as commandShape,
-  reconcileAnswer,
+  probeAnswer,
 } from '../../../contract/rest-answers.ts';
 import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
 import { decodeUpdate } from '../../../domain/encode-update.ts';
@@ -14,14 +14,14 @@ import { formatInstant } from '../../../domain/instant.ts';
 import type { Order } from '../../../domain/order.ts';
 import { resembles } from '../../../domain/presumed-absent.ts';
 import { recomputeVerdict } from '../../../domain/recompute-verdict.ts';
-import type { SettlingUpdate } from '../../../domain/settling.ts';
+import type { ResolvingUpdate } from '../../../domain/resolving.ts';
 import { verdictRule } from '../../../domain/verdict-rule.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { wasForwarded } from '../instances/forwarding.ts';
 import { longActMs } from '../instances/over-instances.ts';
-import { reconcileAll } from '../instances/reconcile-all.ts';
+import { probeAll } from '../instances/probe-all.ts';
 import { readStore } from '../problem.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
 import {
@@ -148,40 +148,40 @@ async function news({ commands, draining }: RouteParts, commandId: string, waitM
   draining.removeEventListener('abort', stop);
 }
 
-export const settleCommand: Route = {
+export const resolveCommand: Route = {
   method: 'POST',
-  path: '/v1/commands/{commandId}/settlement',
-  operationId: 'settleCommand',
+  path: '/v1/commands/{commandId}/resolution',
+  operationId: 'resolveCommand',
   summary: 'Say what became of a command',
   describe: 'A person’s word, recorded with the reason: for a command that is `unknown`, `accepted` or in `conflict`.',
   tag: 'commands',
   scopes: ['ops:write'],
   params: { commandId: 'commandId' },
-  body: settlementBody,
+  body: resolutionBody,
   answers: {
-    200: { describe: 'The command as it is settled', schema: commandShape, headers: ['Location'] },
+    200: { describe: 'The command as it is resolved', schema: commandShape, headers: ['Location'] },
     202: requestedAnswer,
   },
-  problems: [...ofBody, 'COMMAND_NOT_FOUND', 'ALREADY_SETTLED', 'TOO_MANY_APPROVALS', ...atHolder],
+  problems: [...ofBody, 'COMMAND_NOT_FOUND', 'ALREADY_RESOLVED', 'TOO_MANY_APPROVALS', ...atHolder],
   handle: async ({ commands, reads, forwarding }, call) => {
     const { request, reply, principal, params } = call;
-    const body = parseSettlement(request.body);
+    const body = parseResolution(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { commandId = '' } = params;
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
     if (found === undefined) return sendProblem(reply, 'COMMAND_NOT_FOUND');
     const word = operatorWordOf(principal, body.reason, request.id);
     const { accountId } = found.command.request;
-    const settle = () => commands.operator.settle(commandId, body.outcome, word);
-    const result = await forwarding.enter(call, accountId, settle);
+    const resolve = () => commands.operator.resolve(commandId, body.outcome, word);
+    const result = await forwarding.enter(call, accountId, resolve);
     return result.kind === 'done' ? sendCommandState(reply, result.command) : sendNotDone(reply, result);
   },
 };
 
-export const reconcile = route({
+export const probe = route({
   method: 'POST',
-  path: '/v1/reconcile',
-  operationId: 'reconcileCommands',
+  path: '/v1/probe',
+  operationId: 'probeCommands',
   summary: 'Ask the platform at once about every command with an unknown outcome',
   describe: 'Within the budget of probes. It only reads: it never places and never cancels.',
   tag: 'operations',
@@ -190,7 +190,7 @@ export const reconcile = route({
     accountId: accountField.exactOptional(),
     dryRun: optionalFlag.describe('Only say what would be read'),
   }),
-  answers: { 200: { describe: 'What was read, or would be, and what it settled', schema: reconcileAnswer } },
+  answers: { 200: { describe: 'What was read, or would be, and what it resolved', schema: probeAnswer } },
   problems: ['EVERY_ACCOUNT_NEEDED', 'ACCOUNT_NOT_FOUND', ...atHolder],
   handle: async (parts, call) => {
     const { commands, forwarding } = parts;
@@ -201,10 +201,10 @@ export const reconcile = route({
     if (refused !== undefined) return refused;
     const patient = { ...call, patienceMs: longActMs };
     if (accountId === undefined && !wasForwarded(call.request)) {
-      const result = await reconcileAll(parts, patient, dryRun);
+      const result = await probeAll(parts, patient, dryRun);
       return result.kind === 'done' ? sendJson(reply, 200, result.body) : sendNotDone(reply, result);
     }
-    const look = () => commands.reconcile({ dryRun, ...(accountId !== undefined && { accountId }) });
+    const look = () => commands.probeNow({ dryRun, ...(accountId !== undefined && { accountId }) });
     const result = await forwarding.enter(patient, accountId, look);
     return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendNotDone(reply, result);
   },
@@ -223,8 +223,8 @@ function mayHaveHints({ request, state }: Command): boolean {
 
 /**
  * Ids of orders that fit an unknown place and have no reference to explain them, for the person who
- * has to settle it. The platform may have lost our reference, or another program may have placed
- * the same: nothing is concluded from it (docs/commands.md, "How unknown is settled").
+ * has to resolve it. The platform may have lost our reference, or another program may have placed
+ * the same: nothing is concluded from it (docs/commands.md, "How unknown is resolved").
  */
 export async function findHints(
   reads: Pick<OrderReads, 'listOrders'>,
@@ -249,7 +249,7 @@ const mostUpdates = 500;
 const mostOrders = 4;
 
 interface Updates {
-  readonly updates: readonly SettlingUpdate[];
+  readonly updates: readonly ResolvingUpdate[];
   /** False: there are more, or the log does not have the first ones any more. */
   readonly complete: boolean;
 }

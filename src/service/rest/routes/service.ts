@@ -33,7 +33,7 @@ export const showStatus: Route = {
   operationId: 'getStatus',
   summary: 'Read the state of the service, and whether its data can be trusted',
   describe:
-    'Of the whole fleet: each instance is asked, for two seconds at most, and one that gives no answer is named. Accounts, halts, commands, losses and the quarantine are those of the token. The lane, the relay, the connections and the logins are those of the instance that answers.',
+    'Of the whole fleet: each instance is asked, for two seconds at most, and one that gives no answer is named. Accounts, halts, commands, losses and the dead letters are those of the token. The lane, the relay, the connections and the logins are those of the instance that answers.',
   tag: 'service',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },

@@ -43,7 +43,7 @@ async function startBeside(address: string, options: RestRigOptions = {}): Promi
   const { commands } = rig;
   commands.submitAnswer = () => notLeader;
   commands.cancelAllAnswer = () => notLeader;
-  for (const name of ['settleAnswer', 'haltAnswer', 'approveAnswer', 'reconcileAnswer'] as const)
+  for (const name of ['resolveAnswer', 'haltAnswer', 'approveAnswer', 'probeAnswer'] as const)
     commands[name] = notLeader;
   return rig;
 }
@@ -170,9 +170,9 @@ describe('an act of an operator on an account of another instance', () => {
     ['/v1/accounts/ACC-1/halt', { reason }],
     ['/v1/accounts/ACC-1/resume', { reason }],
     ['/v1/accounts/ACC-1/cancel-all', { reason }],
-    [`/v1/commands/${commandId}/settlement`, { reason, outcome: 'applied' }],
+    [`/v1/commands/${commandId}/resolution`, { reason, outcome: 'applied' }],
     ['/v1/approvals/0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22/approve', { reason }],
-    ['/v1/reconcile?accountId=ACC-1', undefined],
+    ['/v1/probe?accountId=ACC-1', undefined],
     ['/v1/halt', { reason }],
   ])('%s is done there', async (path, body) => {
     const { holder, other } = await startTwo();
@@ -188,7 +188,7 @@ describe('an act of an operator on an account of another instance', () => {
     const through = await sent(other);
     expect([direct.status, through.status, through.text]).toEqual([200, 200, direct.text]);
     expect(through.headers.get('tidemark-instance')).toBe('two');
-    expect(holder.commands.words.length + holder.commands.reconciled.length).toBe(2);
+    expect(holder.commands.words.length + holder.commands.probed.length).toBe(2);
   });
 
   it('halts it here, where its holder may be frozen: the answer waits for that one', async () => {

@@ -58,7 +58,7 @@ async function startFleet(holders: Readonly<Record<string, 'one' | 'two' | 'thre
 const headers = { 'content-type': 'application/json', 'idempotency-key': 'key-1' };
 const cancelAll = ({ address }: Rig) =>
   ask(`${address}/v1/cancel-all`, { method: 'POST', headers, body: JSON.stringify({ reason: 'a reason' }) });
-const reconcile = ({ address }: Rig) => ask(`${address}/v1/reconcile`, { method: 'POST' });
+const probe = ({ address }: Rig) => ask(`${address}/v1/probe`, { method: 'POST' });
 
 describe('a cancel-all of all accounts', () => {
   it('is asked of every instance once, under its key, and answered as one', async () => {
@@ -152,18 +152,18 @@ describe('a cancel-all of all accounts', () => {
   });
 });
 
-describe('a reconciliation of all accounts', () => {
+describe('a probe of all accounts', () => {
   it('adds up what each instance found', async () => {
     const { one, two, three } = await startFleet();
-    const report = { unresolved: 2, probes: 1, settled: [{ commandId, outcome: 'applied' }], plan: [] } as const;
-    for (const { commands } of [one, three]) commands.reconcileAnswer = { kind: 'done', report };
-    two.commands.reconcileAnswer = notLeader;
-    const { status, body } = await reconcile(one);
+    const report = { unresolved: 2, probes: 1, resolved: [{ commandId, outcome: 'applied' }], plan: [] } as const;
+    for (const { commands } of [one, three]) commands.probeAnswer = { kind: 'done', report };
+    two.commands.probeAnswer = notLeader;
+    const { status, body } = await probe(one);
     expect([status, body]).toEqual([
       200,
-      { unresolved: 4, probes: 2, settled: [...report.settled, ...report.settled], plan: [] },
+      { unresolved: 4, probes: 2, resolved: [...report.resolved, ...report.resolved], plan: [] },
     ]);
-    expect(two.commands.reconciled).toEqual([{ dryRun: false }]);
+    expect(two.commands.probed).toEqual([{ dryRun: false }]);
   });
 });
 
@@ -297,7 +297,7 @@ describe('the accounts of all instances', () => {
 describe('the state of the service', () => {
   const stateOf = async ({ address }: Pick<Rig, 'address'>, of = {}) =>
     (await ask(`${address}/v1/status`, { headers: of })).body as StatusDocument;
-  const well = { reading: {}, unresolvedIn: [], halts: [], quarantined: [] };
+  const well = { reading: {}, unresolvedIn: [], halts: [], deadLetters: [] };
 
   async function fleetOf() {
     const fleet = await startFleet();

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { settlementBody } from '../../../../contract/command-bodies.ts';
+import { resolutionBody } from '../../../../contract/command-bodies.ts';
 import { commandOutcomeRecord } from '../../../../contract/command-outcome.ts';
-import { commandAnswer, commandHistory, commandPage, reconcileAnswer } from '../../../../contract/rest-answers.ts';
+import { commandAnswer, commandHistory, commandPage, probeAnswer } from '../../../../contract/rest-answers.ts';
 import { type Example, example } from './example.ts';
 
 type Command = z.input<typeof commandAnswer>;
@@ -43,12 +43,12 @@ const placed: Command = {
   state: 'applied',
   terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
   callerRef: 'mine-7',
-  settledAt: '2026-11-21T14:30:00.140Z',
+  resolvedAt: '2026-11-21T14:30:00.140Z',
   attempts: [{ ...sent, epoch: '3', state: 'accepted', answeredAt }],
   links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/account/${orderId}` },
 };
 
-const { orderId: _order, orderStatus: _status, settledAt: _settled, ...unplaced } = placed;
+const { orderId: _order, orderStatus: _status, resolvedAt: _resolved, ...unplaced } = placed;
 
 /** 200, since it has an id: the platform was asked, and refused. */
 const refused: Command = {
@@ -56,7 +56,7 @@ const refused: Command = {
   outcome: 'refused',
   state: 'refused',
   reason: { code: 'REJECTED_BY_PLATFORM', message: 'Insufficient buying power', status: 422 },
-  settledAt: '2026-11-21T14:30:00.140Z',
+  resolvedAt: '2026-11-21T14:30:00.140Z',
   attempts: [{ ...sent, epoch: '3', state: 'refused', answeredAt }],
   links: common.links,
 };
@@ -87,7 +87,7 @@ const ofPrediction = {
     cumQty: '0',
     pendingAction: 'none',
   },
-  settledAt: '2026-11-21T14:30:00.140Z',
+  resolvedAt: '2026-11-21T14:30:00.140Z',
   attempts: [{ ...sent, epoch: '3', state: 'accepted', answeredAt }],
   links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/prediction/${predictionId}` },
 } satisfies Partial<Command>;
@@ -177,14 +177,14 @@ export const commandExamples: readonly Example[] = [
     },
     { status: 202 },
   ),
-  example(settlementBody, 'applied', {
+  example(resolutionBody, 'applied', {
     outcome: 'applied',
     reason: 'the venue shows order v-90118 with our reference',
   }),
-  example(reconcileAnswer, 'settled', {
+  example(probeAnswer, 'resolved', {
     unresolved: 0,
     probes: 1,
-    settled: [{ commandId, outcome: 'applied' }],
+    resolved: [{ commandId, outcome: 'applied' }],
     plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'account', commands: [commandId] }],
   }),
   example(commandOutcomeRecord, 'applied', {
@@ -204,6 +204,6 @@ export const commandExamples: readonly Example[] = [
     attempts: [{ ...sent, state: 'accepted', answeredAt }],
     createdAt: common.createdAt,
     at: common.updatedAt,
-    settledAt: common.updatedAt,
+    resolvedAt: common.updatedAt,
   }),
 ];

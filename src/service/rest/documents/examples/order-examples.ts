@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { placeAccountBody, placePredictionBody, replaceBody } from '../../../../contract/command-bodies.ts';
 import type { normalisedOrder } from '../../../../contract/normalised-order.ts';
 import { orderAnswer, orderCounts, orderPage, updatePage } from '../../../../contract/rest-answers.ts';
-import { continuityRecord, updateRecord } from '../../../../contract/update-record.ts';
+import { updateRecord, watermarkRecord } from '../../../../contract/update-record.ts';
 import { type Example, example } from './example.ts';
 
 const equity: z.input<typeof normalisedOrder> = {
@@ -108,7 +108,7 @@ const predictionAnswer: z.input<typeof orderAnswer> = {
 };
 
 const mark = {
-  schema: 'tidemark.continuity.v1',
+  schema: 'tidemark.watermarks.v1',
   stream: 'account',
 } as const;
 
@@ -162,7 +162,7 @@ export const orderExamples: readonly Example[] = [
   example(updatePage, 'history', { items: [equityUpdate], recordedAt: ['2026-11-21T14:30:01.013Z'] }),
   example(updateRecord, 'equity', equityUpdate),
   example(updateRecord, 'prediction', predictionUpdate),
-  example(continuityRecord, 'heartbeat', {
+  example(watermarkRecord, 'heartbeat', {
     ...mark,
     eventId: 'f2c9a6b0-51c7-4b9c-8e5e-0d6f4a1b2c3d',
     accountIds: ['SIM-1001', 'SIM-1002', 'SIM-1003'],
@@ -170,7 +170,7 @@ export const orderExamples: readonly Example[] = [
     at: '2026-11-21T14:31:00.000Z',
     proof: { lane: 0, generation: 1, after: '40181', upTo: '40207', count: 541, hash: '07d4a1c9e35b' },
   }),
-  example(continuityRecord, 'resynchronised', {
+  example(watermarkRecord, 'resynchronised', {
     ...mark,
     eventId: '0e7d5c4b-93a1-4f7e-b6d2-8c9b0a1f2e3d',
     accountIds: ['SIM-1001'],

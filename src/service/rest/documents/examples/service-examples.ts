@@ -1,20 +1,20 @@
 import type { z } from 'zod';
+import {
+  deadLetterAnswer,
+  deadLetterJobAnswer,
+  deadLetterJobBody,
+  deadLetterJobList,
+  deadLetterJobSize,
+  deadLettersPage,
+} from '../../../../contract/dead-letter-bodies.ts';
 import { fleetAnswer } from '../../../../contract/fleet-answer.ts';
 import { consumersAnswer, historyAnswer } from '../../../../contract/pipeline-answers.ts';
-import {
-  quarantineAnswer,
-  quarantineJobAnswer,
-  quarantineJobBody,
-  quarantineJobList,
-  quarantineJobSize,
-  quarantinePage,
-} from '../../../../contract/quarantine-bodies.ts';
 import { callerAnswer, statusAnswer } from '../../../../contract/status-answer.ts';
 import { type Example, example } from './example.ts';
 
 const at = '2026-11-21T14:31:00.000Z';
 
-const row: z.input<typeof quarantinePage>['items'][number] = {
+const row: z.input<typeof deadLettersPage>['items'][number] = {
   id: '17',
   stream: 'account',
   accountId: 'SIM-1001',
@@ -25,7 +25,7 @@ const row: z.input<typeof quarantinePage>['items'][number] = {
   recordedAt: '2026-11-21T14:30:01.020Z',
 };
 
-const job: z.input<typeof quarantineJobAnswer>['job'] = {
+const job: z.input<typeof deadLetterJobAnswer>['job'] = {
   jobId: '7a1f0c52-0d3b-4f6f-9e1d-3a5b7c9d1e20',
   action: 'retry',
   filter: { stream: 'account', reason: 'bad_decimal' },
@@ -59,8 +59,8 @@ const status: z.input<typeof statusAnswer> = {
   updatesPerSecond: 42.5,
   newestHeartbeat: '2026-11-21T14:30:55.000Z',
   silentLossesLastHour: 0,
-  quarantine: [],
-  lag: { ingestQueued: 0, unsettledOldest: null, relayRows: 0, relayOldest: null, stateRows: 4, outcomeRows: 0 },
+  deadLetters: [],
+  lag: { ingestQueued: 0, pendingOldest: null, relayRows: 0, relayOldest: null, stateRows: 4, outcomeRows: 0 },
   lane: {
     lane: 0,
     instance: 'tidemark-1',
@@ -116,7 +116,7 @@ const status: z.input<typeof statusAnswer> = {
   absentOrders: [],
 };
 
-/** The service itself, and its quarantine. */
+/** The service itself, and its dead letters. */
 export const serviceExamples: readonly Example[] = [
   example(callerAnswer, 'desk', {
     principal: 'desk',
@@ -188,14 +188,14 @@ export const serviceExamples: readonly Example[] = [
     unread: [],
     notAsked: 0,
   }),
-  example(quarantinePage, 'page', { items: [row], next: 'eyJ2IjoxfQ' }),
-  example(quarantineAnswer, 'row', { ...row, raw: '{"ordId":"5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11","price":"1e3"}' }),
-  example(quarantineJobBody, 'retry', {
+  example(deadLettersPage, 'page', { items: [row], next: 'eyJ2IjoxfQ' }),
+  example(deadLetterAnswer, 'row', { ...row, raw: '{"ordId":"5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11","price":"1e3"}' }),
+  example(deadLetterJobBody, 'retry', {
     action: 'retry',
     filter: { stream: 'account', reason: 'bad_decimal' },
     reason: 'the new build reads it',
   }),
-  example(quarantineJobAnswer, 'running', { job }),
-  example(quarantineJobList, 'jobs', { items: [job] }),
-  example(quarantineJobSize, 'size', { total: 412, nameless: 3 }),
+  example(deadLetterJobAnswer, 'running', { job }),
+  example(deadLetterJobList, 'jobs', { items: [job] }),
+  example(deadLetterJobSize, 'size', { total: 412, nameless: 3 }),
 ];

@@ -1,0 +1,141 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { DeadLetterJobDocument, DeadLetterPageDocument } from '../../contract/dead-letter-bodies.ts';
+import { type Rest, sentenceOf } from './rest.ts';
+
+export type DeadLetterEntry = DeadLetterPageDocument['items'][number];
+
+/** Which rows; a word left out is any. */
+export interface DeadLetterFilter {
+  readonly stream?: 'account' | 'prediction';
+  readonly accountId?: string;
+  readonly reason?: string;
+}
+
+interface ListState {
+  /** Undefined: not read yet. */
+  readonly items: readonly DeadLetterEntry[] | undefined;
+  /**
+   * There are more at the service: the next page may be read, or so many are shown that a filter is
+   * needed.
+   */
+  readonly more: 'none' | 'page' | 'too_many';
+  readonly reading: boolean;
+  readonly fault: string | undefined;
+}
+
+const pageSize = 100;
+/** Drawn at most: a person who has to look at more needs a filter, or a job. */
+const mostRows = 1_000;
+
+/** From the words in an address. */
+export function deadLetterFilterOf(query: URLSearchParams): DeadLetterFilter {
+  const [stream, accountId, reason] = [query.get('stream'), query.get('account'), query.get('reason')];
+  return {
+    ...((stream === 'account' || stream === 'prediction') && { stream }),
+    ...(accountId !== null && accountId !== '' && { accountId }),
+    ...(reason !== null && reason !== '' && { reason }),
+  };
+}
+
+/** The matching rows, oldest first, page after page; and the reader's choice among them. */
+export class DeadLetterList {
+  readonly state: Signal<ListState> = signal<ListState>({
+    items: undefined,
+    more: 'none',
+    reading: false,
+    fault: undefined,
+  });
+  readonly chosen: Signal<ReadonlySet<string>> = signal<ReadonlySet<string>>(new Set());
+  private readonly rest: Rest;
+  private readonly filter: DeadLetterFilter;
+  private cursor: string | undefined;
+  private reads = 0;
+
+  constructor(rest: Rest, filter: DeadLetterFilter) {
+    this.rest = rest;
+    this.filter = filter;
+  }
+
+  /**
+   * Reads again as many rows as are shown, or the first page. Rows that are gone are not chosen any
+   * more.
+   */
+  async read(signal: AbortSignal): Promise<void> {
+    await this.readUpTo(Math.max(pageSize, this.state.peek().items?.length ?? 0), [], undefined, signal);
+  }
+
+  /** Reads the next page. */
+  async readMore(signal: AbortSignal): Promise<void> {
+    const { items = [], reading } = this.state.peek();
+    if (!reading && this.cursor !== undefined) await this.readUpTo(items.length + 1, items, this.cursor, signal);
+  }
+
+  choose(id: string, wanted: boolean): void {
+    const chosen = new Set(this.chosen.peek());
+    if (wanted) chosen.add(id);
+    else chosen.delete(id);
+    this.chosen.value = chosen;
+  }
+
+  /** All shown rows, at most as many as one job may name; or none. */
+  chooseAll(wanted: boolean): void {
+    const ids = (this.state.peek().items ?? []).map(({ id }) => id);
+    this.chosen.value = new Set(wanted ? ids.slice(0, mostChosen) : []);
+  }
+
+  private async readUpTo(
+    least: number,
+    known: readonly DeadLetterEntry[],
+    from: string | undefined,
+    signal: AbortSignal,
+  ) {
+    this.reads += 1;
+    const own = this.reads;
+    this.state.value = { ...this.state.peek(), reading: true };
+    const items = [...known];
+    let cursor = from;
+    do {
+      const query = { ...this.filter, limit: String(pageSize), cursor };
+      const page = await this.rest.get<DeadLetterPageDocument>('/v1/dead-letters', query, signal);
+      // A newer read has begun: it has the say.
+      if (signal.aborted || own !== this.reads) return;
+      if (page.kind !== 'ok') {
+        this.state.value = { ...this.state.peek(), reading: false, fault: sentenceOf(page) };
+        return;
+      }
+      items.push(...page.body.items);
+      cursor = page.body.next;
+    } while (cursor !== undefined && items.length < least && items.length < mostRows);
+    this.cursor = items.length < mostRows ? cursor : undefined;
+    const more = cursor === undefined ? 'none' : this.cursor === undefined ? 'too_many' : 'page';
+    this.state.value = { items, more, reading: false, fault: undefined };
+    const there = new Set(items.map(({ id }) => id));
+    this.chosen.value = new Set([...this.chosen.peek()].filter((id) => there.has(id)));
+  }
+}
+
+export const mostChosen = 200;
+
+/** The share of a job's rows with an answer, from 0 to 1. */
+export function progressOf({ total, done, failed, withdrawn }: DeadLetterJobDocument): number {
+  return total === 0 ? 1 : (done + failed + withdrawn) / total;
+}
+
+interface JobFilter {
+  readonly stream: string | undefined;
+  readonly accountId: string | undefined;
+  readonly reason: string | undefined;
+  readonly rowIds: readonly string[] | undefined;
+}
+
+/** A filter in words: `stream account, reason bad_decimal`; `all rows`. */
+export function filterText(filter: Readonly<Partial<JobFilter>>): string {
+  const { stream, accountId, reason, rowIds } = filter;
+  const words = [
+    ...(rowIds === undefined ? [] : [`${rowIds.length} chosen`]),
+    ...(stream === undefined ? [] : [`stream ${stream}`]),
+    ...(accountId === undefined ? [] : [`account ${accountId}`]),
+    ...(reason === undefined ? [] : [`reason ${reason}`]),
+  ];
+  return words.length === 0 ? 'all rows' : words.join(', ');
+}

@@ -1,0 +1,117 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { DeadLetterJobDocument } from '../../contract/dead-letter-bodies.ts';
+import { ActionDialog } from '../parts/action-dialog.tsx';
+import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { Table, unseen } from '../parts/table.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { filterText, progressOf } from '../state/dead-letter-list.ts';
+import { polledAt } from '../state/polled.ts';
+
+interface JobsProps {
+  readonly state: ConsoleState;
+  /** Rises with each job asked for here. */
+  readonly changes: number;
+  /** A job has ended: the rows are others now. */
+  readonly ended: () => void;
+}
+
+type Jobs = { readonly items: readonly DeadLetterJobDocument[] };
+
+/** Above the rows there is room for a few. */
+const fewJobs = 3;
+
+const isRunning = ({ state }: DeadLetterJobDocument) => state === 'running';
+
+/** The newest jobs over dead letters, with their progress. */
+export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
+  const jobs = useMemo(() => {
+    const everyMs = (value: Jobs | undefined) => (value?.items.some(isRunning) ? 1_000 : 10_000);
+    return polledAt<Jobs>(state, '/v1/dead-letters/jobs', everyMs);
+  }, [state]);
+  const shown = usePolled(jobs);
+  const [all, setAll] = useState(false);
+  const [cancelling, setCancelling] = useState<DeadLetterJobDocument | undefined>(undefined);
+  useEffect(() => jobs.again(), [jobs, changes]);
+  const over = shown.value?.items.filter((job) => !isRunning(job)).length;
+  useEffect(() => {
+    if (over !== undefined) ended();
+  }, [over]);
+  const nowMs = state.ports.nowMs();
+  const cancel = state.session.may('ops:write') ? setCancelling : undefined;
+  const items = shown.value?.items ?? [];
+  // A reader without jobs needs no word about them; a reader with unreadable ones does.
+  if (items.length === 0 && cancelling === undefined)
+    return shown.fault === undefined ? null : <div class="panel">{waitingNote(shown, 'the jobs')}</div>;
+  return (
+    <section class="jobs">
+      <div class="screen-head">
+        <h2>Jobs</h2>
+        {items.length > fewJobs && (
+          <button class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+            {all ? 'Only the newest' : `All ${items.length}`}
+          </button>
+        )}
+      </div>
+      {staleNote(shown)}
+      <div class="panel">
+        <Table class="roomy" label="Jobs" head={['Asked', 'Job', 'Progress', 'Reason', unseen('Actions')]}>
+          {items.slice(0, all ? items.length : fewJobs).map((job) => jobRow(job, nowMs, cancel))}
+        </Table>
+      </div>
+      {cancelling !== undefined && (
+        <ActionDialog
+          title="Cancel the job"
+          text="Its rows that are still open stay dead letters."
+          label="Cancel the job"
+          run={(reason: string) =>
+            state.rest.send('POST', `/v1/dead-letters/jobs/${cancelling.jobId}/cancel`, { body: { reason } })
+          }
+          done={() => jobs.again()}
+          close={() => setCancelling(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+const jobStates = { running: 'under way', ended: 'ended', cancelled: 'cancelled' } as const;
+
+function jobRow(
+  job: DeadLetterJobDocument,
+  nowMs: number,
+  cancel: ((job: DeadLetterJobDocument) => void) | undefined,
+): VNode {
+  const { jobId, action, filter, reason, by, askedAt, total, done, failed, withdrawn, failures } = job;
+  const parts = [
+    `${done} of ${total} done`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(withdrawn > 0 ? [`${withdrawn} withdrawn`] : []),
+  ];
+  return (
+    <tr key={jobId}>
+      <td>
+        {timeText(askedAt, nowMs)} <span class="soft">{by}</span>
+      </td>
+      <td>
+        <b>{action === 'retry' ? 'Retry' : 'Discard'}</b> <span class="soft outside">{filterText(filter)}</span>
+      </td>
+      <td>
+        <span class={`badge ${job.state === 'running' ? '' : failed > 0 ? 'warn' : 'good'}`}>
+          {jobStates[job.state]}
+        </span>{' '}
+        {parts.join(', ')}
+        <progress aria-label="Rows with an answer" max="1" value={progressOf(job)} />
+        {failures.map((failure) => (
+          <div class="soft outside">
+            {failure.rows} × {failure.detail}
+          </div>
+        ))}
+      </td>
+      <td class="outside">{reason}</td>
+      <td>{isRunning(job) && cancel !== undefined && <button onClick={() => cancel(job)}>Cancel</button>}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,128 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { DeadLetterRowDocument } from '../../contract/dead-letter-bodies.ts';
+import { ActionDialog } from '../parts/action-dialog.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { Link } from '../parts/link.tsx';
+import { aloneNote } from '../parts/notes.tsx';
+import { staleNote } from '../parts/polled-notes.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { addressOf, orderAddress } from '../state/address.ts';
+import { polledAt } from '../state/polled.ts';
+import { visibleText } from '../state/text/visible-text.ts';
+import type { JobAction } from './job-dialog.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+const isOpen = ({ retry }: DeadLetterRowDocument) => retry !== undefined && retry.outcome === undefined;
+
+/** One dead letter, with the message as it came. */
+export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
+  const row = useMemo(() => {
+    const everyMs = (value: DeadLetterRowDocument | undefined) => (value !== undefined && isOpen(value) ? 500 : 15_000);
+    return polledAt<DeadLetterRowDocument>(state, `/v1/dead-letters/${rowId}`, everyMs);
+  }, [state, rowId]);
+  const shown = usePolled(row);
+  const [action, setAction] = useState<JobAction | undefined>(undefined);
+  const { value } = shown;
+  if (value === undefined) return aloneNote('status', shown.fault ?? 'Reading the row …');
+  const mayAct = state.session.may('ops:write') && value.dealtAt === undefined;
+  const nameless = value.orderId === undefined || value.accountId === undefined;
+  return (
+    <article class="screen">
+      <p class="crumb">
+        <Link to={addressOf('deadLetters')}>Dead letters</Link> / {rowId}
+      </p>
+      <header class="screen-head">
+        <h1>Row {rowId}</h1>
+        {mayAct && (
+          <div class="actions">
+            <button
+              disabled={nameless || isOpen(value)}
+              title={nameless ? 'It names no order that could be read again' : undefined}
+              onClick={() => setAction('retry')}
+            >
+              Retry
+            </button>
+            <button class="danger" onClick={() => setAction('discard')}>
+              Discard
+            </button>
+          </div>
+        )}
+      </header>
+      {staleNote(shown)} {factsOf(value, state.ports.nowMs())}
+      <h2>The message as it came</h2>
+      <pre class="raw" tabindex={0} aria-label="The message as it came">
+        {rawText(value.raw)}
+      </pre>
+      {action !== undefined && (
+        <ActionDialog
+          title={`${action === 'retry' ? 'Retry' : 'Discard'} row ${rowId}`}
+          text={
+            action === 'retry'
+              ? 'Its order is read again from the platform; the old message is never used.'
+              : 'It was checked and needs no action. It is kept, and no longer listed.'
+          }
+          label={action === 'retry' ? 'Retry' : 'Discard'}
+          danger={action === 'discard'}
+          run={(reason: string) => state.rest.send('POST', `/v1/dead-letters/${rowId}/${action}`, { body: { reason } })}
+          done={() => row.again()}
+          close={() => setAction(undefined)}
+        />
+      )}
+    </article>
+  );
+}
+
+function factsOf(
+  { stream, accountId, orderId, reason, detail, observedAt, dealtAt, retry }: DeadLetterRowDocument,
+  nowMs: number,
+): VNode {
+  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+    [
+      'Reason',
+      <>
+        <b>{reason}</b> <span class="outside">{detail}</span>
+      </>,
+    ],
+    [
+      'Account',
+      accountId === undefined ? (
+        'none that could be read'
+      ) : (
+        <Link to={addressOf('accounts', {}, { account: accountId })}>{accountId}</Link>
+      ),
+    ],
+    ['Stream', stream],
+    [
+      'Order',
+      orderId === undefined ? 'none that could be read' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>,
+    ],
+    ['Seen', timeText(observedAt, nowMs)],
+    ['Dealt with', dealtAt === undefined ? 'not yet' : timeText(dealtAt, nowMs)],
+    ['Last retry', retry === undefined ? 'none' : retryText(retry, nowMs)],
+  ];
+  return <Facts facts={facts} />;
+}
+
+const outcomes = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
+
+function retryText(
+  { requestedAt, outcome, detail }: NonNullable<DeadLetterRowDocument['retry']>,
+  nowMs: number,
+): VNode {
+  const words = outcome === undefined ? 'waits or is under way' : outcomes[outcome];
+  return (
+    <>
+      <span class={`badge ${outcome === 'done' ? 'good' : outcome === undefined ? '' : 'warn'}`}>{words}</span>{' '}
+      {timeText(requestedAt, nowMs)} <span class="outside">{detail}</span>
+    </>
+  );
+}
+
+/** Nothing in it hides: invisible characters are written out. */
+function rawText(raw: string): ComponentChildren {
+  return visibleText(raw).map(({ text, unseen }) =>
+    unseen ? <mark title="A character that cannot be seen">{text}</mark> : text,
+  );
+}

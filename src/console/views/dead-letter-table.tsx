@@ -1,0 +1,83 @@
+import type { VNode } from 'preact';
+import { Link } from '../parts/link.tsx';
+import { waitingNote } from '../parts/polled-notes.tsx';
+import { Table } from '../parts/table.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { addressOf, orderAddress } from '../state/address.ts';
+import { type DeadLetterEntry, type DeadLetterList, mostChosen } from '../state/dead-letter-list.ts';
+
+interface TableProps {
+  readonly list: DeadLetterList;
+  readonly shown: DeadLetterList['state']['value'];
+  readonly chosen: ReadonlySet<string>;
+  readonly filtered: boolean;
+  readonly mayAct: boolean;
+  readonly nowMs: number;
+}
+
+/** The rows, oldest first, each with a box to choose it. */
+export function DeadLetterTable({ list, shown: { items, fault }, chosen, filtered, mayAct, nowMs }: TableProps) {
+  if (items === undefined && fault !== undefined)
+    return (
+      <p class="hint panel-body" role="alert">
+        {fault}
+      </p>
+    );
+  if (items === undefined) return waitingNote({ fault }, 'the rows');
+  if (items.length === 0)
+    return <p class="hint panel-body">{filtered ? 'No row matches these filters.' : 'There are no dead letters.'}</p>;
+  const all = Math.min(items.length, mostChosen);
+  return (
+    <Table
+      label="Dead letters"
+      head={[
+        mayAct && { text: box('All rows that are shown', chosen.size === all, (wanted) => list.chooseAll(wanted)) },
+        'Row',
+        'Seen',
+        'Account',
+        'Stream',
+        'Order',
+        'Reason',
+      ]}
+    >
+      {items.map((entry) =>
+        rowOf(
+          entry,
+          nowMs,
+          mayAct && box(`Row ${entry.id}`, chosen.has(entry.id), (wanted) => list.choose(entry.id, wanted)),
+        ),
+      )}
+    </Table>
+  );
+}
+
+function rowOf(entry: DeadLetterEntry, nowMs: number, choice: VNode | false): VNode {
+  const { id, stream, accountId, orderId, reason, detail, observedAt } = entry;
+  return (
+    <tr key={id}>
+      {choice !== false && <td>{choice}</td>}
+      <td>
+        <Link to={addressOf('deadLetter', { rowId: id })}>{id}</Link>
+      </td>
+      <td>{timeText(observedAt, nowMs)}</td>
+      <td class="account">{accountId ?? <span class="soft">–</span>}</td>
+      <td>{stream}</td>
+      <td class="id">{orderId === undefined ? '–' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>}</td>
+      <td>
+        <b>{reason}</b> <span class="soft outside">{detail}</span>
+      </td>
+    </tr>
+  );
+}
+
+function box(label: string, checked: boolean, change: (wanted: boolean) => void): VNode {
+  return (
+    <input
+      type="checkbox"
+      class="choice"
+      aria-label={label}
+      checked={checked}
+      onChange={(event: Event) => change((event.target as HTMLInputElement).checked)}
+    />
+  );
+}

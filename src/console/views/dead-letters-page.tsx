@@ -1,0 +1,110 @@
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { DoubtNotes } from '../parts/doubt-notes.tsx';
+import { Go } from '../parts/link.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { addressOf } from '../state/address.ts';
+import { type DeadLetterFilter, DeadLetterList, deadLetterFilterOf, filterText } from '../state/dead-letter-list.ts';
+import { DeadLetterFilters } from './dead-letter-filters.tsx';
+import { DeadLetterJobs } from './dead-letter-jobs.tsx';
+import { DeadLetterTable } from './dead-letter-table.tsx';
+import { type JobAction, JobDialog } from './job-dialog.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+/** A job's rows: the chosen ones, or all that match. */
+interface Wish {
+  readonly action: JobAction;
+  readonly filter: DeadLetterFilter & { readonly rowIds?: readonly string[] };
+}
+
+/** Messages that could not be read or were not accepted, and the jobs over them. */
+export function DeadLettersPage({ state, query }: ScreenProps) {
+  const go = useContext(Go);
+  const filter = deadLetterFilterOf(query);
+  const words = filterText(filter);
+  const list = useMemo(() => new DeadLetterList(state.rest, filter), [state, words]);
+  const leaving = useMemo(() => new AbortController(), [list]);
+  const shown = useValue(list.state);
+  const chosen = useValue(list.chosen);
+  const [wish, setWish] = useState<Wish | undefined>(undefined);
+  const [changes, setChanges] = useState(0);
+  useEffect(() => {
+    void list.read(leaving.signal);
+    return () => leaving.abort();
+  }, [list]);
+  const mayAct = state.session.may('ops:write');
+  const changed = () => {
+    setChanges((count) => count + 1);
+    void list.read(leaving.signal);
+  };
+  const nothing = shown.items === undefined || shown.items.length === 0;
+  const button = (action: JobAction, all: boolean, label: string) => (
+    <button
+      disabled={all ? nothing : chosen.size === 0}
+      onClick={() => setWish({ action, filter: all ? filter : { rowIds: [...chosen] } })}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <div class="screen">
+      <header class="screen-head">
+        <h1>DeadLetters</h1>
+      </header>
+      <p class="hint">
+        Messages that could not be read, or were not accepted. Their orders have not taken these changes; nothing else
+        waits for them.
+      </p>
+      <DoubtNotes state={state} names={['dead_letters']} />
+      <DeadLetterJobs state={state} changes={changes} ended={() => void list.read(leaving.signal)} />
+      <div class="bar-of-screen">
+        <DeadLetterFilters
+          state={state}
+          filter={filter}
+          change={(next: DeadLetterFilter) =>
+            go(addressOf('deadLetters', {}, { stream: next.stream, account: next.accountId, reason: next.reason }), {
+              replace: true,
+            })
+          }
+        />
+        {mayAct && (
+          <div class="actions">
+            {button('retry', false, `Retry chosen (${chosen.size})`)}{' '}
+            {button('discard', false, `Discard chosen (${chosen.size})`)}
+            {button('retry', true, 'Retry all that match')} {button('discard', true, 'Discard all that match')}
+          </div>
+        )}
+        <button onClick={() => void list.read(leaving.signal)} disabled={shown.reading}>
+          Refresh
+        </button>
+      </div>
+      {shown.fault !== undefined && shown.items !== undefined && (
+        <p class="stale" role="alert">
+          {shown.fault}
+        </p>
+      )}
+      <div class="panel">
+        <DeadLetterTable
+          list={list}
+          shown={shown}
+          chosen={chosen}
+          filtered={words !== 'all rows'}
+          mayAct={mayAct}
+          nowMs={state.ports.nowMs()}
+        />
+      </div>
+      {shown.more === 'page' && (
+        <p>
+          <button onClick={() => void list.readMore(leaving.signal)} disabled={shown.reading}>
+            {shown.reading ? 'Reading …' : 'More rows'}
+          </button>
+        </p>
+      )}
+      {shown.more === 'too_many' && (
+        <p class="hint">
+          There are more rows. Only the first {shown.items?.length} are shown: use the filters to see others.
+        </p>
+      )}
+      {wish !== undefined && <JobDialog state={state} {...wish} close={() => setWish(undefined)} done={changed} />}
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { type BodyResult, parseBody, plainTextField, platformIdText } from './body-fields.ts';
+import { reasonText } from './command-bodies.ts';
+import { instant } from './normalised-order.ts';
+import { stream } from './words.ts';
+
+const outcome = z.enum(['done', 'failed', 'withdrawn']);
+
+/** Rows that a job may name one by one. */
+const mostChosen = 200;
+
+/** `POST /v1/dead-letters/jobs`. */
+export const deadLetterJobBody = z
+  .strictObject({
+    action: z.enum(['retry', 'discard']),
+    filter: z
+      .strictObject({
+        stream: stream.optional(),
+        accountId: platformIdText.optional().describe('Left out: every account of the token'),
+        reason: plainTextField(1, 100).optional().describe('Why a row is a dead letter: bad_decimal, poison …'),
+        rowIds: z
+          .array(z.string().regex(/^[1-9]\d{0,17}$/, 'must be the id of a row'))
+          .min(1)
+          .max(mostChosen)
+          .optional()
+          .describe('Only these rows'),
+      })
+      .describe('Which rows, of those that have not been dealt with; a field that is left out is any'),
+    reason: reasonText,
+    dryRun: z.boolean().optional().describe('Only count the rows: nothing is written'),
+  })
+  .meta({ id: 'DeadLetterJobRequest', description: 'What is to be done with the dead letters that match' });
+
+interface DeadLetterJobRequest {
+  readonly action: 'retry' | 'discard';
+  readonly filter: {
+    readonly stream?: 'account' | 'prediction';
+    readonly accountId?: string;
+    readonly reason?: string;
+    readonly rowIds?: readonly string[];
+  };
+  readonly reason: string;
+  readonly dryRun: boolean;
+}
+
+export function parseDeadLetterJob(body: unknown): BodyResult<DeadLetterJobRequest> {
+  return parseBody(deadLetterJobBody, body, ({ action, filter, reason, dryRun = false }) => ({
+    action,
+    filter: {
+      ...(filter.stream !== undefined && { stream: filter.stream }),
+      ...(filter.accountId !== undefined && { accountId: filter.accountId }),
+      ...(filter.reason !== undefined && { reason: filter.reason }),
+      ...(filter.rowIds !== undefined && { rowIds: filter.rowIds }),
+    },
+    reason: reason.trim(),
+    dryRun,
+  }));
+}
+
+// Answers. Objects are open: a field added by a later minor version must not break a reader of this
+// one.
+
+const entry = z
+  .object({
+    id: z.string().describe('int64 as text'),
+    stream,
+    accountId: z.string().optional().describe('Left out: the message names none that could be read'),
+    orderId: z.string().optional(),
+    reason: z.string().describe('Short and stable'),
+    detail: z.string(),
+    observedAt: instant,
+    recordedAt: instant,
+    dealtAt: instant.optional().describe('Left out: it has not been dealt with'),
+  })
+  .meta({ id: 'DeadLetterRow', description: 'A dead letter, without its text' });
+
+export const deadLettersPage = z
+  .object({
+    items: z.array(entry),
+    next: z.string().optional().describe('Cursor of the next page; absent on the last'),
+  })
+  .meta({ id: 'DeadLettersPage', description: 'Dead letters, without their text' });
+export type DeadLetterPageDocument = z.infer<typeof deadLettersPage>;
+
+export const deadLetterAnswer = entry
+  .extend({
+    raw: z.string().describe('The message as it came, as text: never markup'),
+    retry: z
+      .object({
+        requestedAt: instant,
+        answeredAt: instant.optional(),
+        outcome: outcome.optional().describe('Left out: it is open'),
+        detail: z.string().optional(),
+      })
+      .optional()
+      .describe('The newest request to read its order again'),
+  })
+  .meta({ id: 'DeadLetterRowDetail', description: 'A dead letter, with the message as it came' });
+
+const job = z
+  .object({
+    jobId: z.string(),
+    action: z.enum(['retry', 'discard']),
+    filter: z.looseObject({
+      stream: stream.optional(),
+      accountId: z.string().optional(),
+      reason: z.string().optional(),
+      rowIds: z.array(z.string()).optional(),
+    }),
+    reason: z.string(),
+    by: z.string().describe('The principal that asked for it'),
+    state: z.enum(['running', 'ended', 'cancelled']),
+    askedAt: instant,
+    endedAt: instant.optional(),
+    cancelledBy: z.string().optional(),
+    total: z.int().describe('Rows that it has, decided when it was asked for'),
+    done: z.int(),
+    failed: z.int(),
+    withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
+    failures: z
+      .array(z.object({ detail: z.string(), rows: z.int() }))
+      .describe('Why rows failed, the most frequent first; at most ten'),
+  })
+  .meta({ id: 'DeadLetterJob', description: 'A job over dead letters' });
+export type DeadLetterRowDocument = z.infer<typeof deadLetterAnswer>;
+
+export const deadLetterJobAnswer = z
+  .object({ job })
+  .meta({ id: 'DeadLetterJobAnswer', description: 'A job over dead letters, with its progress' });
+
+export const deadLetterJobList = z
+  .object({ items: z.array(job) })
+  .meta({ id: 'DeadLetterJobList', description: 'The newest jobs over dead letters' });
+export type DeadLetterJobDocument = z.infer<typeof job>;
+
+export const deadLetterJobSize = z
+  .object({
+    total: z.int().describe('Rows that the job would have'),
+    nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
+  })
+  .meta({ id: 'DeadLetterJobSize', description: 'Rows that a job would have' });
+export type DeadLetterJobSizeDocument = z.infer<typeof deadLetterJobSize>;
