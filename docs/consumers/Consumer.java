@@ -182,7 +182,7 @@ public class Consumer {
    * or the topic was made anew; `lost` are known to be such. No clock is asked: whatever the state topic lacks is behind the beginning that the updates topic
    * had before the state was read.
    */
-  private void resolve(KafkaConsumer<byte[], byte[]> consumer, Collection<TopicPartition> parts, Set<TopicPartition> lost) {
+  private void settle(KafkaConsumer<byte[], byte[]> consumer, Collection<TopicPartition> parts, Set<TopicPartition> lost) {
     try {
       Map<TopicPartition, Long> begin = consumer.beginningOffsets(parts);
       Map<TopicPartition, Long> end = consumer.endOffsets(parts);
@@ -243,7 +243,7 @@ public class Consumer {
       public void onPartitionsAssigned(Collection<TopicPartition> parts) {
         // Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
         var committed = consumer.committed(Set.copyOf(parts));
-        kept.resolve(consumer, parts, parts.stream().filter(part -> committed.get(part) == null).collect(Collectors.toSet()));
+        kept.settle(consumer, parts, parts.stream().filter(part -> committed.get(part) == null).collect(Collectors.toSet()));
       }
 
       @Override
@@ -265,7 +265,7 @@ public class Consumer {
           consumer.commitAsync();
         } catch (InvalidOffsetException gone) {
           // Our position is not on the topic any more: it began again behind it while we ran, or was made anew.
-          kept.resolve(consumer, gone.partitions(), gone.partitions());
+          kept.settle(consumer, gone.partitions(), gone.partitions());
         }
       }
     } catch (WakeupException asked) {

@@ -179,7 +179,7 @@ def read_state(partitions: list[int]) -> None:
     looking.close()
 
 
-def resolve(consumer: Consumer, partitions: list[int], lost: list[int]) -> list[TopicPartition]:
+def settle(consumer: Consumer, partitions: list[int], lost: list[int]) -> list[TopicPartition]:
     """Where to read the partitions. Those start from nothing whose position is not on the topic: none is kept, what follows it was deleted unread, or the topic was
     made anew; `lost` are known to be such. No clock is asked: whatever the state topic lacks is behind the beginning that the updates topic had before the state
     was read."""
@@ -224,7 +224,7 @@ def main() -> None:
         # Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
         wanted = [TopicPartition(UPDATES, partition) for partition in assigned]
         lost = [each.partition for each in consumer.committed(wanted, timeout=PATIENCE_S) if each.offset < 0]
-        go_on(resolve(consumer, assigned, lost))
+        go_on(settle(consumer, assigned, lost))
 
     def go_on(positions: list[TopicPartition]) -> None:
         consumer.assign(positions)
@@ -248,7 +248,7 @@ def main() -> None:
         if message.error() and message.error().code() == KafkaError._AUTO_OFFSET_RESET:
             commit(consumer)
             # Our position is not on the topic any more: it began again behind it while we ran, or was made anew.
-            go_on(resolve(consumer, assigned, [message.partition()]))
+            go_on(settle(consumer, assigned, [message.partition()]))
             continue
         if message.error():
             raise KafkaException(message.error())

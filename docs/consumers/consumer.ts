@@ -161,7 +161,7 @@ async function readState(admin: Admin, partitions: readonly number[]): Promise<v
  * clients go on elsewhere without a word then, and an order that ended meanwhile would stay open here for ever. No clock is asked: whatever the state topic lacks is
  * behind the beginning that the updates topic had before the state was read. True: some began again.
  */
-async function resolve(admin: Admin, partitions: readonly number[]): Promise<boolean> {
+async function settle(admin: Admin, partitions: readonly number[]): Promise<boolean> {
   // As they are before the ends are asked for: what arrives meanwhile is taken meanwhile, and would lie above an end that is a moment old.
   const before = new Map(positions);
   const begin = await offsetsOf(admin, updates, 'low');
@@ -213,21 +213,21 @@ let assigned: readonly number[] = [];
 /** Partitions that are read from our own position since they were assigned. */
 const inStep = new Set<number>();
 const seek = (partition: number) => {
-  const next = positions.get(partition) ?? -1n; // without one it is resolved first
+  const next = positions.get(partition) ?? -1n; // without one it is settled first
   if (next >= 0n) consumer.seek({ topic: updates, partition, offset: String(next) });
 };
 
-let resolving: Promise<unknown> = Promise.resolve();
+let settling: Promise<unknown> = Promise.resolve();
 /** One at a time. */
-function resolveNext(partitions: readonly number[]): Promise<boolean> {
-  const next = resolving.then(() => resolve(admin, partitions));
-  resolving = next.catch(() => undefined);
+function settleNext(partitions: readonly number[]): Promise<boolean> {
+  const next = settling.then(() => settle(admin, partitions));
+  settling = next.catch(() => undefined);
   return next;
 }
 
 /** Looks at what is assigned to us: another member reads the rest, and our positions there stand still. */
 const look = () =>
-  void resolveNext(assigned).then(
+  void settleNext(assigned).then(
     (beganAgain) => beganAgain && assigned.forEach(seek),
     (error) => process.stderr.write(`${updates}: could not be looked at, and will be again: ${error}\n`),
   );
@@ -246,7 +246,7 @@ async function isBehindGap(partition: number, offset: bigint, heartbeat: () => P
   try {
     // Once in step, an earlier offset comes only from a topic that was made anew. A later one comes by what another member committed, or kafkajs went on elsewhere.
     if (wasInStep && offset < next) forget(partition);
-    const beganAgain = await resolveNext([partition]);
+    const beganAgain = await settleNext([partition]);
     if (wasInStep && !beganAgain && positions.get(partition) === next) return true;
   } finally {
     clearInterval(beating);

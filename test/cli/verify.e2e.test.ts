@@ -83,7 +83,7 @@ it('says what is a dead letter, and does not call that complete', async () => {
   const { code, out } = await world.audit();
   expect(code).toBe(1);
   expect(out).toMatch(
-    /^deadLetters: 3 rows of the platform .* they name 1 order: .*\n3 orders .*: nothing else is missing\.\n$/,
+    /^dead letters: 3 rows of the platform .* they name 1 order: .*\n3 orders .*: nothing else is missing\.\n$/,
   );
   expect(JSON.parse((await world.audit('--json')).out).deadLetters).toEqual({ rows: 3, orders: 1 });
   await world.pool.query('update dead_letters set dealt_at = now()');
