@@ -14,6 +14,7 @@ import { noEnemy } from './plan/enemy.ts';
 import { HaltRounds } from './plan/halt-rounds.ts';
 import { IdReuse } from './plan/id-reuse.ts';
 import { happen } from './plan/incident.ts';
+import { repeatFirsts } from './plan/repeated-firsts.ts';
 import { noReadFaults } from './plan/stream-faults.ts';
 import type { PlantedBug } from './planted/planted-bug.ts';
 import { SimulatedWorld } from './simulated-world.ts';
@@ -142,6 +143,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.leaking === true) new HaltRounds(world, world.source(17)).begin(() => faulty);
   if (wishes?.contesting === true) new OwnersCancels(world, world.source(18)).begin(() => faulty);
   if (wishes?.reusing === true) new IdReuse(world, world.source(24)).begin(() => faulty);
+  repeatFirsts(world, world.source(25), () => faulty);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -2,6 +2,7 @@ import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { type ApplyResult, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
+import { staleHead } from '../../store/session/retry-transaction.ts';
 import { BatchSize, countFitting, type Entry, endEntries, keysOf } from './entry.ts';
 import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
@@ -49,6 +50,8 @@ export class BatchPipeline {
   private unproven: Unproven;
   private readonly generation: number;
   private stopped = false;
+  /** See `loadKnown`. Not after a failure, until the database has taken a batch. */
+  private trustsFirst = true;
   /** Why nothing commits: the first failure since the last commit. Only the pipeline sets it. */
   trouble: string | undefined;
   private readonly deps: PipelineDeps;
@@ -83,8 +86,7 @@ export class BatchPipeline {
       } else if (this.flights.length < (this.poison.searching ? 1 : maxFlights)) {
         await this.deps.clock.turn();
         const entries = this.takeEntries();
-        if (entries.length === 0) await this.deps.wakeup.wait();
-        else await this.send(entries);
+        await (entries.length === 0 ? this.deps.wakeup.wait() : this.send(entries));
       } else {
         await this.deps.wakeup.wait();
       }
@@ -205,6 +207,7 @@ export class BatchPipeline {
     for (const key of flight.prepared.touched) this.cache.unpin(key);
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {
+      this.trustsFirst = true;
       lease.confirmByBatch(flight.sentMs);
       lease.checkpoint.sawBatch(flight.number);
       metrics.batchSize.observe(flight.entries.length);
@@ -236,7 +239,9 @@ export class BatchPipeline {
       this.lose('batch_refused');
       return;
     }
-    this.report(first);
+    // Tried again at once: heads are read now. If no guess was the cause, it is refused once more.
+    const guessed = this.trustsFirst && first.kind === 'retry' && first.code === staleHead;
+    if (!guessed) this.report(first);
     // One unknown anywhere is enough: an orphan of the second batch could still enter the lane
     // behind the first one's second try.
     if (first.kind === 'out_of_order' || results.some((result) => result.kind === 'unknown')) {
@@ -253,18 +258,15 @@ export class BatchPipeline {
     this.putBack(failed);
     const entries = failed[0]?.entries;
     if (entries === undefined) return;
-    if (first.kind === 'poison') {
-      this.isolate(entries, first);
-      return;
+    const none = failed.length === results.length;
+    if (first.kind === 'poison') this.isolate(entries, first);
+    else if (first.kind === 'failed' && none) await this.isolateFailure(entries, first);
+    else if (!guessed) {
+      this.size.failed(entries);
+      // After partial progress no rest is needed. A batch that breaks its connection each time
+      // needs one: each try raises the epoch, and the next may begin within milliseconds.
+      if (none) await this.pause();
     }
-    if (first.kind === 'failed' && failed.length === results.length) {
-      await this.isolateFailure(entries, first);
-      return;
-    }
-    this.size.failed(entries);
-    // After partial progress no rest is needed. A batch that breaks its connection each time needs
-    // one: each try raises the epoch, and the next may begin within milliseconds.
-    if (failed.length === results.length) await this.pause();
   }
 
   /**
@@ -298,8 +300,8 @@ export class BatchPipeline {
         this.cache.evict(key);
       }
     }
-    const lowest = flights.find((flight) => flight.number !== undefined)?.number;
-    if (lowest !== undefined) this.nextNumber = lowest;
+    this.nextNumber = flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
+    this.trustsFirst = false;
     this.unproven = flights[0]?.unprovenBefore ?? this.unproven;
     this.again = flights.flatMap((flight) => flight.entries).concat(this.again);
   }
@@ -368,7 +370,7 @@ export class BatchPipeline {
 
   private async load(entries: readonly Entry[], keys: readonly string[]): Promise<Loaded> {
     try {
-      return await loadKnown(this.deps, this.cache, entries, keys);
+      return await loadKnown(this.deps, this.cache, entries, keys, this.trustsFirst);
     } catch (error) {
       this.report({ kind: 'unknown', code: String(error) });
       if (error instanceof RefusedReadError) return error;

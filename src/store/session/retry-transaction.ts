@@ -5,7 +5,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 export const laneLost = 'TM001';
 export const outOfOrder = 'TM002';
 /** A batch was reduced from an old head; the head is read again. */
-const staleHead = 'TM003';
+export const staleHead = 'TM003';
 /**
  * The server takes no writes: it is a standby, or was a primary. The session is over
  * (`PrimarySession`), and another may reach the new primary.

@@ -26,6 +26,8 @@ const faults = fc.record({
 const keyOf = ({ view }: Observation) => `account:${view.orderId}`;
 
 describe('ingest over a database that fails at every step', () => {
+  // The first event of an order may come again at any time: with two heads in the cache, mostly
+  // when its order has left it.
   it('ends every observation once, and leaves the state that the same observations give without faults', async () => {
     await fc.assert(
       fc.asyncProperty(script, faults, fc.integer({ min: 0, max: 1e6 }), async (steps, wrong, seed) => {
@@ -34,7 +36,8 @@ describe('ingest over a database that fails at every step', () => {
         rig.ingest.begin(rig.hold);
         const offered: Observation[] = [];
         for (const { order, step, pauseMs, poison } of steps) {
-          const observation = observe(orderAt(order, step, poison ? { rejectText: 'POISON' } : {}));
+          const first = step === 0 ? ({ status: 'pending_new', statusRaw: 'PENDING_NEW' } as const) : {};
+          const observation = observe(orderAt(order, step, { ...first, ...(poison && { rejectText: 'POISON' }) }));
           if (!poison) offered.push(observation);
           rig.offer(observation);
           if (pauseMs > 0) await rig.clock.advance(pauseMs);

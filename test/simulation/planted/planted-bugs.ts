@@ -4,6 +4,7 @@ import { CommitCheckpoint, Lease } from '../../../src/runtime/lease.ts';
 import { Handoff } from '../../../src/service/log/handoff.ts';
 import { Position } from '../../../src/service/log/position.ts';
 import { StateWriter } from '../../../src/service/log/state-writer.ts';
+import { BatchPipeline } from '../../../src/service/orders/batch-pipeline.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
 import { Connection } from '../../../src/service/sources/connection.ts';
@@ -26,11 +27,13 @@ const { reportsNewLoss: isNews } = StoreLost.prototype;
 const { received } = Connection.prototype as unknown as Receiver;
 const { lost } = Watermarks.prototype as unknown as Losing;
 const { forget } = StateWriter.prototype as unknown as Remembering;
+const { putBack } = BatchPipeline.prototype as unknown as Trusting;
 const dealtWith = new WeakSet<StoreLost>();
 
 /** The private parts that planted bugs change. */
 type Receiver = { received(text: string): void; readonly pings: Pings; readonly clock: Clock };
 type Remembering = { memory: 'behind' | 'joining' | 'whole'; forget(memory: string): void; join(upTo: bigint): void };
+type Trusting = { trustsFirst: boolean; putBack(...failed: unknown[]): void };
 type Losing = { lost(fromMs: number, reason: string): boolean; readonly deps: { readonly clock: Clock } };
 
 /** Mistakes that one could make in this design, each of which some seed must show. */
@@ -51,6 +54,19 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'the cache lets go of a head that a batch in flight has changed',
     shows: /would hold .* twice/,
     plant: replaced(HeadCache, 'pin', () => undefined),
+  },
+  {
+    name: 'an order that is stored is written anew where its first event comes again',
+    shows: /would hold .* twice/,
+    plant: replaced(MemoryDatabase, 'isTakenForNew', () => false),
+  },
+  {
+    name: 'first events are trusted although a batch was refused for one',
+    shows: /takes a stored order for new again/,
+    plant: replaced(BatchPipeline as unknown as { readonly prototype: Trusting }, 'putBack', function (...failed) {
+      putBack.apply(this, failed);
+      this.trustsFirst = true;
+    }),
   },
   {
     name: 'a correction is never looked for',

@@ -32,7 +32,7 @@ export const plantedDamageBugs: readonly PlantedBug[] = [
     name: 'an order whose state cannot be read is taken for a new one',
     seed: 2,
     seeds: 'damaging',
-    shows: /would hold .* twice|goes from revision/,
+    shows: /takes a stored order for new again/,
     deps: withHeads((heads) => new Map([...heads].filter(([, head]) => !isUnreadable(head)))),
   },
   {

@@ -11,6 +11,7 @@ import type {
   Binding,
   BindingRow,
   DeadLetterRow,
+  HeadRow,
   OrderStore,
   Unproven,
 } from '../../../src/store/orders/order-store.ts';
@@ -21,6 +22,7 @@ import type {
   StoredLogRow,
   UpdateLog,
 } from '../../../src/store/orders/update-log.ts';
+import { staleHead } from '../../../src/store/session/retry-transaction.ts';
 import { placesOf } from '../../support/orders/batch-places.ts';
 import {
   type DatabaseCopy,
@@ -79,6 +81,10 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   onGivenAnew: (before: string, after: string, generation: number) => void = () => {};
   private readonly positions = new Map<string, bigint>();
   private readonly accounts = new Map<string, AccountRecord>();
+  /** Batches with a stored order that was taken for new. */
+  refusals = 0;
+  /** The epoch of such a batch, by lane, until the next commit. */
+  private readonly refusedIn = new Map<number, bigint>();
   private readonly revisions = new Set<string>();
   private readonly onlySession = laneSession();
   protected nextSeq = 1n;
@@ -168,12 +174,26 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
       return { kind: 'poison', code: '22P05', message: 'unsupported' };
     await this.clock.sleep(this.random.next() * 3);
     if (incarnation !== this.incarnation) return { kind: 'unknown', code: 'ECONNRESET' };
+    if (batch.heads.some((head) => this.isTakenForNew(head))) return this.refuse(batch);
     const twice = batch.updates.find((update) => this.revisions.has(revisionKey(update)));
     if (twice !== undefined) {
       this.violations.push(`the log would hold ${twice.stream}:${twice.orderId} revision ${twice.revision} twice`);
       return { kind: 'poison', code: '23505', message: 'duplicate key' };
     }
     return { kind: 'committed', lastSeq: this.write(batch) };
+  }
+
+  /** The comparison that a correct client may fail: other old heads are left to the oracles. */
+  isTakenForNew({ stream, orderId, reducedFrom }: HeadRow): boolean {
+    return reducedFrom === 0 && this.heads.has(orderKey(stream, orderId));
+  }
+
+  private refuse({ lane, epoch }: Batch): ApplyResult {
+    this.refusals += 1;
+    if (this.refusedIn.get(lane) === epoch)
+      this.violations.push(`lane ${lane} takes a stored order for new again, and has committed nothing in between`);
+    this.refusedIn.set(lane, epoch);
+    return { kind: 'retry', code: staleHead };
   }
 
   /**
@@ -184,6 +204,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     const nowMs = this.clock.nowMs();
     const row = this.laneRow(batch.lane);
     row.batch = batch.number;
+    this.refusedIn.delete(batch.lane);
     if (!isDeepStrictEqual(batch.places, placesOf(batch)))
       this.violations.push(`batch ${batch.number} has rows that name others than their own order's`);
     this.renewed(batch.lane, row);
