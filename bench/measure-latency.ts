@@ -2,6 +2,7 @@ import { systemClock } from '../src/runtime/clock.ts';
 import type { Bench, Figure } from './figure.ts';
 import { bucketsBetween, bucketsOf, type Quantile, quantile } from './histogram.ts';
 import { costOf, settle } from './measure-service.ts';
+import { sinceOccurred } from './since-occurred.ts';
 import { type LoadFigures, type Watched, watchLoad } from './watch-load.ts';
 import { withService } from './with-service.ts';
 
@@ -9,6 +10,9 @@ const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 
 interface LatencyFigures {
   readonly load: LoadFigures;
+  /** When the load was watched, by the wall clock. */
+  readonly fromMs: number;
+  readonly untilMs: number;
   /**
    * Milliseconds from the frame's arrival at the service to its acknowledgement
    * by Kafka, and the two parts of that way.
@@ -29,14 +33,23 @@ export async function measureLatency(bench: Bench): Promise<Figure[]> {
   return withService(bench, { part: 'latency' }, async (watched) => {
     const figures: Figure[] = [];
     const totals: number[] = [];
+    const windows: LatencyFigures[] = [];
     for (const { rate, p50, p99, costs } of rates) {
       const found = await latencyAt(watched, rate, Math.min(mostSeconds, bench.seconds));
       const { total } = found.stages;
       totals.push(total.p99.value);
+      windows.push(found);
       figures.push(
         { name: `ms p50 at ${rate}/s`, value: total.p50.value, atMost: p50, note: bucketOf(total.p50) },
         { name: `ms p99 at ${rate}/s`, value: total.p99.value, atMost: p99, note: noteOf(found) },
         ...costOf(found.load, `at ${rate}/s`, costs),
+      );
+    }
+    for (const [i, { read, sent }] of (await sinceOccurred(watched, windows)).entries()) {
+      const way = `at ${rates[i]?.rate}/s, from occurredAt to the send`;
+      figures.push(
+        { name: `ms p50 ${way}`, value: sent.p50, note: `${round(read.p50)} until the frame is read` },
+        { name: `ms p99 ${way}`, value: sent.p99, note: `${round(read.p99)} until the frame is read` },
       );
     }
     const [slow = Number.NaN, fast = Number.NaN] = totals;
@@ -51,7 +64,9 @@ export async function measureLatency(bench: Bench): Promise<Figure[]> {
 export async function latencyAt(watched: Watched, rate: number, forSeconds: number): Promise<LatencyFigures> {
   await watched.sandbox.setRate(rate);
   await systemClock.sleep(warmUpMs);
+  const fromMs = systemClock.nowMs();
   const { figures, before, after } = await watchLoad(watched, { seconds: forSeconds, sampleEveryMs: 5000 });
+  const untilMs = systemClock.nowMs();
   await settle(watched);
   const of = (stage: string) => {
     const buckets = [before, after].map((samples) => bucketsOf(samples, 'tidemark_latency_seconds', { stage }));
@@ -59,7 +74,7 @@ export async function latencyAt(watched: Watched, rate: number, forSeconds: numb
     return { p50: milliseconds(quantile(between, 0.5)), p99: milliseconds(quantile(between, 0.99)) };
   };
   return {
-    load: figures,
+    ...{ load: figures, fromMs, untilMs },
     stages: { receive_to_commit: of(stages[0]), commit_to_ack: of(stages[1]), total: of(stages[2]) },
   };
 }

@@ -2,6 +2,7 @@ import { freePort } from '../src/demo/devstack/free-port.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 import { platformSettings } from '../src/sandbox/describe-sandbox.ts';
+import { topicNames } from '../src/service/log/topics.ts';
 import { type Child, startChild } from './child.ts';
 import type { Bench } from './figure.ts';
 import { parseSamples, type Sample, sumOf } from './prometheus-text.ts';
@@ -13,6 +14,7 @@ export interface ServiceProcess {
   readonly child: Child;
   scrape(): Promise<readonly Sample[]>;
   readonly databaseUrl: string;
+  readonly updatesTopic: string;
   /** Milliseconds from the start of the process until every source was live. */
   readonly liveAfterMs: number;
   /** Ends it, and drops its database. */
@@ -37,11 +39,12 @@ export async function startServiceProcess(
   { part, nodeArgs = [], env: extra }: ServiceOptions,
 ): Promise<ServiceProcess> {
   const database = await stack.makeDatabase(part);
+  const prefix = `bench-${part}-${systemRandom.uuid().slice(0, 8)}.`;
   const env = {
     ...platformSettings(sandbox.description),
     DATABASE_URL: database.url,
     KAFKA_BROKERS: stack.kafka.brokers.join(','),
-    TIDEMARK_TOPIC_PREFIX: `bench-${part}-${systemRandom.uuid().slice(0, 8)}.`,
+    TIDEMARK_TOPIC_PREFIX: prefix,
     TIDEMARK_HTTP_PORT: '0',
     ...(await extra?.(sandbox)),
   };
@@ -62,6 +65,7 @@ export async function startServiceProcess(
     child,
     scrape,
     databaseUrl: database.url,
+    updatesTopic: topicNames(prefix).updates,
     liveAfterMs: Math.round(performance.now() - startedMs),
     async stop() {
       await child.stop();
