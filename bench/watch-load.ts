@@ -136,18 +136,24 @@ export async function untilCaughtUp(watched: Watched, withinMs = 300_000): Promi
 
 /** Of a load that is counted by its caller, such as commands. */
 export interface Spent {
-  /** User and system, of all processes and of this one. */
-  readonly cpuSeconds: number;
+  /** User and system, by process; `load` is this one, with what it measures by. */
+  readonly cpuSeconds: ReadonlyMap<string, number>;
   readonly walBytes: number;
 }
 
 /** What all processes spend while `work` is done. */
 export async function spentOn(watched: Watched, work: () => Promise<void>): Promise<Spent> {
-  const meters = metersOf(watched);
-  const cpu = () => ownCpuSeconds() + meters.reduce((sum, { read }) => sum + (read()?.cpuSeconds ?? 0), 0);
-  const [cpuBefore, walBefore] = [cpu(), await walBytes(watched)];
+  const meters = [
+    ...metersOf(watched).map(({ name, read }) => ({ name, read: () => read()?.cpuSeconds ?? 0 })),
+    { name: 'load', read: ownCpuSeconds },
+  ];
+  const [before, walBefore] = [meters.map(({ read }) => read()), await walBytes(watched)];
   await work();
-  return { cpuSeconds: cpu() - cpuBefore, walBytes: (await walBytes(watched)) - walBefore };
+  const cpuSeconds = new Map<string, number>();
+  // A cluster has several processes of one name.
+  for (const [i, { name, read }] of meters.entries())
+    cpuSeconds.set(name, (cpuSeconds.get(name) ?? 0) + read() - (before[i] ?? 0));
+  return { cpuSeconds, walBytes: (await walBytes(watched)) - walBefore };
 }
 
 async function walBytes({ stack }: Watched): Promise<number> {
