@@ -24,7 +24,6 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/fleet/shard-keeper.ts': [1, 'the time for the end of the process is over'],
   'src/service/log/consumer-groups.ts': [1, 'shown as not available'],
   'src/service/log/follow-topic.ts': [2, 'a reader is closed; its crash is awaited elsewhere'],
-  'src/service/log/kafkajs/carriers.ts': [1, 'no leader is known, so the checkpoint is sent alone'],
   'src/service/log/log-publisher.ts': [
     2,
     'a producer is thrown away; a checkpoint that can not go along is sent alone',

@@ -1,12 +1,19 @@
-import type { Producer } from 'kafkajs';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import { carriersOf, type Metadata } from './kafkajs/carriers.ts';
-import { lastCluster } from './kafkajs/hidden-cluster.ts';
+import { producerCluster } from './kafkajs/hidden-cluster.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
-import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
+import type { Part } from './kafkajs/lean-produce.ts';
+import {
+  type Cluster,
+  carriersOf,
+  leadersOf,
+  notIdempotent,
+  partsOf,
+  produce,
+  refreshLeaders,
+} from './kafkajs/send-records.ts';
 import { PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
@@ -24,36 +31,20 @@ export interface LogPublisherOptions {
    */
   readonly planned?: ReadonlyMap<string, number>;
   /**
-   * From call to acknowledgement of one piece, including the time to connect. Above the request
-   * timeout, or it would hide which request was late.
+   * For one piece, twice: to find its leaders, including the time to connect, and to its
+   * acknowledgement. Above the request timeout, or it would hide which request was late.
    */
   readonly sendDeadlineMs: number;
 }
-
-interface Message {
-  readonly key: string;
-  readonly value: string;
-  readonly timestamp: string;
-  headers?: { readonly traceparent: string };
-  readonly partition?: number;
-  /** See `leanProduce`. */
-  acknowledged: boolean;
-}
-
-/** In this partition, whatever its key. */
-type Carried = PublishRow & { readonly partition: number };
 
 export const logPublisherDefaults = { sendDeadlineMs: 8000 } as const;
 
 interface Connected {
   readonly client: KafkaClient;
-  readonly producer: Producer;
-  readonly partitioner: NotingPartitioner;
-  /** The producer's own. */
-  readonly cluster: () => Metadata | undefined;
+  readonly cluster: Cluster;
   /** False: it may not see the topic of the row to take along. Undefined: it has not asked. */
   carries: boolean | undefined;
-  /** It was handed records: once it is retired, their fate is not known. */
+  /** It was to send records: once it is retired, their fate is not known. */
   used: boolean;
 }
 
@@ -90,28 +81,35 @@ export class LogPublisher implements Publisher {
     const had = this.acknowledged;
     const unsent = had.size === 0 ? rows : rows.filter(({ payload }) => !had.has(payload));
     if (unsent.length === 0) await along?.before();
-    const sent: Message[] = [];
+    const sent: Part[] = [];
+    const failed = (err: unknown, piece: readonly PublishRow[]): PublishError => {
+      const failure = toPublishError(err, piece);
+      const has = sent.flatMap(({ acknowledged, records }) => (acknowledged ? records : []));
+      const kept = rows.filter(({ payload }) => had.has(payload));
+      this.acknowledged = new Set([...kept, ...has].map(({ payload }) => payload));
+      this.retire(failure.code);
+      return failure;
+    };
     let left = this.size.split(unsent);
     for (let tries = 0; left.length > 0; tries += 1) {
       const [piece = [], ...behind] = left;
-      const carried = along && this.carried(piece, along);
-      if (along !== undefined && carried === undefined) await along.before();
+      if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
+      const { cluster, parts, carriers } = await this.within(this.prepare(piece, along)).catch((err: unknown) => {
+        throw failed(err, piece);
+      });
+      if (along !== undefined && carriers === undefined) await along.before();
       if ((tries > 0 || along !== undefined) && !mayAct())
         throw new PublishError('lease', 'the lease grew too old before a piece of a send');
-      if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
+      sent.push(...parts);
       try {
-        const answer = this.send(piece, sent, carried, along?.row.topic);
-        await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', answer);
-        if (carried !== undefined) along?.carried();
+        await this.within(this.produce(cluster, [...(carriers ?? []), ...parts]));
+        if (carriers !== undefined) along?.carried();
         this.size.took();
         left = behind;
       } catch (err) {
-        const failure = toPublishError(err, piece);
-        const has = new Set(sent.flatMap(({ value, acknowledged }) => (acknowledged ? [value] : [])));
-        this.acknowledged = new Set([...rows.map(({ payload }) => payload).filter((each) => had.has(each)), ...has]);
-        this.retire(failure.code);
+        const failure = failed(err, piece);
         if (failure.code !== 'too_large' || !this.size.refused(piece)) throw failure;
-        left = this.size.split(left.flat().filter(({ payload }) => !has.has(payload)));
+        left = this.size.split(left.flat().filter(({ payload }) => !this.acknowledged.has(payload)));
       }
     }
     if (this.acknowledged.size > 0) this.acknowledged = new Set();
@@ -124,20 +122,8 @@ export class LogPublisher implements Publisher {
     if (connected === undefined) return;
     // Nothing is in flight by now. The disconnect is only a courtesy to the
     // broker, and its failure changes nothing.
-    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.producer.disconnect()).catch(() => undefined);
+    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.cluster.disconnect()).catch(() => undefined);
     connected.client.retire();
-  }
-
-  /**
-   * The row, once for each broker in the send, in a partition led by it. Undefined: the brokers are
-   * not known yet, or one leads no partition of the row's topic.
-   */
-  private carried(piece: readonly PublishRow[], { row, alone }: SentAlong): readonly Carried[] | undefined {
-    const { connected } = this;
-    const cluster = connected?.carries === true ? connected.cluster() : undefined;
-    if (cluster === undefined || alone) return undefined;
-    const carriers = carriersOf(cluster, piece, (topic) => this.nameOf(topic), row.topic);
-    return carriers?.map((partition) => ({ ...row, partition }));
   }
 
   private nameOf(topic: PublishRow['topic']): string {
@@ -146,65 +132,46 @@ export class LogPublisher implements Publisher {
     return name;
   }
 
-  private async send(
-    rows: readonly PublishRow[],
-    sent: Message[],
-    carried: readonly Carried[] = [],
-    along?: PublishRow['topic'],
-  ): Promise<void> {
+  private within<T>(work: Promise<T>): Promise<T> {
+    return withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', work);
+  }
+
+  /** A piece by partition and leader. No `carriers`: the row along has to be sent alone. */
+  private async prepare(piece: readonly PublishRow[], along: SentAlong | undefined) {
     const connected = this.connected ?? (await this.connect());
-    const { producer, partitioner } = connected;
-    // Asked for once: the next send can take it along. A missing topic has no leaders.
-    if (along !== undefined && connected.carries === undefined)
-      connected.carries = await connected
-        .cluster()
-        ?.addTargetTopic(this.nameOf(along))
-        .then(
-          () => true,
-          () => false,
-        );
-    partitioner.reset();
-    // One timestamp for all records, and as text, as `leanProduce` needs it.
-    const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
-    const byTopic = new Map<string, Message[]>();
-    const add = (topic: PublishRow['topic'], message: Message) => {
-      const name = this.nameOf(topic);
-      const messages = byTopic.get(name);
-      if (messages === undefined) byTopic.set(name, [message]);
-      else messages.push(message);
-    };
-    for (const { topic, key, payload, partition } of carried)
-      add(topic, { key, value: payload, timestamp, partition, acknowledged: false });
-    for (const { topic, key, payload, traceparent } of rows) {
-      const message: Message = { key, value: payload, timestamp, acknowledged: false };
-      sent.push(message);
-      add(topic, message);
-      if (traceparent !== undefined) message.headers = { traceparent };
-    }
+    const { cluster } = connected;
+    const nameOf = (topic: PublishRow['topic']) => this.nameOf(topic);
+    const leaders = (name: string) => leadersOf(cluster, name, this.options.planned);
+    const beside = along && nameOf(along.row.topic);
+    // Asked for once. A missing topic has no leaders.
+    if (beside !== undefined)
+      connected.carries ??= await refreshLeaders(cluster, [beside]).then(
+        () => true,
+        () => false,
+      );
+    await refreshLeaders(cluster, Array.from(new Set(piece.map(({ topic }) => topic)), nameOf));
     connected.used = true;
-    const answer = await producer.sendBatch({
-      acks: -1,
+    const parts = partsOf(piece, nameOf, leaders);
+    const goesAlong = beside !== undefined && connected.carries === true && along?.alone === false;
+    const carriers = goesAlong ? carriersOf(along.row, beside, leaders(beside), parts) : undefined;
+    return { cluster, parts, carriers };
+  }
+
+  private produce(cluster: Cluster, parts: readonly Part[]): Promise<void> {
+    return produce(cluster, parts, {
+      ...notIdempotent,
       // The broker gives up waiting for its replicas before we give up waiting for it.
-      timeout: this.options.kafka.requestTimeoutMs - 500,
-      topicMessages: Array.from(byTopic, ([topic, messages]) => ({ topic, messages })),
+      timeoutMs: this.options.kafka.requestTimeoutMs - 500,
+      timestampMs: BigInt(Math.trunc(this.deps.clock.nowMs())),
     });
-    checkAcks(partitioner.sentTo, answer);
   }
 
   private async connect(): Promise<Connected> {
     const client = openKafkaClient(this.options.kafka, this.deps, this.attempts);
     this.attempts += 1;
-    const partitioner = new NotingPartitioner(this.options.planned);
-    const cluster = lastCluster<Metadata>(client.kafka);
-    const producer = client.kafka.producer({
-      idempotent: false,
-      allowAutoTopicCreation: false,
-      retry: { retries: 0 },
-      createPartitioner: partitioner.create,
-    });
-    const connected: Connected = { client, producer, partitioner, cluster, carries: undefined, used: false };
+    const connected: Connected = { client, cluster: producerCluster(client.kafka), carries: undefined, used: false };
     this.connected = connected;
-    await producer.connect();
+    await connected.cluster.connect();
     return connected;
   }
 

@@ -7,9 +7,8 @@ interface SendLimits {
 }
 
 /**
- * kafkajs groups messages by partition in quadratic time (0.1 ms at 1,000, the whole time of the
- * send at 10,000), and by default a broker takes 1 MiB for each partition: 900 kB in total fits
- * with any keys.
+ * By default a broker takes 1 MiB for each partition: 900 kB in total fits with any keys. Rows are
+ * bounded too: a send that failed is repeated whole.
  */
 export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
 

@@ -1,11 +1,11 @@
-import type { Producer, Transaction } from 'kafkajs';
 import type { LogRow } from '../../domain/committed-batch.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import { producerCluster, type Transactions, transactionsOf } from './kafkajs/hidden-cluster.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
-import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
+import { type Cluster, leadersOf, partsOf, produce, refreshLeaders } from './kafkajs/send-records.ts';
 import { kafkaErrorType, PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
 
@@ -47,15 +47,9 @@ export const transactionalPublisherDefaults = {
 
 interface Connected {
   readonly client: KafkaClient;
-  readonly producer: Producer;
-  readonly partitioner: NotingPartitioner;
-  /**
-   * Opened by `takeOver`: kafkajs initialises the producer with its first transaction. It is only
-   * local: the broker learns about it with the first record.
-   */
-  first: Transaction | undefined;
-  /** It was handed records: once it is retired, their fate is not known. */
-  used: boolean;
+  readonly cluster: Cluster;
+  readonly transactions: Transactions;
+  readonly transactionalId: string;
   /** The last failed step of this client. */
   refusal?: unknown;
 }
@@ -99,8 +93,8 @@ export class TransactionalPublisher implements StatePublisher {
     this.connected = undefined;
     await this.guarded('taking over the state topic', this.options.takeOverDeadlineMs, async () => {
       const connected = this.open();
-      await connected.producer.connect();
-      connected.first = await this.whenReady(connected, () => connected.producer.transaction());
+      await connected.cluster.connect();
+      await this.whenReady(connected, () => connected.transactions.initProducerId());
     });
   }
 
@@ -109,15 +103,9 @@ export class TransactionalPublisher implements StatePublisher {
     if (connected === undefined)
       throw new PublishError('unavailable', 'not the writer of the state topic: take over first');
     await this.guarded('a flush of the state topic', this.options.flushDeadlineMs, async () => {
-      const transaction = connected.first ?? (await connected.producer.transaction());
-      connected.first = undefined;
-      const [firstPiece = [], ...pieces] = this.size.split(rows);
-      // Until the first record is accepted, the broker may still be finishing the previous
-      // transaction. A repeat can write one of this flush's rows twice, but it is the same row: a
-      // flush holds one row for each order.
-      await this.whenReady(connected, () => this.send(connected, transaction, firstPiece));
-      for (const piece of pieces) await this.send(connected, transaction, piece);
-      await transaction.commit();
+      connected.transactions.beginTransaction();
+      for (const piece of this.size.split(rows)) await this.send(connected, piece);
+      await connected.transactions.commit();
     });
   }
 
@@ -125,20 +113,34 @@ export class TransactionalPublisher implements StatePublisher {
     const { connected } = this;
     this.connected = undefined;
     if (connected === undefined) return;
-    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.producer.disconnect()).catch(() => undefined);
+    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.cluster.disconnect()).catch(() => undefined);
     connected.client.retire();
   }
 
-  private async send({ partitioner }: Connected, transaction: Transaction, rows: readonly LogRow[]): Promise<void> {
-    if (rows.length === 0) return;
-    partitioner.reset();
-    // One timestamp for all records, and as text, as `leanProduce` needs it.
-    const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
-    const { topic, kafka } = this.options;
-    const messages = rows.map(({ key, payload }) => ({ key, value: payload, timestamp }));
+  private async send(connected: Connected, rows: readonly LogRow[]): Promise<void> {
+    const { cluster, transactions } = connected;
+    const { topic, kafka, planned } = this.options;
+    await refreshLeaders(cluster, [topic]);
+    const parts = partsOf(
+      rows,
+      () => topic,
+      () => leadersOf(cluster, topic, planned),
+    );
+    // Until its first partitions are accepted, the broker may still be finishing the previous
+    // transaction.
+    await this.whenReady(connected, () => transactions.addPartitionsToTransaction([{ topic, partitions: parts }]));
+    for (const part of parts) {
+      part.firstSequence = transactions.getSequence(topic, part.partition);
+      transactions.updateSequence(topic, part.partition, part.records.length);
+    }
     try {
-      const answer = await transaction.send({ topic, acks: -1, timeout: kafka.requestTimeoutMs - 500, messages });
-      checkAcks(partitioner.sentTo, answer);
+      await produce(cluster, parts, {
+        transactionalId: connected.transactionalId,
+        producerId: BigInt(String(transactions.getProducerId())),
+        producerEpoch: transactions.getProducerEpoch(),
+        timeoutMs: kafka.requestTimeoutMs - 500,
+        timestampMs: BigInt(Math.trunc(this.deps.clock.nowMs())),
+      });
     } catch (err) {
       const failure = toPublishError(err, rows);
       if (failure.code !== 'too_large') throw err;
@@ -151,16 +153,13 @@ export class TransactionalPublisher implements StatePublisher {
   private open(): Connected {
     const client = openKafkaClient(this.options.kafka, this.deps, this.attempts);
     this.attempts += 1;
-    const partitioner = new NotingPartitioner(this.options.planned);
-    const producer = client.kafka.producer({
-      transactionalId: this.options.transactionalId(),
+    const transactionalId = this.options.transactionalId();
+    const cluster = producerCluster(client.kafka);
+    const transactions = transactionsOf(client.kafka, cluster, {
+      transactionalId,
       transactionTimeout: this.options.transactionTimeoutMs,
-      allowAutoTopicCreation: false,
-      maxInFlightRequests: 1,
-      retry: { retries: 0 },
-      createPartitioner: partitioner.create,
     });
-    this.connected = { client, producer, partitioner, first: undefined, used: false };
+    this.connected = { client, cluster, transactions, transactionalId };
     return this.connected;
   }
 
@@ -199,10 +198,10 @@ export class TransactionalPublisher implements StatePublisher {
       const failure = this.worded(toPublishError(err), connected?.refusal);
       this.connected = undefined;
       connected?.client.retire();
-      // As in `LogPublisher`. A fenced one is a fault of its own, even if it had sent nothing.
-      if (connected?.used === true || failure.code === 'fenced')
+      if (failure.code === 'fenced') {
         this.deps.metrics.producerReplaced.inc({ reason: failure.code });
-      if (failure.code === 'fenced') this.deps.onFenced?.();
+        this.deps.onFenced?.();
+      }
       throw failure;
     }
   }

@@ -1,8 +1,9 @@
 /** One record, with the fields that our publishers use and no others. */
 export interface PlainRecord {
   readonly key: string;
-  readonly value: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly payload: string;
+  /** The one header. */
+  readonly traceparent?: string;
 }
 
 interface ProducePartition {
@@ -19,7 +20,7 @@ export interface ProduceBody {
   readonly producerEpoch: number;
   /** Every record's time, milliseconds since the epoch. */
   readonly timestampMs: bigint;
-  readonly topics: readonly { readonly topic: string; readonly partitions: readonly ProducePartition[] }[];
+  readonly topics: ReadonlyMap<string, readonly ProducePartition[]>;
 }
 
 /**
@@ -47,8 +48,8 @@ export function encodeProduce(body: ProduceBody, start: number, allocate: (bytes
   let at = writeString(buffer, body.transactionalId, start);
   at = buffer.writeInt16BE(body.acks, at);
   at = buffer.writeInt32BE(body.timeoutMs, at);
-  at = buffer.writeInt32BE(body.topics.length, at);
-  for (const { topic, partitions } of body.topics) {
+  at = buffer.writeInt32BE(body.topics.size, at);
+  for (const [topic, partitions] of body.topics) {
     at = writeString(buffer, topic, at);
     at = buffer.writeInt32BE(partitions.length, at);
     for (const one of partitions) {
@@ -99,7 +100,7 @@ function writeBatch(
 /** Attributes and time since the batch's first record are 0. */
 function writeRecord(
   buffer: Buffer,
-  { key, value, headers }: PlainRecord,
+  { key, payload, traceparent }: PlainRecord,
   offset: number,
   sizes: RecordSizes,
   start: number,
@@ -107,7 +108,7 @@ function writeRecord(
   const keyBytes = sizes.bytes[sizes.next] as number;
   const valueBytes = sizes.bytes[sizes.next + 1] as number;
   sizes.next += 2;
-  const headerBytes = headers === undefined ? 1 : sizeOfHeaders(headers);
+  const headerBytes = traceparent === undefined ? 1 : sizeOfHeader(traceparent);
   const size =
     2 + varintBytes(offset) + varintBytes(keyBytes) + keyBytes + varintBytes(valueBytes) + valueBytes + headerBytes;
   let at = writeVarint(buffer, size, start);
@@ -117,27 +118,27 @@ function writeRecord(
   at = writeVarint(buffer, keyBytes, at);
   at += buffer.write(key, at);
   at = writeVarint(buffer, valueBytes, at);
-  at += buffer.write(value, at);
-  if (headers !== undefined) return writeHeaders(buffer, headers, at);
+  at += buffer.write(payload, at);
+  if (traceparent !== undefined) return writeHeader(buffer, traceparent, at);
   buffer[at] = 0;
   return at + 1;
 }
 
-/** Only a traced record has headers: one record in thousands pays for them. */
-function writeHeaders(buffer: Buffer, headers: Readonly<Record<string, string>>, start: number): number {
-  const pairs = Object.entries(headers);
-  let at = writeVarint(buffer, pairs.length, start);
-  for (const text of pairs.flat()) {
+const headerName = 'traceparent';
+
+/** Only a traced record has it: one record in thousands pays for it. */
+function writeHeader(buffer: Buffer, traceparent: string, start: number): number {
+  let at = writeVarint(buffer, 1, start);
+  for (const text of [headerName, traceparent]) {
     at = writeVarint(buffer, Buffer.byteLength(text), at);
     at += buffer.write(text, at);
   }
   return at;
 }
 
-function sizeOfHeaders(headers: Readonly<Record<string, string>>): number {
-  const pairs = Object.entries(headers);
-  const sizes = pairs.flat().map((text) => Buffer.byteLength(text));
-  return sizes.reduce((sum, bytes) => sum + varintBytes(bytes) + bytes, varintBytes(pairs.length));
+function sizeOfHeader(traceparent: string): number {
+  const bytes = Buffer.byteLength(traceparent);
+  return 2 + headerName.length + varintBytes(bytes) + bytes;
 }
 
 /**
@@ -146,16 +147,16 @@ function sizeOfHeaders(headers: Readonly<Record<string, string>>): number {
  */
 function sizeOf(body: ProduceBody, recordBytes: number[]): number {
   let size = 12 + Buffer.byteLength(body.transactionalId ?? '');
-  for (const { topic, partitions } of body.topics) {
+  for (const [topic, partitions] of body.topics) {
     size += 6 + Buffer.byteLength(topic);
     for (const { records } of partitions) {
       size += 8 + batchHeaderBytes;
-      for (const { key, value, headers } of records) {
+      for (const { key, payload, traceparent } of records) {
         const keyBytes = Buffer.byteLength(key);
-        const valueBytes = Buffer.byteLength(value);
+        const valueBytes = Buffer.byteLength(payload);
         recordBytes.push(keyBytes, valueBytes);
         size += 23 + keyBytes + valueBytes;
-        if (headers !== undefined) size += sizeOfHeaders(headers);
+        if (traceparent !== undefined) size += sizeOfHeader(traceparent);
       }
     }
   }

@@ -5,7 +5,7 @@ import { type ISocketFactory, Kafka, type KafkaConfig, type logCreator, logLevel
 import type { Logger } from '../../../observability/logger.ts';
 import { bareHost } from '../../../runtime/url-host.ts';
 import type { KafkaOptions } from '../kafka-options.ts';
-import { leanProduce } from './lean-produce.ts';
+import { requestInPlace } from './lean-produce.ts';
 import { patchOnce } from './patch-once.ts';
 import { readCompressed } from './read-compressed.ts';
 
@@ -41,7 +41,7 @@ export interface KafkaClient {
  */
 export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, attempt = 0): KafkaClient {
   quietThrottleTimer();
-  leanProduce();
+  requestInPlace();
   readCompressed();
   const sockets = new Set<Socket>();
   let retired = false;

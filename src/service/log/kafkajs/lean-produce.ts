@@ -1,39 +1,18 @@
 import { createRequire } from 'node:module';
+import { PublishError } from '../publisher.ts';
 import { encodeProduce, type PlainRecord, type ProduceBody } from './encode-produce.ts';
 import { patchOnce } from './patch-once.ts';
 
-/** A produce request's arguments, as kafkajs passes them to its encoder. */
-export interface ProduceArguments {
-  readonly acks: number;
-  readonly timeout: number;
-  readonly compression?: number;
-  readonly transactionalId?: string | null;
-  /** A number, a string of digits, or kafkajs's `Long`; all print as digits. */
-  readonly producerId?: unknown;
-  readonly producerEpoch?: number;
-  readonly topicData: readonly {
-    readonly topic: string;
-    readonly partitions: readonly {
-      readonly partition: number | string;
-      readonly firstSequence?: number;
-      readonly messages: readonly KafkaMessage[];
-    }[];
-  }[];
+/** A produce request and its answer, as kafkajs describes them to its connection. */
+interface Protocol {
+  readonly request: { readonly encode: () => Promise<Encoded> };
+  readonly response: {
+    readonly decode: (answer: Buffer) => Promise<ProduceAnswer>;
+    /** Throws the first error in it. */
+    readonly parse: (answer: ProduceAnswer) => Promise<unknown>;
+  };
 }
 
-interface KafkaMessage {
-  readonly key?: unknown;
-  readonly value?: unknown;
-  readonly timestamp?: unknown;
-  readonly headers?: unknown;
-  /**
-   * Set by an answer that has it. kafkajs gives one error for the whole send, also where a single
-   * partition refused.
-   */
-  acknowledged?: boolean;
-}
-
-/** A produce answer, as kafkajs decodes it. */
 interface ProduceAnswer {
   readonly topics: readonly {
     readonly topicName: string;
@@ -41,11 +20,22 @@ interface ProduceAnswer {
   }[];
 }
 
-export interface ProduceProtocol {
-  protocol(options: { version: number }): (args: ProduceArguments) => {
-    readonly request: { encode: () => Promise<Encoded> };
-    readonly response: { decode(answer: Buffer): Promise<unknown> };
-  };
+/** The part of a connected kafkajs 2.2.4 broker that sends one request. */
+export interface Broker {
+  lookupRequest(apiKey: number, definition: unknown): (args: { readonly acks: number }) => Protocol;
+  readonly connectionPool: { send(protocol: Protocol): Promise<unknown> };
+}
+
+/** The records of one partition in a send. */
+export interface Part {
+  readonly topic: string;
+  readonly partition: number;
+  /** The broker's id; -1: it is not known. */
+  readonly leader: number;
+  firstSequence: number;
+  readonly records: PlainRecord[];
+  /** An answer has it. An error alone does not say which partitions refused. */
+  acknowledged: boolean;
 }
 
 /** From the few records of a quiet moment to the 900 kB of a full send. */
@@ -82,109 +72,51 @@ export class RequestMemory {
 }
 
 const load = createRequire(import.meta.url);
-/** Since version 3 the body has the shape that `encodeProduce` writes. */
-const firstVersion = 3;
+const produceKey = 0;
+const produceProtocol = load('kafkajs/src/protocol/requests/produce') as object;
+const memory = new RequestMemory();
 
 /**
- * Gives kafkajs 2.2.4 our encoder for our publishers' records: uncompressed, text keys and values,
- * one timestamp for all, text headers. Anything else is encoded by kafkajs as before.
+ * One request to one broker, over kafkajs's connection, in the version that kafkajs would use. Our
+ * encoder writes it (docs/decisions/006-our-produce-encoder-under-kafkajs.md).
  *
- * Encoding was an update's most expensive step, a third of the service's time: 9.3 to 11 µs for a
- * record of 1.1 kB with its garbage. Now it takes 1.6 µs, for the same bytes (a test compares them
- * with kafkajs's own). Safe to call again.
+ * kafkajs once resolved a send although its answer lacked a partition (a leader had moved, and its
+ * retry skipped the rest), and the records were lost. So each part must be in the answer, with
+ * error 0: else it throws kafkajs's error, or `PublishError` `missing_ack`.
  */
-export function leanProduce(): void {
-  requestInPlace();
-  const produce = load('kafkajs/src/protocol/requests/produce') as ProduceProtocol;
-  patchOnce(produce, 'protocol', (original) => ({ version }) => {
-    const make = original({ version });
-    return (args) => {
-      const made = make(args);
-      const body = version < firstVersion ? undefined : plainBody(args);
-      return body === undefined ? made : inKeptMemory(made, body, args);
-    };
-  });
-}
-
-const memory = new RequestMemory();
-type Made = ReturnType<ReturnType<ProduceProtocol['protocol']>>;
-
-/** kafkajs asks for the bytes once, and decodes the answer, if one comes, once. */
-function inKeptMemory(made: Made, body: ProduceBody, args: ProduceArguments): Made {
+export async function produceTo(
+  broker: Broker,
+  parts: readonly Part[],
+  head: Omit<ProduceBody, 'acks' | 'topics'>,
+): Promise<void> {
+  const acks = -1;
+  const made = broker.lookupRequest(produceKey, produceProtocol)({ acks });
   let taken: Buffer | undefined;
-  made.request.encode = async () => {
+  const encode = async () => {
+    const body = { ...head, acks, topics: Map.groupBy(parts, ({ topic }) => topic) };
     const bytes = encodeProduce(body, headroom, (size) => {
       taken = memory.take(size);
       return taken;
     });
     return new InPlace(bytes, headroom);
   };
-  const { decode } = made.response;
-  const answered = async (answer: Buffer) => {
+  const decode = (answer: Buffer) => {
     // The broker has read the whole request.
     if (taken !== undefined) memory.give(taken);
     taken = undefined;
-    const decoded = await decode(answer);
-    noteAcknowledged(args, decoded as ProduceAnswer);
-    return decoded;
+    return made.response.decode(answer);
   };
-  return { ...made, response: { ...made.response, decode: answered } };
-}
-
-function noteAcknowledged({ topicData }: ProduceArguments, { topics }: ProduceAnswer): void {
-  for (const { topic, partitions } of topicData) {
-    const answered = topics.find(({ topicName }) => topicName === topic)?.partitions ?? [];
-    for (const { partition, messages } of partitions)
-      if (answered.some((one) => one.partition === Number(partition) && one.errorCode === 0))
-        for (const message of messages) message.acknowledged = true;
-  }
-}
-
-function isText(headers: unknown): boolean {
-  return (
-    typeof headers === 'object' &&
-    headers !== null &&
-    Object.values(headers).every((value) => typeof value === 'string')
-  );
-}
-
-/** Undefined: only kafkajs can write one of the request's fields. */
-function plainBody(args: ProduceArguments): ProduceBody | undefined {
-  const {
-    acks,
-    timeout,
-    compression = 0,
-    transactionalId = null,
-    producerId = -1,
-    producerEpoch = 0,
-    topicData,
-  } = args;
-  const timestamp = topicData[0]?.partitions[0]?.messages[0]?.timestamp;
-  if (compression !== 0 || typeof timestamp !== 'string') return undefined;
-  const plain = (message: KafkaMessage) =>
-    typeof message.key === 'string' &&
-    typeof message.value === 'string' &&
-    message.timestamp === timestamp &&
-    (message.headers === undefined || isText(message.headers));
-  const topics = topicData.map(({ topic, partitions }) => ({
-    topic,
-    partitions: partitions.map(({ partition, firstSequence = 0, messages }) => ({
-      partition: Number(partition),
-      firstSequence,
-      records: messages.every(plain) ? (messages as readonly PlainRecord[]) : undefined,
-    })),
-  }));
-  if (topics.some(({ partitions }) => partitions.some(({ records }) => records === undefined || records.length === 0)))
-    return undefined;
-  return {
-    transactionalId: transactionalId || null,
-    acks,
-    timeoutMs: timeout,
-    producerId: BigInt(String(producerId)),
-    producerEpoch,
-    timestampMs: BigInt(timestamp),
-    topics: topics as ProduceBody['topics'],
+  const parse = async (answer: ProduceAnswer) => {
+    const taking = answer.topics.flatMap(({ topicName, partitions }) =>
+      partitions.flatMap(({ partition, errorCode }) => (errorCode === 0 ? `${topicName} ${partition}` : [])),
+    );
+    for (const part of parts) part.acknowledged = taking.includes(`${part.topic} ${part.partition}`);
+    await made.response.parse(answer);
+    const lost = parts.find(({ acknowledged }) => !acknowledged);
+    if (lost !== undefined)
+      throw new PublishError('missing_ack', `no acknowledgement for ${lost.topic} partition ${lost.partition}`);
   };
+  await broker.connectionPool.send({ request: { ...made.request, encode }, response: { decode, parse } });
 }
 
 /**
@@ -236,7 +168,7 @@ export class InPlace implements Encoded {
  * copies each body twice, into buffers filled with zeros first: 3 µs a record in a send with ten, 1
  * to 2 µs with many. Other bodies are copied as before. Safe to call again.
  */
-function requestInPlace(): void {
+export function requestInPlace(): void {
   const { prototype } = load('kafkajs/src/protocol/encoder') as { prototype: Encoder };
   patchOnce(prototype, 'writeEncoder', (original) => {
     return function writeEncoder(this: Encoder, value: Encoded): Encoded {
