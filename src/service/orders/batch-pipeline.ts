@@ -204,7 +204,7 @@ export class BatchPipeline {
 
   private complete(flight: Flight, lastSeq: bigint | undefined, handOver: boolean): void {
     const { clock, lease, metrics, onCommitted, onCommitUnseen: onUnhanded, backoff } = this.deps;
-    for (const key of flight.prepared.touched) this.cache.unpin(key);
+    for (const slot of flight.prepared.touched) this.cache.unpin(slot);
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {
       this.trustsFirst = true;
@@ -295,10 +295,7 @@ export class BatchPipeline {
 
   private putBack(flights: readonly Flight[]): void {
     for (const { prepared } of flights) {
-      for (const key of prepared.touched) {
-        this.cache.unpin(key);
-        this.cache.evict(key);
-      }
+      for (const slot of prepared.touched) this.cache.evict(slot);
     }
     this.nextNumber = flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
     this.trustsFirst = false;

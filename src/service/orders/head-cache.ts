@@ -3,10 +3,28 @@ import { isTerminal } from '../../domain/order.ts';
 
 const closedShare = 5;
 
-interface Slot {
+/** One order in memory, from its first head to its eviction. */
+export interface Slot {
+  readonly key: string;
   head: Head;
   /** Batches in flight that changed it. */
   pins: number;
+  /** In the map of closed orders. */
+  closed: boolean;
+  /** What the batch in preparation makes of it. */
+  newest: Newest | undefined;
+}
+
+/** An order's last state in a batch. */
+export interface Newest {
+  readonly slot: Slot;
+  /** Undefined: as the head shows it. */
+  state: string | undefined;
+  readonly reducedFrom: number;
+  /** Among the heads, from 1. */
+  readonly place: number;
+  /** Of its last update among the updates, from 1. */
+  update: number | null;
 }
 
 /**
@@ -41,41 +59,36 @@ export class HeadCache {
    * Leaves the map's order as it is: moving each head to the end when it is read took 2 us of an
    * update's 40.
    */
+  slot(key: string): Slot | undefined {
+    return this.open.get(key) ?? this.closed.get(key);
+  }
+
   get(key: string): Head | undefined {
     return this.slot(key)?.head;
   }
 
-  has(key: string): boolean {
-    return this.open.has(key) || this.closed.has(key);
-  }
-
-  set(key: string, head: Head): void {
-    const heads = isTerminal(head.order.status) ? this.closed : this.open;
-    const slot = this.slot(key);
-    if (slot === undefined) {
-      heads.set(key, { head, pins: 0 });
-      return;
-    }
+  /** `slot`: the key's own, if it has one. */
+  set(key: string, head: Head, slot = this.slot(key)): Slot {
+    const closed = isTerminal(head.order.status);
+    if (slot === undefined) return this.put({ key, head, pins: 0, closed, newest: undefined });
     slot.head = head;
-    if (heads.has(key) && 2 * this.size <= this.capacity) return;
-    this.evict(key);
-    heads.set(key, slot);
+    if (slot.closed === closed && 2 * this.size <= this.capacity) return slot;
+    this.evict(slot);
+    slot.closed = closed;
+    return this.put(slot);
   }
 
-  /** Does nothing for an unknown head. */
-  pin(key: string): void {
-    const slot = this.slot(key);
-    if (slot !== undefined) slot.pins += 1;
+  pin(slot: Slot): void {
+    slot.pins += 1;
   }
 
-  unpin(key: string): void {
-    const slot = this.slot(key);
-    if (slot !== undefined && slot.pins > 0) slot.pins -= 1;
+  unpin(slot: Slot): void {
+    slot.pins -= 1;
   }
 
   /** Removes it with its pins. For use after a failure: the head may never have been committed. */
-  evict(key: string): void {
-    if (!this.open.delete(key)) this.closed.delete(key);
+  evict(slot: Slot): void {
+    this.headsOf(slot).delete(slot.key);
   }
 
   /** Removes these accounts' heads, but not pinned ones. */
@@ -90,8 +103,13 @@ export class HeadCache {
     trimTo(this.open, this.capacity - this.closed.size);
   }
 
-  private slot(key: string): Slot | undefined {
-    return this.open.get(key) ?? this.closed.get(key);
+  private put(slot: Slot): Slot {
+    this.headsOf(slot).set(slot.key, slot);
+    return slot;
+  }
+
+  private headsOf(slot: Slot): Map<string, Slot> {
+    return slot.closed ? this.closed : this.open;
   }
 }
 

@@ -24,7 +24,7 @@ import type {
   UpdateRow,
 } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
-import type { HeadCache } from './head-cache.ts';
+import type { HeadCache, Newest, Slot } from './head-cache.ts';
 import { bindOrder, referenceToBind } from './load-known.ts';
 
 /**
@@ -61,11 +61,8 @@ export interface PreparedBatch {
   readonly doubts: readonly RaisedDoubt[];
   /** Orders that began under ids of others: for the log, once this is committed. */
   readonly begun: readonly BegunOrder[];
-  /**
-   * Keys of cached heads ahead of the database until this batch commits. Each is pinned
-   * once.
-   */
-  readonly touched: readonly string[];
+  /** The cached heads ahead of the database until this batch commits. Each is pinned once. */
+  readonly touched: readonly Slot[];
   /** The log rows as the relay takes them, each with its entry's arrival time. */
   readonly rows: readonly LogRow[];
   readonly receivedMs: readonly number[];
@@ -108,23 +105,12 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
   return batch.finish();
 }
 
-/** A head's last state in this batch. */
-interface Newest {
-  head: Head;
-  state: string | undefined;
-  readonly reducedFrom: number;
-  /** Among the heads, from 1. */
-  readonly place: number;
-  /** Of its last update among the updates, from 1. */
-  update: number | null;
-}
-
 class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
   private readonly learnt = new Set<Entry>();
   private readonly doubts: RaisedDoubt[] = [];
   private readonly begun: BegunOrder[] = [];
-  private readonly newest = new Map<string, Newest>();
+  private readonly newest: Newest[] = [];
   private readonly updates: UpdateRow[] = [];
   private readonly before: (number | null)[] = [];
   private readonly deadLetters: DeadLetterRow[] = [];
@@ -146,7 +132,8 @@ class BatchBuilder {
   }
 
   addObservation(observation: Observation, key: string): void {
-    const head = this.cache.get(key);
+    const slot = this.cache.slot(key);
+    const head = slot?.head;
     const stored = head === undefined ? this.options.unreadable.get(key) : undefined;
     const bound = this.bind(head, observation, stored);
     const reduction =
@@ -156,7 +143,7 @@ class BatchBuilder {
           ? reduce(head, observation, bound?.own)
           : reduceOwned(head, observation, bound.own);
     if (reduction.outcome === 'applied') {
-      const outcome = this.apply(key, observation, reduction, bound?.row);
+      const outcome = this.apply(key, slot, observation, reduction, bound?.row);
       if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
       if (reduction.learnt === true) this.learnt.add(observation);
       if (reduction.begins === true && outcome === 'applied') this.begun.push(begunOf(reduction.head.order));
@@ -166,7 +153,7 @@ class BatchBuilder {
       this.outcomes.push('conflict');
       if (stored !== undefined) this.doubt(observation, 'unreadable', stored.revision);
     } else {
-      if (reduction.head !== undefined) this.remember(key, reduction.head);
+      if (reduction.head !== undefined) this.remember(key, slot, reduction.head);
       this.outcomes.push(reduction.outcome);
     }
     if (reduction.outcome === 'conflict' || this.outcomes.at(-1) === 'dead_lettered')
@@ -210,12 +197,13 @@ class BatchBuilder {
   finish(): PreparedBatch {
     const heads: HeadRow[] = [];
     const places = { newest: [] as (number | null)[], before: this.before };
-    for (const { head, state, reducedFrom, update } of this.newest.values()) {
-      heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
+    for (const { slot, state, reducedFrom, update } of this.newest) {
+      heads.push(headRow(slot.head, state ?? encodeOrder(slot.head.order), reducedFrom));
       places.newest.push(update);
+      slot.newest = undefined;
     }
     const { updates, deadLetters, bindings, outcomes, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
-    const touched = [...this.newest.keys()];
+    const touched = this.newest.map(({ slot }) => slot);
     const unproven = this.unproven();
     return {
       heads,
@@ -266,6 +254,7 @@ class BatchBuilder {
 
   private apply(
     key: string,
+    slot: Slot | undefined,
     observation: Observation,
     reduction: Extract<Reduction, { outcome: 'applied' }>,
     bound: BindingRow | undefined,
@@ -292,7 +281,7 @@ class BatchBuilder {
     });
     this.count += 1;
     this.sum = addSums(this.sum, hashOfValue(payload));
-    const newest = this.remember(key, head);
+    const newest = this.remember(key, slot, head);
     this.before.push(newest.update ?? -newest.place);
     newest.update = this.updates.length + 1;
     newest.state = orderJson;
@@ -307,19 +296,15 @@ class BatchBuilder {
     return 'applied';
   }
 
-  private remember(key: string, head: Head): Newest {
-    const known = this.newest.get(key);
-    const stored = this.cache.get(key) ?? this.options.unreadable.get(key);
-    const reducedFrom = known === undefined ? (stored?.revision ?? 0) : known.reducedFrom;
-    this.cache.set(key, head);
-    if (known !== undefined) {
-      known.head = head;
-      return known;
-    }
-    this.cache.pin(key);
-    const place = this.newest.size + 1;
-    const newest: Newest = { head, state: undefined, reducedFrom, place, update: null };
-    this.newest.set(key, newest);
+  private remember(key: string, known: Slot | undefined, head: Head): Newest {
+    const stored = known?.head ?? this.options.unreadable.get(key);
+    const slot = this.cache.set(key, head, known);
+    if (slot.newest !== undefined) return slot.newest;
+    this.cache.pin(slot);
+    const place = this.newest.length + 1;
+    const newest: Newest = { slot, state: undefined, reducedFrom: stored?.revision ?? 0, place, update: null };
+    slot.newest = newest;
+    this.newest.push(newest);
     return newest;
   }
 
