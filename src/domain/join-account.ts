@@ -22,7 +22,7 @@ import {
   type TerminalStatus,
   terminalPrecedence,
 } from './order.ts';
-import { composeOrder, withRegisters } from './order-code.ts';
+import { composeOrder, showRegisters } from './order-code.ts';
 import {
   asAnotherOrder,
   beginNext,
@@ -258,23 +258,19 @@ function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction
 /** The account order a join shows: made from the join and our own fields alone. */
 export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   const { winner, terminals, registers } = join;
+  const order = composeOrder(winner, own);
+  showRegisters(order, registers);
+  order.instrument = shownInstrument(winner.instrument, join.instrument);
+  order.avgPrice = averagePrice(join);
   const terminal = shownEnd(join);
-  const view = withRegisters(winner, registers, {
-    instrument: shownInstrument(winner.instrument, join.instrument),
-    avgPrice: averagePrice(join),
-  });
-  if (terminal === undefined) return composeOrder(view, own);
-  const conflict = contradiction(join, terminal);
-  const shown = { ...view, ...ended(terminal, terminals[terminal] ?? winner.statusRaw) };
-  return composeOrder(shown, conflict === undefined ? own : { ...own, conflict });
-}
-
-/**
- * An order that is over has no working quantity and nothing pending, even if the winning view still
- * shows some.
- */
-function ended(status: TerminalStatus, statusRaw: string): Partial<OrderView> {
-  return { status, statusRaw, leavesQty: '0', pendingAction: 'none' };
+  if (terminal === undefined) return order;
+  // It has no working quantity and nothing pending, even if the winning view still shows some.
+  order.status = terminal;
+  order.statusRaw = terminals[terminal] ?? winner.statusRaw;
+  order.leavesQty = '0';
+  order.pendingAction = 'none';
+  order.conflict = contradiction(join, terminal) ?? own.conflict;
+  return order;
 }
 
 /** An average over fewer fills than the order has would be a wrong price: then none is shown. */

@@ -1,13 +1,13 @@
 // Generated from the table in order.ts: change it, and run test/domain/order-code.test.ts with -u.
 
-import type { Order, OrderView, OwnFields, RegisterField, Whole } from './order.ts';
+import type { Composed, Order, OrderView, OwnFields, RegisterField } from './order.ts';
 import { sameInstant, sameInstrument, sameWorking } from './view-content.ts';
 
 /**
  * The order that shows `view`: every field, always in this order. So equal orders have equal JSON,
  * which leaves out the undefined ones, and the source’s own field order does not matter.
  */
-export function composeOrder(view: OrderView, own: OwnFields): Whole<Order> {
+export function composeOrder(view: OrderView, own: OwnFields): Composed {
   return {
     stream: view.stream,
     orderId: view.orderId,
@@ -50,27 +50,18 @@ export function composeOrder(view: OrderView, own: OwnFields): Whole<Order> {
   };
 }
 
-/** The winning view with all registers, and what is joined apart from them. */
-export function withRegisters(
-  winner: OrderView,
-  registers: Readonly<Partial<Pick<OrderView, RegisterField>>>,
-  { instrument, avgPrice }: Pick<OrderView, 'instrument' | 'avgPrice'>,
-): OrderView {
-  return {
-    ...winner,
-    instrument,
-    avgPrice,
-    clOrdId: registers.clOrdId ?? winner.clOrdId,
-    clientOrderRef: registers.clientOrderRef ?? winner.clientOrderRef,
-    venueOrderId: registers.venueOrderId ?? winner.venueOrderId,
-    placedBy: registers.placedBy ?? winner.placedBy,
-    rejectReason: registers.rejectReason ?? winner.rejectReason,
-    rejectText: registers.rejectText ?? winner.rejectText,
-    createdAt: registers.createdAt ?? winner.createdAt,
-    sentAt: registers.sentAt ?? winner.sentAt,
-    firstAckAt: registers.firstAckAt ?? winner.firstAckAt,
-    closedAt: registers.closedAt ?? winner.closedAt,
-  };
+/** Shows these in place of those of the winning view. */
+export function showRegisters(order: Composed, registers: Partial<Pick<Order, RegisterField>>): void {
+  order.clOrdId = registers.clOrdId ?? order.clOrdId;
+  order.clientOrderRef = registers.clientOrderRef ?? order.clientOrderRef;
+  order.venueOrderId = registers.venueOrderId ?? order.venueOrderId;
+  order.placedBy = registers.placedBy ?? order.placedBy;
+  order.rejectReason = registers.rejectReason ?? order.rejectReason;
+  order.rejectText = registers.rejectText ?? order.rejectText;
+  order.createdAt = registers.createdAt ?? order.createdAt;
+  order.sentAt = registers.sentAt ?? order.sentAt;
+  order.firstAckAt = registers.firstAckAt ?? order.firstAckAt;
+  order.closedAt = registers.closedAt ?? order.closedAt;
 }
 
 /** Nothing, if there is no order before. */

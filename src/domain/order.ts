@@ -141,6 +141,9 @@ export interface Order extends OrderView {
  */
 export type Whole<T> = { readonly [K in keyof Required<T>]: T[K] };
 
+/** An order that nothing else holds yet. */
+export type Composed = { -readonly [K in keyof Whole<Order>]: Whole<Order>[K] };
+
 /**
  * A row for each field of an order, in the order that `changed` names them. The code that composes
  * and compares orders is generated from it (`order-code.ts`): a loop over names took 1,000 ns where

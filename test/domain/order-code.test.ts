@@ -29,7 +29,7 @@ function compared(fields: readonly Field[]): string[] {
 
 function registers(): string[] {
   const names = fieldsWhere(({ register }) => register !== undefined);
-  return names.map((field) => `    ${field}: registers.${field} ?? winner.${field},`);
+  return names.map((field) => `  order.${field} = registers.${field} ?? order.${field};`);
 }
 
 function generated(): string {
@@ -38,31 +38,22 @@ function generated(): string {
   return [
     '// Generated from the table in order.ts: change it, and run test/domain/order-code.test.ts with -u.',
     '',
-    "import type { Order, OrderView, OwnFields, RegisterField, Whole } from './order.ts';",
+    "import type { Composed, Order, OrderView, OwnFields, RegisterField } from './order.ts';",
     "import { sameInstant, sameInstrument, sameWorking } from './view-content.ts';",
     '',
     '/**',
     ' * The order that shows `view`: every field, always in this order. So equal orders have equal JSON,',
     ' * which leaves out the undefined ones, and the source’s own field order does not matter.',
     ' */',
-    'export function composeOrder(view: OrderView, own: OwnFields): Whole<Order> {',
+    'export function composeOrder(view: OrderView, own: OwnFields): Composed {',
     '  return {',
     ...composed(),
     '  };',
     '}',
     '',
-    '/** The winning view with all registers, and what is joined apart from them. */',
-    'export function withRegisters(',
-    '  winner: OrderView,',
-    '  registers: Readonly<Partial<Pick<OrderView, RegisterField>>>,',
-    "  { instrument, avgPrice }: Pick<OrderView, 'instrument' | 'avgPrice'>,",
-    '): OrderView {',
-    '  return {',
-    '    ...winner,',
-    '    instrument,',
-    '    avgPrice,',
+    '/** Shows these in place of those of the winning view. */',
+    'export function showRegisters(order: Composed, registers: Partial<Pick<Order, RegisterField>>): void {',
     ...registers(),
-    '  };',
     '}',
     '',
     '/** Nothing, if there is no order before. */',
