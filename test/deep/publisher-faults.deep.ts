@@ -5,6 +5,10 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { KafkaClientDeps } from '../../src/service/log/kafkajs/kafka-client.ts';
 import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
+import {
+  TransactionalPublisher,
+  transactionalPublisherDefaults,
+} from '../../src/service/log/transactional-publisher.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { checkpointing, checkpointsOf } from '../support/orders/checkpointing.ts';
 import { RunningRelay } from '../support/orders/running-relay.ts';
@@ -120,6 +124,34 @@ describe('the log publisher, when Kafka fails', () => {
     const records = await readAll(kafka.brokers, updates);
     expect(new Set(records.map(({ value }) => value)).size).toBe(150);
     expect(records).toHaveLength(200);
+  });
+});
+
+describe('the state publisher, on two brokers', () => {
+  it('writes to both in one transaction, and leaves nothing of one whose leader moved', async () => {
+    const topic = await topicOnBothNodes();
+    const publisher = new TransactionalPublisher(
+      { ...kafkaDeps, metrics: createMetrics().relay },
+      {
+        ...transactionalPublisherDefaults,
+        kafka: kafkaOptions(kafka.brokers),
+        topic,
+        transactionalId: () => `${topic}-lane-0`,
+      },
+    );
+    await publisher.takeOver();
+    for (const from of [0, 100]) await publisher.flush(numberedRows(from, 100));
+    await moveToNode1(topic);
+    await expect(publisher.flush(numberedRows(200, 100))).rejects.toMatchObject({ code: 'not_leader' });
+    await publisher.takeOver();
+    await publisher.flush(numberedRows(300, 100));
+    await publisher.close();
+    const values = await eventually(async () => {
+      const found = (await readAll(kafka.brokers, topic)).map(({ value }) => Number(value));
+      expect(found).toHaveLength(300);
+      return found;
+    });
+    expect(values.filter((value) => value >= 200 && value < 300)).toEqual([]);
   });
 });
 

@@ -8,7 +8,7 @@ interface SendLimits {
 
 /**
  * By default a broker takes 1 MiB for each partition: 900 kB in total fits with any keys. Rows are
- * bounded too: a send that failed is repeated whole.
+ * bounded too: 900 kB of small ones would keep the process busy for 10 ms.
  */
 export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
 
