@@ -143,10 +143,17 @@ export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
  */
 export function compareViews(a: OrderView, b: OrderView): number {
   return (
+    comparePlaces(a, b) ||
+    (a === b ? 0 : toldFields(a) - toldFields(b) || compareText(accountContent(a), accountContent(b)))
+  );
+}
+
+/** How far along its life each shows the order: 0 where only their content can decide. */
+export function comparePlaces(a: OrderView, b: OrderView): number {
+  return (
     compareDecimals(a.cumQty, b.cumQty) ||
     compareInstants(a.updatedAt, b.updatedAt) ||
-    statusRank(a.status) - statusRank(b.status) ||
-    (a === b ? 0 : toldFields(a) - toldFields(b) || compareText(accountContent(a), accountContent(b)))
+    statusRank(a.status) - statusRank(b.status)
   );
 }
 

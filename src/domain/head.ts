@@ -47,31 +47,16 @@ export interface Fill {
 }
 
 /**
- * Only a read of the order from REST can clear up this doubt (docs/merging.md, account orders).
+ * Only reads of the order from REST can clear up this doubt (docs/merging.md, account orders).
  *
- * - `taken_back`: a view is newer than the one that counts, and has a lower cumQty, or another
- *   status than the one the order ended with.
- * - `same_instant`: two views at one instant differ.
- * - `older`: a row of REST is older than the view that counts, and shows the order otherwise. It is
- *   late, or the platform's clock was set back.
- * - `unversioned`: a row without a version is newer than the one that counts, and shows the order
- *   otherwise. The stream is about to bring its version, or has lost it.
- * - `reused`: a view shows another order under the id of one that has ended (`isAnotherOrder`).
- *   `reused_earlier`: the same, at an instant before ours.
- * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has
- *   changed.
- * - `unreadable`: the stored state can't be read, and nothing else has it.
+ * - `contradicted`: the view, or the state it makes, contradicts what the order showed. Or that
+ *   can't be read.
+ * - `late`: a row of REST contradicts it, and may only lag behind the stream: it is older than the
+ *   state, or has no version.
+ * - `reused`: the view shows another order under the id (`isAnotherOrder`).
+ *   `reused_late`: the same, at an instant before ours.
  */
-export type Doubt =
-  | 'taken_back'
-  | 'same_instant'
-  | 'older'
-  | 'unversioned'
-  | 'reused'
-  | 'reused_earlier'
-  | 'conflict'
-  | 'renamed'
-  | 'unreadable';
+export type Doubt = 'contradicted' | 'late' | 'reused' | 'reused_late';
 
 export type Reduction =
   /**

@@ -1,6 +1,7 @@
 import {
   type AccountJoin,
   carriedFields,
+  comparePlaces,
   compareViews,
   joinOfView,
   joinRegisters,
@@ -18,7 +19,6 @@ import {
   type Order,
   type OrderView,
   type OwnFields,
-  statusRank,
   type TerminalStatus,
   terminalPrecedence,
 } from './order.ts';
@@ -46,7 +46,7 @@ import {
  */
 export function joinAccount(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   const { view } = observation;
-  if (head === undefined) return firstRevision(view, own);
+  if (head === undefined) return firstRevision(observation, own);
   const contradiction = contradictedIdentity(head.order, view);
   if (contradiction !== undefined) {
     return {
@@ -60,18 +60,12 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const held = recallJoin(head);
   const { correction, formerly, side } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
-  const fromStream = observation.cause === 'stream';
-  // The correcting read has decided about its instant, until REST itself shows another content
-  // there.
-  const isDecided = sinceRead < 0 || (sinceRead === 0 && fromStream);
-  const newer = isDecided ? undefined : disputeOf(held, view, sinceRead === 0);
+  const dispute = disputeOf(held, head.order, observation, sinceRead);
+  if (dispute !== undefined && observation.overrules === head.revision) return correct(head, held, view, correction);
   const joined = sinceRead <= 0 || isUndone(observation, correction) ? held : mergeJoins(held, joinOfView(view));
-  const order = joined === held ? head.order : presentAccount(joined, ownFields(head.order));
-  const dispute = newer ?? (!fromStream && isOverruled(joined, order, view) ? 'older' : undefined);
-  if (observation.correction === true && decides(observation, dispute, head))
-    return correct(head, held, view, correction);
   if (joined === held) return withoutEffect(held, view, dispute);
 
+  const order = presentAccount(joined, ownFields(head.order));
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
     const join = memoryOf(joined, head.order, correction, { formerly, side });
@@ -84,10 +78,9 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
     side: lastSide(before, order),
   });
   const next: Head = { order, revision: head.revision + 1, join };
-  const other =
-    order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
+  const odd = oddOf(observation, order, renamed && nameOf(order) !== formerly);
   const learnt = onlyAdds(head.order, order, changed);
-  return { outcome: 'applied', head: next, changed, learnt, ...fillOf(head.order, order), ...doubt(dispute ?? other) };
+  return { outcome: 'applied', head: next, changed, learnt, ...fillOf(head.order, order), ...doubt(dispute ?? odd) };
 }
 
 /** Nearly every change has a new instant, so the rest is seldom asked. */
@@ -96,38 +89,18 @@ function onlyAdds(before: Order, after: Order, changed: readonly string[]): bool
   return !isLater && !changed.includes('conflict') && contradictedFields(before, after).length === 0;
 }
 
-/** Not of an earlier instant where the order has changed since: the reads may not know of that. */
-function decides({ overrules }: Observation, dispute: Doubt | undefined, { revision }: Head): boolean {
-  return dispute === 'older' ? overrules === revision : dispute !== undefined;
-}
-
 function isUndone({ view, cause }: Observation, correction: Correction | undefined): boolean {
   const undone = cause === 'stream' ? correction?.undone : undefined;
   return undone !== undefined && compareInstants(view.updatedAt, undone) === 0;
 }
 
-/**
- * Whether the order is shown otherwise than by this row of REST, although the row has been joined.
- * Then a later instant has decided, and a clock that was set back since may have made that one.
- * Events are not asked: they are late too often.
- */
-function isOverruled(joined: AccountJoin, shown: Order, view: OrderView): boolean {
-  if (view.status === 'unknown') return false;
-  // A status left out denies no other, and so it is no contradiction in content.
-  if (shown.status === 'unknown') return true;
-  const { terminals, endedAt } = joined;
-  const isLater = (end: TerminalStatus) => compareInstants(endedAt[end] ?? view.updatedAt, view.updatedAt) > 0;
-  if (terminalPrecedence.some((end) => end !== view.status && terminals[end] !== undefined && isLater(end)))
-    return true;
-  if (joined.winner === view) return shown.status !== view.status;
-  const seen = isTerminal(view.status) ? { ...view, leavesQty: '0', pendingAction: 'none' } : view;
-  if (contradictsContent(seen, shown)) return true;
-  const { legs } = view.instrument;
-  return legs !== undefined && contradictsSpeltLegs(legs, shown.instrument.legs ?? legs);
+/** Of the stream alone: REST is asked once about a new name, or a state that contradicts itself. */
+function oddOf({ cause }: Observation, { conflict }: Order, isRenamed = false): Doubt | undefined {
+  return cause === 'stream' && (conflict !== undefined || isRenamed) ? 'contradicted' : undefined;
 }
 
-function firstRevision(view: OrderView, own: OwnFields): Reduction {
-  const joined = joinOfView(view);
+function firstRevision(observation: Observation, own: OwnFields): Reduction {
+  const joined = joinOfView(observation.view);
   const order = presentAccount(joined, own);
   const head: Head = { order, revision: 1, join: memoryOf(joined, order, undefined) };
   return {
@@ -135,7 +108,7 @@ function firstRevision(view: OrderView, own: OwnFields): Reduction {
     head,
     changed: changedFields(undefined, order),
     ...fillOf(undefined, order),
-    ...doubt(order.conflict === undefined ? undefined : 'conflict'),
+    ...doubt(oddOf(observation, order)),
   };
 }
 
@@ -145,7 +118,7 @@ function nextOrder(head: Head, view: OrderView, own: OwnFields): Reduction {
   const order = presentAccount(joined, ownOfNext(head, own));
   const { correction } = head.join as AccountMemory;
   const join = memoryOf(joined, order, { epoch: correction?.epoch ?? 0, readAt: view.updatedAt });
-  return { ...beginNext(head, order, { join }), ...doubt(order.conflict === undefined ? undefined : 'conflict') };
+  return beginNext(head, order, { join });
 }
 
 function withoutEffect(held: AccountJoin, view: OrderView, dispute: Doubt | undefined): Reduction {
@@ -207,39 +180,44 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
 }
 
 /**
- * A view may dispute the join before it. Then only a read that shows the same twice can decide.
- * Asked again for that read: the head may have changed meanwhile, and a correction that disputes
- * nothing is an ordinary view.
- *
- * - `taken_back`: it is newer, and takes back fills or the order's end.
- * - `same_instant`: it has the same instant, and differs. After a view with a lower rank, or with
- *   less filled, that is an order's usual way and no dispute. But the join takes nothing more from
- *   a correction's instant (`atCorrection`), so there it is one.
+ * How a view contradicts the order shown, but for the usual way on: more is filled, or it is newer,
+ * or further along at one instant. At the instant of a correction there is no such way, since the
+ * join takes nothing more from there. A row of REST that is older is late, or the platform's clock
+ * was set back. Events are late too often, and what a correction has decided they do not dispute.
  */
 function disputeOf(
   held: AccountJoin,
-  view: OrderView,
-  atCorrection: boolean,
-): 'taken_back' | 'same_instant' | undefined {
-  const { winner } = held;
-  const age = compareInstants(view.updatedAt, winner.updatedAt);
-  const rise = compareDecimals(view.cumQty, winner.cumQty);
-  if (age < 0) return undefined;
-  if (rise < 0) return age > 0 ? 'taken_back' : 'same_instant';
-  const end = shownEnd(held);
-  const endedAt = end && held.endedAt[end];
-  const isOther = view.status !== end && view.status !== 'unknown';
-  const sinceEnd = endedAt !== undefined && isOther ? compareInstants(view.updatedAt, endedAt) : -1;
-  if (sinceEnd > 0) return 'taken_back';
-  const goesOn = rise > 0 || statusRank(view.status) > statusRank(winner.status);
-  if (age > 0 || (goesOn && !atCorrection)) return undefined;
-  return sinceEnd === 0 || contradictsContent(view, winner) || hasOtherLegs(held, view) ? 'same_instant' : undefined;
+  shown: Order,
+  { view, cause }: Observation,
+  sinceRead: number,
+): 'contradicted' | 'late' | undefined {
+  const end = newestOtherEnd(held, view);
+  if (end === undefined && sinceRead > 0 && comparePlaces(view, held.winner) > 0) return undefined;
+  const isLate = [held.winner.updatedAt, end ?? view.updatedAt].some((at) => compareInstants(view.updatedAt, at) < 0);
+  if (isLate ? cause === 'stream' || view.status === 'unknown' : cause === 'stream' && sinceRead <= 0) return undefined;
+  if (end === undefined && !contradictsShown(view, shown, held.winner)) return undefined;
+  return isLate ? 'late' : 'contradicted';
 }
 
-/** Legs are joined on their own: of two lists of one instant the greater one would win for ever. */
-function hasOtherLegs({ instrument: { legs: told } }: AccountJoin, { instrument: { legs }, updatedAt }: OrderView) {
-  if (told === undefined || legs === undefined || compareInstants(told.updatedAt, updatedAt) !== 0) return false;
-  return contradictsSpeltLegs(told.value, legs);
+/** A status left out denies no end. */
+function newestOtherEnd({ endedAt }: AccountJoin, { status }: OrderView): string | undefined {
+  let newest: string | undefined;
+  for (const end of terminalPrecedence) {
+    const at = status === 'unknown' || status === end ? undefined : endedAt[end];
+    if (at !== undefined && (newest === undefined || compareInstants(at, newest) > 0)) newest = at;
+  }
+  return newest;
+}
+
+/** An end hides some of the winning view. */
+function contradictsShown(view: OrderView, shown: Order, winner: OrderView): boolean {
+  if (shown.status === 'unknown' && view.status !== 'unknown') return true;
+  const seen = isTerminal(view.status) ? { ...view, ...ended(view.status, view.statusRaw) } : view;
+  const { legs } = view.instrument;
+  return (
+    (contradictsContent(view, winner) && contradictsContent(seen, shown)) ||
+    (legs !== undefined && contradictsSpeltLegs(legs, shown.instrument.legs ?? legs))
+  );
 }
 
 function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {

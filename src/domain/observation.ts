@@ -22,13 +22,8 @@ export interface Observation {
    */
   readonly sourceEpoch: number;
   /**
-   * A complete GET, confirmed by a second one, that disputes our state (`Doubt`). Only this can
-   * lower cumQty, or take back an end.
-   */
-  readonly correction?: true | undefined;
-  /**
-   * Of a correction: the revision that was ours at both reads. Only that one is undone by a row
-   * with an earlier instant. Left out: none.
+   * Two complete GETs agreed on it, and each contradicted this revision of ours (`Doubt`). Only
+   * where that one still stands does it lower cumQty, or take back an end.
    */
   readonly overrules?: number | undefined;
   /** A single order a caller waits for: it goes ahead of stream events and list pages. */

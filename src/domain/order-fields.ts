@@ -155,17 +155,16 @@ function showsEnd(order: Order, view: OrderView): boolean {
 
 /**
  * What an observation of another order under the head's id does; undefined: it is of the same one.
- * It is never joined. `begins`: two reads have confirmed it, as they do a correction
- * (`Observation.correction`), and of an instant before ours only against the same revision.
+ * It is never joined. `begins`: two reads have confirmed it, as they do a correction.
  * Otherwise it raises the doubt that makes those reads; an event with an earlier instant is late.
  */
 export function asAnotherOrder(head: Head, observation: Observation): Reduction | 'begins' | undefined {
-  const { view, cause, correction, overrules } = observation;
+  const { view, cause, overrules } = observation;
   if (!isAnotherOrder(head, view)) return undefined;
+  if (overrules === head.revision) return 'begins';
   const isEarlier = compareInstants(view.updatedAt, head.order.updatedAt) < 0;
-  if (correction === true && (!isEarlier || overrules === head.revision)) return 'begins';
   if (isEarlier && cause === 'stream') return { outcome: 'stale' };
-  const doubt: Doubt = isEarlier ? 'reused_earlier' : 'reused';
+  const doubt: Doubt = isEarlier ? 'reused_late' : 'reused';
   if (head.join['inQuestion'] === true) return { outcome: 'stale', doubt };
   // Kept with the order until it changes: its id may be another one's by now.
   return { outcome: 'stale', head: { ...head, join: { ...head.join, inQuestion: true } }, doubt };

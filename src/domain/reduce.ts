@@ -90,7 +90,7 @@ function sameVersion(head: Head, observation: Observation): Reduction {
  * nothing orders the two.
  */
 function belowVersioned(head: Head, observation: Observation): Reduction {
-  const { view, correction, overrules } = observation;
+  const { view, overrules } = observation;
   const later = compareInstants(view.updatedAt, head.order.updatedAt);
   if (later < 0) return { outcome: 'stale' };
   const theirs = composeOrder(view, head.order);
@@ -98,7 +98,7 @@ function belowVersioned(head: Head, observation: Observation): Reduction {
   if (later === 0) return { outcome: fields.length === 0 ? 'duplicate' : 'stale' };
   const contradicted = fields.filter((field) => field !== 'updatedAt');
   if (contradicted.length === 0) return { outcome: 'stale' };
-  if (correction !== true || overrules !== head.revision) return { outcome: 'stale', doubt: 'unversioned' };
+  if (overrules !== head.revision) return { outcome: 'stale', doubt: 'late' };
   return {
     outcome: 'conflict',
     reason: 'newer_without_version',
@@ -256,5 +256,5 @@ export function reduceUnreadable(
     revision: stored.revision + 1,
     ...(version !== undefined && { sourceVersion: version }),
   };
-  return { ...rest, head, correction: true, doubt: 'unreadable' };
+  return { ...rest, head, correction: true, doubt: 'contradicted' };
 }

@@ -102,7 +102,7 @@ describe('an account order, against the rules read out over all its views at onc
     fc.assert(
       fc.property(accountObservations(), known, (set, read) => {
         const { head } = fold(set);
-        const told = observe(read, { cause: 'probe', correction: true, overrules: head.revision });
+        const told = observe(read, { cause: 'probe', overrules: head.revision });
         const reduction = reduce(throughStorage(head), told);
         const { order } = (reduction.outcome !== 'conflict' && reduction.head) || head;
         const asTold = { cumQty: Number(read.cumQty), quantity: read.quantity, status: read.status };
@@ -126,7 +126,7 @@ describe('an account order, against the rules read out over all its views at onc
       fc.property(accountObservations(), accountViews(), (set, read) => {
         const { head } = fold(set);
         const earlier = { ...read, updatedAt: instantAt(-100) };
-        const told = { cause: 'probe', correction: true, overrules: head.revision - 1 } as const;
+        const told = { cause: 'probe', overrules: head.revision - 1 } as const;
         const taken = reduce(head, observe(earlier, told));
         const plain = reduce(head, observe(earlier, { cause: 'probe' }));
         expect(taken).toEqual(plain);

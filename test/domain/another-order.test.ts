@@ -11,7 +11,7 @@ import { accountRow, predictionRow, type Row } from '../support/platform/platfor
 
 const filled = { status: 'filled', statusRaw: 'FILLED', cumQty: '100', leavesQty: '0', avgPrice: '190' } as const;
 const read = { cause: 'snapshot' } as const;
-const confirmed = { ...read, correction: true, overrules: 0 } as const;
+const confirmed = { ...read, overrules: 1 } as const;
 
 /** How the two streams show an order, its end, and the next order under its id. */
 const streams = {
@@ -133,10 +133,10 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
 
   it('at an earlier instant is confirmed against the same revision alone, as where a clock was set back', () => {
     const back = { ...next, createdAt: instantAt(3), updatedAt: instantAt(3) };
-    expect(reduce(head, see(back, 2n, read))).toMatchObject({ outcome: 'stale', doubt: 'reused_earlier' });
+    expect(reduce(head, see(back, 2n, read))).toMatchObject({ outcome: 'stale', doubt: 'reused_late' });
     expect(reduce(head, see(back, 2n))).toEqual({ outcome: 'stale' });
-    expect(reduce(head, see(back, 2n, confirmed)).outcome).toBe('stale');
-    expect(reduce(head, see(back, 2n, { ...confirmed, overrules: 1 }))).toMatchObject({ begins: true });
+    expect(reduce(head, see(back, 2n, { ...confirmed, overrules: 0 })).outcome).toBe('stale');
+    expect(reduce(head, see(back, 2n, confirmed))).toMatchObject({ begins: true });
   });
 
   it('is in question no more once REST shows the order that we hold', () => {
@@ -164,7 +164,7 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
       createdAt: instantAt(90),
       updatedAt: instantAt(90),
     };
-    expect(applied(reduce(ended2, see(third, 1n, confirmed))).head).toMatchObject({
+    expect(applied(reduce(ended2, see(third, 1n, { ...confirmed, overrules: ended2.revision }))).head).toMatchObject({
       ...{ revision: 4, order: { incarnation: 3, cumQty: '0' } },
     });
   });

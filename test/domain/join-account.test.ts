@@ -145,7 +145,10 @@ describe('an account order', () => {
     ])('says so in its %s, and is looked at once', (field, over) => {
       const first = all(at(0, {})).head;
       const reduction = applied(reduce(first, observe(partial(5, '5', over))));
-      expect(reduction).toMatchObject({ doubt: 'renamed', head: { revision: 2, order: { cumQty: '5', ...over } } });
+      expect(reduction).toMatchObject({
+        doubt: 'contradicted',
+        head: { revision: 2, order: { cumQty: '5', ...over } },
+      });
       expect(reduction.changed).toContain(field);
       const again = applied(reduce(throughStorage(reduction.head), observe(partial(6, '6', over))));
       expect(again).not.toHaveProperty('doubt');
@@ -162,7 +165,7 @@ describe('an account order', () => {
       const { reductions } = all(named(0, 'FB'), named(1, 'META'), named(2, 'FB'), named(3, 'META'));
       expect(reductions.map((r) => ('doubt' in r ? r.doubt : undefined))).toEqual([
         undefined,
-        'renamed',
+        'contradicted',
         undefined,
         undefined,
       ]);
@@ -186,7 +189,7 @@ describe('an account order', () => {
         ...[sided(5, 'sell'), sided(6, 'unknown'), sided(7, 'buy'), sided(8, 'unknown')],
       );
       const doubts = reductions.map((r) => ('doubt' in r ? r.doubt : undefined));
-      expect(doubts).toEqual(doubts.map((_, at) => (at === 5 ? 'renamed' : undefined)));
+      expect(doubts).toEqual(doubts.map((_, at) => (at === 5 ? 'contradicted' : undefined)));
     });
 
     it('never becomes an equity by a row that names no option', () => {
@@ -261,7 +264,7 @@ describe('an account order', () => {
 
   describe('corrected', () => {
     const correcting = (head: Head, view: OrderView) =>
-      reduce(throughStorage(head), observe(view, { cause: 'probe', correction: true }));
+      reduce(throughStorage(head), observe(view, { cause: 'probe', overrules: head.revision }));
 
     it('gives fills back, clears its end, and ignores everything up to the correcting read from then on', () => {
       const { head } = all(filled(5));
@@ -302,7 +305,7 @@ describe('an account order', () => {
       ],
     ] as const)('takes %s back, which no event alone can', (_what, views, read, status) => {
       const before = all(...views, read);
-      expect(before.reductions.at(-1)).toMatchObject({ doubt: 'taken_back' });
+      expect(before.reductions.at(-1)).toMatchObject({ doubt: 'contradicted' });
       expect(before.head.order.status).not.toBe(status);
       const reduction = applied(correcting(before.head, read));
       expect(reduction).toMatchObject({ correction: true, head: { order: { status } } });
@@ -316,14 +319,14 @@ describe('an account order', () => {
       const other = at(3, { price: '0.55' });
       const { head, reductions } = all(at(0, {}), first, other);
       expect(head.order.price).toBe('0.6');
-      expect(reductions[2]).toEqual({ outcome: 'stale', doubt: 'same_instant' });
+      expect(reductions[2]).toEqual({ outcome: 'stale', doubt: 'contradicted' });
       const once = applied(correcting(head, other));
       expect(once).toMatchObject({ correction: true, head: { order: { price: '0.55' } } });
       const stored = throughStorage(once.head);
       expect(reduce(stored, observe(first))).toEqual({ outcome: 'stale' });
       expect(reduce(stored, observe(first, { cause: 'snapshot' }))).toEqual({
         outcome: 'stale',
-        doubt: 'same_instant',
+        doubt: 'contradicted',
       });
       expect(applied(correcting(stored, first)).head.order.price).toBe('0.6');
     });
@@ -339,13 +342,16 @@ describe('an account order', () => {
         expect(all(...set).reductions[1]).toMatchObject({ outcome: expect.stringMatching(/stale|applied/) });
       expect(reduce(all(padded).head, observe(at(3, {}), { cause: 'snapshot' }))).not.toHaveProperty(
         'doubt',
-        'same_instant',
+        'contradicted',
       );
     });
 
-    it('joins a correction that is older, or takes nothing back, like any view', () => {
+    it('joins a correction of another revision, or one that takes nothing back, like any view', () => {
       const { head } = all(filled(5));
-      expect(correcting(head, partial(4, '4')).outcome).toBe('stale');
+      for (const second of [4, 7])
+        expect(reduce(head, observe(partial(second, '4'), { cause: 'probe', overrules: 2 }))).not.toHaveProperty(
+          'correction',
+        );
       expect(correcting(head, filled(6))).not.toHaveProperty('correction');
     });
 

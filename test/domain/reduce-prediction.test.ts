@@ -111,7 +111,7 @@ describe('a prediction order', () => {
 
     it('is never changed by it once a version is known, but in doubt when it is newer and another', () => {
       const { head } = fold([version(5n)]);
-      expect(reduce(head, reply(9, { status: 'canceled' }))).toEqual({ outcome: 'stale', doubt: 'unversioned' });
+      expect(reduce(head, reply(9, { status: 'canceled' }))).toEqual({ outcome: 'stale', doubt: 'late' });
       expect(reduce(head, reply(9))).toEqual({ outcome: 'stale' });
       expect(reduce(head, reply(4, { status: 'canceled' }))).toEqual({ outcome: 'stale' });
       expect(reduce(head, reply(5))).toEqual({ outcome: 'duplicate' });
@@ -119,10 +119,9 @@ describe('a prediction order', () => {
 
     it('is for a person where two reads confirm it, at the revision that they were held against', () => {
       const { head } = fold([version(5n)]);
-      const confirmed = (overrules: number) =>
-        ({ ...reply(9, { status: 'canceled' }), correction: true, overrules }) as const;
+      const confirmed = (overrules: number) => ({ ...reply(9, { status: 'canceled' }), overrules }) as const;
       expect(reduce(head, confirmed(1))).toMatchObject({ outcome: 'conflict', reason: 'newer_without_version' });
-      expect(reduce(head, confirmed(2))).toEqual({ outcome: 'stale', doubt: 'unversioned' });
+      expect(reduce(head, confirmed(2))).toEqual({ outcome: 'stale', doubt: 'late' });
     });
 
     it.each([
@@ -141,7 +140,7 @@ describe('a prediction order', () => {
       ['the same instant, and other content', 5, { cumQty: '1' }, { outcome: 'stale' }],
       ['an earlier instant', 4, {}, { outcome: 'stale' }],
       ['a later instant', 6, {}, { outcome: 'stale' }],
-      ['a later instant, and other content', 6, { cumQty: '1' }, { outcome: 'stale', doubt: 'unversioned' }],
+      ['a later instant, and other content', 6, { cumQty: '1' }, { outcome: 'stale', doubt: 'late' }],
     ] as const)('is no more than evidence beside a version: %s', (_what, second, over, reduction) => {
       const { reductions } = fold([version(5n), reply(second, over)]);
       expect(reductions[1]).toEqual(reduction);
@@ -306,9 +305,9 @@ describe('issue: An order had no price for good, since one view of the same inst
         ['open', 'close'],
         ['close', 'open'],
       ] as const) {
-        const read = seen(option(right), { correction: true });
+        const read = seen(option(right), { overrules: 1 });
         const { order, doubts } = reduced(seen(option(first)), seen(option(right)), read);
-        expect(doubts[1]).toBe('same_instant');
+        expect(doubts[1]).toBe('contradicted');
         expect(order?.instrument.legs).toMatchObject([{ positionEffect: right }]);
       }
       // A list that leaves it out is no other order.
@@ -326,8 +325,8 @@ describe('issue: An order stayed at the status unknown, though each read of it s
     const { head } = fold([observe(unknown)]);
     const read = { ...equityView, status: 'pending_new', statusRaw: 'pending_new', updatedAt: instantAt(0) } as const;
     const asked = reduce(head, observe(read, { cause: 'snapshot' }));
-    expect(asked).toMatchObject({ doubt: 'older' });
-    const told = reduce(head, observe(read, { cause: 'probe', correction: true, overrules: head.revision }));
+    expect(asked).toMatchObject({ doubt: 'late' });
+    const told = reduce(head, observe(read, { cause: 'probe', overrules: head.revision }));
     expect(told).toMatchObject({ outcome: 'applied', head: { order: { status: 'pending_new' } } });
   });
 });

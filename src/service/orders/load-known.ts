@@ -29,11 +29,11 @@ export function referenceOf(view: OrderView): string | undefined {
  */
 export function referenceToBind(
   head: Head | undefined,
-  { view, correction }: Pick<Observation, 'view' | 'correction'>,
+  { view, overrules }: Pick<Observation, 'view' | 'overrules'>,
 ): string | undefined {
   const reference = referenceOf(view);
   if (reference === undefined || head === undefined) return reference;
-  if (correction === true && isAnotherOrder(head, view))
+  if (overrules === head.revision && isAnotherOrder(head, view))
     return referenceOf(head.order) === reference ? undefined : reference;
   return head.order.commandId === undefined && referenceOf(head.order) === undefined ? reference : undefined;
 }

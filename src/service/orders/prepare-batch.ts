@@ -151,7 +151,7 @@ class BatchBuilder {
     } else if (reduction.outcome === 'conflict') {
       this.deadLetters.push(deadLetter(observation, reduction.reason, reduction.detail));
       this.outcomes.push('conflict');
-      if (stored !== undefined) this.doubt(observation, 'unreadable', stored.revision);
+      if (stored !== undefined) this.doubt(observation, 'contradicted', stored.revision);
     } else {
       if (reduction.head !== undefined) this.remember(key, slot, reduction.head);
       this.outcomes.push(reduction.outcome);

@@ -139,7 +139,7 @@ export class AccountLooks implements AccountAccess {
     const items: TakenRow[] = [];
     const reused = new Set<string>();
     const onDoubt: Observation['onDoubt'] = ({ view }, doubt) => {
-      if (doubt === 'reused' || doubt === 'reused_earlier') reused.add(view.orderId);
+      if (doubt === 'reused' || doubt === 'reused_late') reused.add(view.orderId);
     };
     const onPage = async ({ rows, bytes }: Page) => {
       const receivedMs = clock.monotonicMs();

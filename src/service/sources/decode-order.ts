@@ -263,7 +263,6 @@ export interface RowOrigin {
   readonly observedAtMs: number;
   readonly receivedMs: number;
   readonly bytes: number;
-  readonly correction?: true;
   readonly overrules?: number;
   readonly urgent?: true;
   readonly onDoubt?: Observation['onDoubt'] | undefined;
@@ -338,7 +337,6 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     view: decoded.view,
     sourceVersion: decoded.sourceVersion,
     sourceEpoch: origin.sourceEpoch,
-    correction: origin.correction,
     overrules: origin.overrules,
     urgent: origin.urgent,
     onDoubt: origin.onDoubt,

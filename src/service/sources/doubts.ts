@@ -22,13 +22,15 @@ interface DoubtsDeps extends Pick<Ambient, 'clock' | 'log'> {
 /** The second read of a correction comes this long after the first. */
 const settleMs = 2_000;
 /**
- * An older view counts only where a read meets the same again this long after: a list may lag
+ * A row that may be late counts only where a read meets one again this long after: a list may lag
  * behind the stream by seconds, and a clock that was set back stays so for longer. The next audit
  * comes later than that.
  */
-const olderAfterMs = 45_000;
-/** Audits by which an older view has to be met again. */
-const olderWithin = 3;
+const lateAfterMs = 45_000;
+/** Audits by which such a row has to be met again. */
+const lateWithin = 3;
+/** For ever: a person has the row. */
+const decided = Number.POSITIVE_INFINITY;
 /**
  * Answers deciding nothing: no such order, an unreadable row, an order changing between two reads.
  */
@@ -36,50 +38,41 @@ const maxUndecided = 20;
 /** Two reads and the time between them take two seconds: ten at once use the whole pace. */
 const atOnce = 10;
 
+type Found = Extract<OrderLook, { kind: 'found' }>;
+
 interface Candidate {
   readonly orderId: string;
   /** `updatedAt` of the view that raised the doubt. */
   readonly updatedAt: string;
-  /**
-   * Raised by an older view, or by one without a version, at the revision that stood then and at
-   * each read: else undefined.
-   */
-  readonly older: { readonly doubt: Doubt; revision: number | undefined } | undefined;
+  /** It has waited behind any lag: rows that may be late count. */
+  readonly waited: boolean;
   undecided: number;
-  /** A read from REST has disputed our state since the present check began. */
-  disputed: boolean;
-  /** The stream has, too: an earlier read may not know. */
+  /** Ours, if a read of the present check has contradicted it; 0: it has changed since. */
+  revision: number | undefined;
+  /** The stream has contradicted it, too: an earlier read may not know. */
   stirred: boolean;
-  /** That read has shown another order under the id. */
+  /** A read has shown another order under the id. */
   reused: boolean;
 }
 
-/** A read has met an older view than ours. */
-interface OlderView {
+/** A read has met a row that may be late. */
+interface LateView {
   readonly updatedAt: string;
   /** Our revision, which it was held against. */
   readonly revision: number;
   readonly atMs: number;
   readonly audit: number;
-  /** A person has it: it is no doubt any more. */
-  readonly given?: true;
 }
 
 /**
- * Orders in doubt (`Reduction`), or whose stored state can't be read: each is read once from REST,
- * and what a read shows begins such a state again. If the read disputes our
- * state (fills or an end taken back, another content at the same instant), a second one 2 s later
- * has to agree; then the row is offered as a correction. Nothing else can lower cumQty, or reopen
- * an ended order (docs/merging.md).
+ * Orders in doubt (`Reduction`): each is read from REST. If the row contradicts our state, a second
+ * read 2 s later has to agree, and to meet the same revision; then the row is offered as a
+ * correction. Nothing else can lower cumQty, reopen an ended order
+ * (docs/decisions/112-a-correction-is-two-reads-at-one-revision.md), show another order under an id
+ * (091), or give a newer row without a version to a person (086).
  *
- * The same two reads confirm that the platform gave the id of an ended order to another one
- * (docs/decisions/091-an-id-that-is-given-again.md).
- *
- * A row with an earlier instant than ours and another content is mostly late. It is only noted, and
- * becomes a candidate where a read meets one again, behind any lag
- * (docs/decisions/076-a-clock-that-was-set-back.md). So is a row without a version that is newer
- * than ours: two reads that agree give it to a person, since the stream has lost its version
- * (docs/decisions/086-a-newer-row-without-a-version.md).
+ * A row that may be late mostly is. It is only noted, and becomes a candidate where a read meets
+ * one again, behind any lag (docs/decisions/076-a-clock-that-was-set-back.md).
  *
  * A candidate's states: waiting → checked, ten at a time, at a pace for all accounts → done, or
  * waiting again if the platform did not answer or nothing was decided. Invariant: a candidate is
@@ -89,7 +82,7 @@ interface OlderView {
 export class Doubts {
   private readonly candidates = new Map<string, Candidate>();
   private readonly waiting: Candidate[] = [];
-  private readonly olderViews = new Map<string, OlderView>();
+  private readonly lateViews = new Map<string, LateView>();
   private audits = 0;
   private checking = 0;
   /** Doubts without room: their earliest instant, and the count up to the newest. */
@@ -131,79 +124,68 @@ export class Doubts {
   }
 
   /**
-   * An audit begins. Returns the earliest `updatedAt` of the older views that it ought to meet: its
+   * An audit begins. Returns the earliest `updatedAt` of the late rows that it ought to meet: its
    * own mark may be later, since the same clock made that.
    */
   auditBegins(): string | undefined {
     this.audits += 1;
     let earliest: string | undefined;
-    for (const [orderId, { audit, updatedAt, given }] of this.olderViews) {
-      if (given !== true && this.audits - audit > olderWithin) this.forgetOlder(orderId);
-      else if (given !== true && (earliest === undefined || compareInstants(updatedAt, earliest) < 0))
-        earliest = updatedAt;
+    for (const [orderId, { audit, updatedAt, atMs }] of this.lateViews) {
+      if (atMs === decided) continue;
+      if (this.audits - audit > lateWithin) this.forgetLate(orderId);
+      else if (earliest === undefined || compareInstants(updatedAt, earliest) < 0) earliest = updatedAt;
     }
     return earliest;
   }
 
-  /** After the view's commit. */
-  raise({ view, cause, correction }: Observation, doubt: Doubt, revision: number): void {
-    const { orderId } = view;
-    const fromRest = cause !== 'stream';
-    const known = this.candidates.get(orderId);
-    const disputes = doubt === 'taken_back' || doubt === 'same_instant' || doubt === 'reused';
-    if (doubt === 'older' || doubt === 'unversioned' || doubt === 'reused_earlier') {
-      if (correction === true || this.options.signal.aborted) return;
-      if (known !== undefined) meetsAgain(known, revision);
-      else if (this.isMetAgain(view, revision)) this.enter(view, { doubt, revision: undefined });
+  /** After the view's commit. `revision`: ours, which it was held against. */
+  raise({ view, cause }: Observation, doubt: Doubt, revision: number): void {
+    if (this.options.signal.aborted) return;
+    const isLate = doubt === 'late' || doubt === 'reused_late';
+    const known = this.candidates.get(view.orderId);
+    if (known === undefined) {
+      if (!isLate || this.isMetAgain(view, revision)) this.enter(view, isLate);
+    } else if (isLate && !known.waited) {
       return;
+    } else if (cause !== 'stream') {
+      known.reused ||= doubt === 'reused';
+      known.revision = (known.revision ?? revision) === revision ? revision : 0;
+    } else {
+      known.stirred = true;
     }
-    // A read that was under way may be older than what could not be read: one more has to follow.
-    const isLost = doubt === 'unreadable';
-    if (known !== undefined) {
-      if ((disputes && fromRest) || (isLost && !fromRest)) known.disputed = true;
-      if (doubt === 'reused' && fromRest) known.reused = true;
-      if (disputes && !fromRest) known.stirred = true;
-      return;
-    }
-    // What REST itself shows has been read from it.
-    if (this.options.signal.aborted || correction === true || (fromRest && !disputes && !isLost)) return;
-    this.enter(view, undefined);
   }
 
-  private enter({ orderId, updatedAt }: Observation['view'], older: Candidate['older']): void {
+  private enter({ orderId, updatedAt }: Observation['view'], waited: boolean): void {
     if (!this.room.take(entryBytes(orderId))) {
       this.refuse(updatedAt);
       return;
     }
-    const checked = { disputed: false, stirred: false, reused: false };
-    const candidate: Candidate = { orderId, updatedAt, older, undecided: 0, ...checked };
+    const checked = { revision: undefined, stirred: false, reused: false };
+    const candidate: Candidate = { orderId, updatedAt, waited, undecided: 0, ...checked };
     this.candidates.set(orderId, candidate);
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
   }
 
   /** Notes the view, unless it is one that was noted long enough ago. */
-  private isMetAgain({ orderId, updatedAt }: Observation['view'], revision: number): boolean {
-    const known = this.olderViews.get(orderId);
-    if (known?.given === true && known.updatedAt === updatedAt && known.revision === revision) return false;
+  private isMetAgain(view: Observation['view'], revision: number): boolean {
+    const known = this.lateViews.get(view.orderId);
+    const isSame = known?.revision === revision && (known.atMs !== decided || known.updatedAt === view.updatedAt);
     const nowMs = this.deps.clock.monotonicMs();
-    const atMs = known?.revision === revision && known.given !== true ? known.atMs : nowMs;
-    if (nowMs - atMs >= olderAfterMs) {
-      this.forgetOlder(orderId);
-      return true;
-    }
-    if (known !== undefined || this.room.take(entryBytes(orderId)))
-      this.olderViews.set(orderId, { updatedAt, revision, atMs, audit: this.audits });
-    return false;
+    const atMs = isSame ? known.atMs : nowMs;
+    const isAgain = nowMs - atMs >= lateAfterMs;
+    if (isAgain) this.forgetLate(view.orderId);
+    else this.note(view, revision, atMs);
+    return isAgain;
   }
 
-  private given({ orderId, updatedAt }: Observation['view'], revision: number): void {
-    if (this.room.take(entryBytes(orderId)))
-      this.olderViews.set(orderId, { updatedAt, revision, atMs: 0, audit: this.audits, given: true });
+  private note({ orderId, updatedAt }: Observation['view'], revision: number, atMs: number): void {
+    if (this.lateViews.has(orderId) || this.room.take(entryBytes(orderId)))
+      this.lateViews.set(orderId, { updatedAt, revision, atMs, audit: this.audits });
   }
 
-  private forgetOlder(orderId: string): void {
-    if (this.olderViews.delete(orderId)) this.room.giveBack(entryBytes(orderId));
+  private forgetLate(orderId: string): void {
+    if (this.lateViews.delete(orderId)) this.room.giveBack(entryBytes(orderId));
   }
 
   private async checkWaiting(): Promise<void> {
@@ -222,20 +204,18 @@ export class Doubts {
   }
 
   private async isDone(candidate: Candidate): Promise<boolean> {
-    candidate.disputed = false;
+    candidate.revision = undefined;
     candidate.stirred = false;
     candidate.reused = false;
-    if (candidate.older !== undefined) candidate.older.revision = undefined;
     const first = await this.look(candidate);
     if (passes(first)) return false;
-    if (first.kind === 'found' && !candidate.disputed) return true;
+    if (first.kind === 'found' && candidate.revision === undefined) return true;
     if (first.kind === 'found') {
       await this.deps.clock.sleep(settleMs, this.options.signal);
       const second = await this.look(candidate);
       if (passes(second)) return false;
       if (second.kind === 'found' && isConfirmed(first.item, second.item, candidate)) {
         this.correct(second, candidate);
-        if (candidate.older?.doubt === 'unversioned') this.given(second.item.view, candidate.older.revision ?? 0);
         return true;
       }
     }
@@ -250,10 +230,12 @@ export class Doubts {
   }
 
   /**
-   * Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row
-   * as a correction only if it disputes our state.
+   * Offered once more, now as the confirmed row. Only the reducer knows our state: the row is a
+   * correction only of this revision.
    */
-  private correct({ row, bytes, storeMark }: Extract<OrderLook, { kind: 'found' }>, { older }: Candidate): void {
+  private correct({ row, bytes, storeMark, item }: Found, { revision = 0, waited }: Candidate): void {
+    // A row without a version goes to a person, once, and the revision stays.
+    if (waited && item.view.stream === 'prediction') this.note(item.view, revision, decided);
     const receivedMs = this.deps.clock.monotonicMs();
     this.deps.intake.takeRow(row, {
       cause: 'snapshot',
@@ -262,9 +244,7 @@ export class Doubts {
       // From a store lost since, it must not get the versions of the next one.
       storeMark,
       raw: () => JSON.stringify(row),
-      correction: true,
-      // Without one of its own it is an order that was raised by a newer view: none fits.
-      overrules: older?.revision ?? 0,
+      overrules: revision,
     });
   }
 
@@ -286,17 +266,9 @@ function passes(look: OrderLook): boolean {
   return look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error));
 }
 
-/** While its check goes on: what was raised by a newer view is not decided by an older one. */
-function meetsAgain(candidate: Candidate, revision: number): void {
-  const { older } = candidate;
-  if (older === undefined) return;
-  candidate.disputed = true;
-  // The order may have changed between the two reads: then no revision fits.
-  older.revision = older.revision === undefined || older.revision === revision ? revision : 0;
-}
-
 /** Another order under the id may go on meanwhile: it is enough that both reads show that one. */
-function isConfirmed(first: Observation, second: Observation, { reused, stirred }: Candidate): boolean {
+function isConfirmed(first: Observation, second: Observation, { revision, reused, stirred }: Candidate): boolean {
+  if (revision === 0) return false;
   if (!reused) return agree(first, second) && !stirred;
   return (
     clientReferenceOf(first.view) === clientReferenceOf(second.view) && first.view.createdAt === second.view.createdAt

@@ -20,7 +20,6 @@ interface RowSource {
    * connections are closed when the store is lost.
    */
   readonly storeMark?: number;
-  readonly correction?: true;
   readonly overrules?: number;
   /**
    * A caller waits for this row: see `Observation`. Never set for a
@@ -184,7 +183,7 @@ export class RowIntake {
     return { ...item, view: { ...view, [field]: reference } };
   }
 
-  private originOf({ cause, receivedMs, bytes, correction, overrules, urgent, upTo, onDoubt }: RowSource): RowOrigin {
+  private originOf({ cause, receivedMs, bytes, overrules, urgent, upTo, onDoubt }: RowSource): RowOrigin {
     return {
       stream: this.stream,
       accountId: this.accountId,
@@ -193,7 +192,6 @@ export class RowIntake {
       observedAtMs: (this.deps.observedBy ?? this.deps.clock).nowMs(),
       receivedMs,
       bytes,
-      ...(correction && { correction }),
       ...(overrules !== undefined && { overrules }),
       ...(urgent && { urgent }),
       onDoubt: onDoubt === undefined ? this.deps.onDoubt : both(this.deps.onDoubt, onDoubt),

@@ -36,7 +36,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     await rig.clock.advance(1_000);
     expect(rig.outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(29);
     expect(rig.database.deadLetters).toMatchObject([{ orderId: 'ord-7', reason: 'state_unreadable' }]);
-    expect(rig.doubts).toEqual([['ord-7', 'unreadable', 1]]);
+    expect(rig.doubts).toEqual([['ord-7', 'contradicted', 1]]);
     expect(rig.ingest.depth).toBe(0);
     expect(rig.head()?.revision).toBe(1);
   });

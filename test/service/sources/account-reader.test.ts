@@ -222,11 +222,11 @@ describe('orders that we hold open and that a read does not show', () => {
 
 describe('a correction', () => {
   const busted: Row = { ...accountRow, ordStatus: 'PARTIALLY_FILLED', cumQty: '40', updatedAt: '2026-11-21T16:00:00Z' };
-  const confirmed = (rig: Rig) => rig.sink.observations.filter(({ correction }) => correction === true);
+  const confirmed = (rig: Rig) => rig.sink.observations.filter(({ overrules }) => overrules !== undefined);
 
   it('is offered when a row that takes fills back is confirmed by two reads that agree', async () => {
     const rig = await live();
-    rig.sink.doubt = () => 'taken_back';
+    rig.sink.doubt = () => 'contradicted';
     rig.platform.rows.set('account:acct-1', [busted]);
     await rig.clock.advanceUntil(() => confirmed(rig).length > 0, 90_000);
     expect(confirmed(rig).map(({ view }) => view.cumQty)).toEqual(['40']);
@@ -235,7 +235,7 @@ describe('a correction', () => {
 
   it('is not offered when the two reads differ, and then looked for again', async () => {
     const rig = await live();
-    rig.sink.doubt = () => 'taken_back';
+    rig.sink.doubt = () => 'contradicted';
     rig.platform.rows.set('account:acct-1', [busted]);
     await rig.clock.advanceUntil(() => rig.platform.gets.length === 1, 90_000);
     await rig.clock.advance(10);
@@ -248,7 +248,7 @@ describe('a correction', () => {
 
   it('is not offered when the first read takes nothing back', async () => {
     const rig = await live();
-    rig.sink.doubt = ({ cause }) => (cause === 'stream' ? 'taken_back' : undefined);
+    rig.sink.doubt = ({ cause }) => (cause === 'stream' ? 'contradicted' : undefined);
     rig.platform.rows.set('account:acct-1', [busted]);
     rig.platform.emit('account', 'acct-1', busted);
     await rig.clock.advance(300_000);

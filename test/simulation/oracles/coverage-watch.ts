@@ -127,7 +127,7 @@ export class CoverageWatch {
   }
 
   private isOfList(item: IngestItem): item is Observation {
-    if (item.kind !== 'order' || item.cause !== 'snapshot' || item.correction === true) return false;
+    if (item.kind !== 'order' || item.cause !== 'snapshot' || item.overrules !== undefined) return false;
     const key = `${item.view.stream}:${item.view.orderId}`;
     const single = this.singles.get(key) ?? 0;
     if (single > 0) this.singles.set(key, single - 1);

@@ -94,7 +94,7 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
     const at = async (revision: number) =>
       (await revisions()).filter((row) => Number(row.revision) === revision).map((row) => row.order_id);
     expect((await at(2)).sort()).toEqual([...others].sort());
-    expect(doubts).toEqual(damaged.map((id) => [id, 'unreadable', 1]));
+    expect(doubts).toEqual(damaged.map((id) => [id, 'contradicted', 1]));
     expect(await rig.rows('select order_id, reason from dead_letters order by order_id')).toEqual(
       damaged.map((id) => ({ order_id: id, reason: 'state_unreadable' })),
     );

@@ -20,7 +20,7 @@ export class ScriptedSink implements ObservationSink {
     if (item.kind !== 'order') return;
     item.onOutcome?.(this.outcome(item));
     const doubt = this.doubt(item);
-    if (doubt !== undefined) item.onDoubt?.(item, doubt, 0);
+    if (doubt !== undefined) item.onDoubt?.(item, doubt, 1);
   }
 
   onRoom(callback: () => void): () => void {
