@@ -183,30 +183,23 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
  * How a view contradicts the order shown, but for the usual way on: more is filled, or it is newer,
  * or further along at one instant. At the instant of a correction there is no such way, since the
  * join takes nothing more from there. A row of REST that is older is late, or the platform's clock
- * was set back. Events are late too often, and what a correction has decided they do not dispute.
+ * was set back. Events are late too often, and a correction has decided for its own instant. A
+ * status left out denies no end.
  */
 function disputeOf(
-  held: AccountJoin,
+  { winner, endedAt, terminalCumQty }: AccountJoin,
   shown: Order,
   { view, cause }: Observation,
   sinceRead: number,
-): 'contradicted' | 'late' | undefined {
-  const end = newestOtherEnd(held, view);
-  if (end === undefined && sinceRead > 0 && comparePlaces(view, held.winner) > 0) return undefined;
-  const isLate = [held.winner.updatedAt, end ?? view.updatedAt].some((at) => compareInstants(view.updatedAt, at) < 0);
-  if (isLate ? cause === 'stream' || view.status === 'unknown' : cause === 'stream' && sinceRead <= 0) return undefined;
-  if (end === undefined && !contradictsShown(view, shown, held.winner)) return undefined;
+): Doubt | undefined {
+  const { status, updatedAt } = view;
+  const mayDeny = terminalCumQty !== undefined && status !== 'unknown';
+  const ends = mayDeny ? Object.entries(endedAt).flatMap(([end, at]) => (end === status ? [] : [at])) : [];
+  if (ends.length === 0 && sinceRead > 0 && comparePlaces(view, winner) > 0) return undefined;
+  const isLate = [winner.updatedAt, ...ends].some((at) => compareInstants(updatedAt, at) < 0);
+  if (cause === 'stream' ? isLate || sinceRead <= 0 : isLate && status === 'unknown') return undefined;
+  if (ends.length === 0 && !contradictsShown(view, shown, winner)) return undefined;
   return isLate ? 'late' : 'contradicted';
-}
-
-/** A status left out denies no end. */
-function newestOtherEnd({ endedAt }: AccountJoin, { status }: OrderView): string | undefined {
-  let newest: string | undefined;
-  for (const end of terminalPrecedence) {
-    const at = status === 'unknown' || status === end ? undefined : endedAt[end];
-    if (at !== undefined && (newest === undefined || compareInstants(at, newest) > 0)) newest = at;
-  }
-  return newest;
 }
 
 /** An end hides some of the winning view. */

@@ -132,6 +132,42 @@ describe("issue: An order kept its old price for an hour after the platform's cl
       expect([order()?.price, corrections(), platform.gets]).toEqual(['21', 0, []]);
     });
 
+    it('decides nothing about an order that an event has put in doubt', async () => {
+      const { row, shows, brings, order, corrections, clock } = await live();
+      const [before, newest, other] = [row({ price: '1' }), row({ price: '3' }, 500), row({ price: '2' }, 500)];
+      shows(before);
+      for (const event of [before, newest, other]) await brings(event);
+      await clock.advance(30_000);
+      expect([order()?.price, corrections()]).toEqual(['3', 0]);
+    });
+
+    it('does not reopen an order that has ended since', async () => {
+      const { row, shows, brings, order, corrections, clock } = await live();
+      const [before, busted] = [row(fills('40')), row(fills('10'), 500)];
+      const ended = row({ ordStatus: 'CANCELED', cumQty: '10', leavesQty: '0', avgPrice: '191.5' }, 900);
+      shows(busted);
+      for (const event of [before, ended]) await brings(event);
+      await clock.advance(10_000);
+      expect([order()?.status, corrections()]).toEqual(['canceled', 0]);
+      shows(ended);
+      await clock.advance(300_000);
+      expect(order()).toMatchObject({ status: 'canceled', cumQty: '10' });
+      expect(order()?.conflict).toBeUndefined();
+    });
+
+    it('does not take back what was filled while it was asked', async () => {
+      const { row, shows, brings, order, corrections, clock, platform } = await live();
+      const [before, busted, filled] = [row(fills('40')), row(fills('10'), 500), row(fills('60'), 900)];
+      shows(busted);
+      platform.beforeGet = async () => {
+        if (platform.gets.length === 1) platform.emit('account', 'acct-1', filled);
+      };
+      await brings(before);
+      await brings(busted);
+      await clock.advance(30_000);
+      expect([order()?.cumQty, corrections()]).toEqual(['60', 0]);
+    });
+
     it('does not undo what changed while it was asked', async () => {
       const { row, shows, brings, order, clock, platform } = await live();
       const before = row({ price: '1' }, hourMs);
@@ -456,6 +492,20 @@ describe('issue: An order kept a wrong price for ever after two changes within o
       expect(order()).toMatchObject({ cumQty, status: String(last['ordStatus']).toLowerCase() });
     },
   );
+
+  it('an event between two reads that agree may be newer than both: they decide nothing', async () => {
+    const { brings, shows, clock, platform, order } = await live();
+    shows(at({ price: '4' }));
+    brings(at({ price: '5' }), at({ price: '4' }));
+    await clock.advanceUntil(() => platform.gets.length === 1, 10_000);
+    await clock.advance(1_000);
+    brings(at({ price: '3' }));
+    await clock.advance(2_000);
+    expect([platform.gets.length, order()?.price]).toEqual([2, '5']);
+    shows(at({ price: '3' }));
+    await clock.advance(10_000);
+    expect(order()?.price).toBe('3');
+  });
 
   it('fills of one instant that come in the wrong order are read once, and nothing is taken back', async () => {
     const { brings, shows, clock, platform, order } = await live();

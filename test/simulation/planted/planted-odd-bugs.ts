@@ -166,13 +166,8 @@ export const plantedOddBugs: readonly PlantedBug[] = [
     seed: 5,
     seeds: 'setback',
     shows: /(status|price|quantity|workingPrice|workingQuantity|pendingAction) is .*, the platform has/,
-    deps: () => ({
-      intoIngest: (sink) =>
-        passing(sink, (item) => {
-          if (item.kind !== 'order' || item.overrules === undefined) return item;
-          const { overrules: _left, ...without } = item;
-          return without;
-        }),
+    plant: replaced(Doubts, 'raise', function (this: Doubts, ...[row, doubt, revision]: Parameters<typeof raise>) {
+      if (doubt !== 'late') raise.call(this, row, doubt, revision);
     }),
   },
   {
