@@ -205,7 +205,7 @@ function disputeOf(
 /** An end hides some of the winning view. */
 function contradictsShown(view: OrderView, shown: Order, winner: OrderView): boolean {
   if (shown.status === 'unknown' && view.status !== 'unknown') return true;
-  const seen = isTerminal(view.status) ? { ...view, ...ended(view.status, view.statusRaw) } : view;
+  const seen = isTerminal(view.status) ? { ...view, leavesQty: '0', pendingAction: 'none' as const } : view;
   const { legs } = view.instrument;
   return (
     (contradictsContent(view, winner) && contradictsContent(seen, shown)) ||
