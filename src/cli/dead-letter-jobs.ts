@@ -114,7 +114,7 @@ function progressOf({ done, failed, withdrawn, total }: DeadLetterJobDocument) {
   return { part: total === 0 ? 1 : answered / total, words: `${answered} of ${plural(total, 'row')}${failures}` };
 }
 
-/** `dead letters jobs`: the newest, or one. */
+/** `dead-letters jobs`: the newest, or one. */
 export const jobsVerb: Verb<typeof jobOrJobs> = {
   name: 'jobs',
   does: 'Shows the jobs of retry --all and discard --all, over REST: the newest, or one with the reasons of its failures.',
@@ -126,7 +126,7 @@ export const jobsVerb: Verb<typeof jobOrJobs> = {
   text: (shown) => ('items' in shown ? jobTable(shown.items) : jobText(shown.job)),
 };
 
-/** `dead letters cancel-job`. */
+/** `dead-letters cancel-job`. */
 export const cancelJobVerb: Verb<typeof deadLetterJobAnswer> = {
   name: 'cancel-job',
   does: 'Cancels a job, over REST: rows that it has not dealt with stay dead letters.',

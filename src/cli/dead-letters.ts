@@ -64,7 +64,7 @@ export const deadLetterShow: Verb<typeof deadLetterAnswer> = {
   text: rowText,
 };
 
-/** `dead letters ls`, `show`, `retry` and `discard`, and the jobs. */
+/** `dead-letters ls`, `show`, `retry` and `discard`, and the jobs. */
 export function deadLetterCommand(io: CliIo): Command {
   const command = new Command('dead-letters')
     .description('Shows messages that were unreadable or not accepted, and deals with them.')

@@ -35,7 +35,7 @@ export const probeVerb: Verb<typeof probeAnswer, ProbeFlags> = {
     query: { accountId: account, dryRun: String(dryRun) },
     waitMs: longestHoldMs,
   }),
-  about: 'the resolver',
+  about: 'the outcome of a probe',
   answer: probeAnswer,
   text: report,
   end: (io, { unanswered, left = [] }) => {

@@ -32,7 +32,7 @@ const screens: Readonly<Record<string, string | ((demo: Demo) => Promise<string>
   place: '/console/place?accountId=SIM-1001&symbol=AAPL&quantity=600',
   accounts: '/console/accounts',
   pipeline: '/console/pipeline',
-  deadLetters: '/console/dead-letters',
+  'dead-letters': '/console/dead-letters',
   'break-it': '/console/break-it',
   [signIn]: '/console',
 };
