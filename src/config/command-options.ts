@@ -13,14 +13,13 @@ export const commandOptions = inGroup('Commands', {
     words: ['off', 'on'],
     fallback: 'off',
     describe:
-      'Whether orders may be placed, replaced and cancelled. Off unless turned on, because client credentials may reach every account of the platform; reads work either way.',
+      'Whether orders may be placed, replaced and cancelled. Off by default, because client credentials may reach every account of the platform. Reads always work.',
   }),
   commandAccounts: list({
     env: 'TIDEMARK_COMMAND_ACCOUNTS',
     pattern: platformId,
     shape: 'account ids, separated by commas',
-    describe:
-      'Accounts that may be traded, and no others. Without it: simulated accounts only (`is_sim`). A real account is traded only when it is named here.',
+    describe: 'Only these accounts may be traded. Without it: only simulated accounts (`is_sim`).',
   }),
   commandDeadlineMs: integer({
     env: 'TIDEMARK_COMMAND_DEADLINE_MS',
@@ -29,14 +28,14 @@ export const commandOptions = inGroup('Commands', {
     max: 600_000,
     fallback: '10000',
     describe:
-      'How long attempts that were not sent (at capacity, unavailable, no connection) are followed by others. An attempt that may have been sent is never followed by one.',
+      'How long the service tries again after an attempt that was not sent (at capacity, unavailable, no connection). After an attempt that may have been sent it never tries again.',
   }),
   callerRef: oneOf({
     env: 'TIDEMARK_CALLER_REF',
     words: ['any', 'unique'],
     fallback: 'any',
     describe:
-      'Whether a caller may give its reference (`clientId`, `clientOrderRef`) to more than one command. `unique`: 409 `CALLER_REF_REUSED` for one that a command of the principal has, whatever became of it, also from before this was set.',
+      'Whether a caller may give its reference (`clientId`, `clientOrderRef`) to more than one command. `unique`: a reference that an earlier command of the principal has gets 409 `CALLER_REF_REUSED`, whatever became of that command, also from before this setting.',
   }),
   commandNeedsLive: oneOf({
     env: 'TIDEMARK_COMMAND_NEEDS_LIVE',
@@ -58,7 +57,7 @@ export const commandOptions = inGroup('Commands', {
     min: 1,
     max: 100_000,
     fallback: '40',
-    describe: 'How many of them one account may send at once after a pause.',
+    describe: 'How many places and replaces one account may send at once after a pause.',
   }),
   cancelRate: integer({
     env: 'TIDEMARK_CANCEL_RATE',
@@ -66,7 +65,7 @@ export const commandOptions = inGroup('Commands', {
     max: 10_000,
     fallback: '100',
     describe:
-      'Cancels a second that one account may send over time, beside its places; above it 429 `RATE_LIMITED`. A ceiling for a loop that runs away: the cancels of a cancel-all do not count.',
+      'Cancels a second that one account may send over time, beside its places; above it 429 `RATE_LIMITED`. It stops a loop that runs away; the cancels of a cancel-all do not count.',
   }),
   cancelBurst: integer({
     env: 'TIDEMARK_CANCEL_BURST',
@@ -81,7 +80,7 @@ export const commandOptions = inGroup('Commands', {
     max: 1_000_000,
     fallback: '3000',
     describe:
-      'So many places and replaces asked for on one account within `TIDEMARK_BREAKER_WINDOW_MS` halt it to cancel only, until a person resumes it. Those that got 429 count, so it has to be above what `TIDEMARK_COMMAND_RATE` and `TIDEMARK_COMMAND_BURST` allow. For a loop that runs away, not for pacing.',
+      'So many places and replaces on one account within `TIDEMARK_BREAKER_WINDOW_MS` halt the account until a person resumes it: only cancels pass. Those that got 429 count, so the number has to be above what `TIDEMARK_COMMAND_RATE` and `TIDEMARK_COMMAND_BURST` allow. It stops a loop that runs away; it is not for pacing.',
   }),
   breakerWindowMs: integer({
     env: 'TIDEMARK_BREAKER_WINDOW_MS',
@@ -96,21 +95,21 @@ export const commandOptions = inGroup('Commands', {
     min: 1,
     max: 100_000,
     fallback: '3',
-    describe: 'So many commands of one account with an outcome that is not known halt it to cancel only.',
+    describe: 'When so many commands of one account have no known outcome, the account is halted: only cancels pass.',
   }),
   haltUnresolvedService: integer({
     env: 'TIDEMARK_HALT_UNRESOLVED_SERVICE',
     min: 1,
     max: 100_000,
     fallback: '10',
-    describe: 'So many of all accounts and instances halt every account.',
+    describe: 'When so many commands of all accounts and instances have no known outcome, every account is halted.',
   }),
   fourEyes: oneOf({
     env: 'TIDEMARK_FOUR_EYES',
     words: ['off', 'on'],
     fallback: 'off',
     describe:
-      'Whether resuming, resolving and a change of limits that lets more through need a second principal, who approves within an hour (`tidemark approvals`). Needs sign-in.',
+      'Whether a second principal has to approve, within an hour (`tidemark approvals`), before placing is resumed, a command is resolved, or a limit is loosened. Needs sign-in.',
   }),
   probeRate: integer({
     env: 'TIDEMARK_PROBE_RATE',
@@ -118,14 +117,13 @@ export const commandOptions = inGroup('Commands', {
     max: 1000,
     fallback: '5',
     describe:
-      'Reads a second that all instances together may spend on finding out what became of commands. Each instance has the part of the shards that it holds, and at least one read in five seconds.',
+      'Probes a second of all instances together: reads that find out what became of commands. Each instance has a part by its shards, and at least one in five seconds.',
   }),
   probeBurst: integer({
     env: 'TIDEMARK_PROBE_BURST',
     min: 1,
     max: 10_000,
     fallback: '20',
-    describe:
-      'How many of these reads all instances together may make at once after a pause; an instance at least two.',
+    describe: 'Probes that all instances together may make at once after a pause; each instance at least two.',
   }),
 });

@@ -5,11 +5,11 @@ const introduction = `# Configuration
 
 Everything is set by environment variables, read once at start. \`tidemark config print\` shows the values in effect.
 
-- A wrong value ends the program with code 78 and one line for each fault, all at once; secrets are never printed.
+- A wrong value ends the program with code 78. It prints one line for each fault, and never a secret.
 - Each secret can be read from a file instead: \`DATABASE_URL_FILE=/run/secrets/database-url\` in place of \`DATABASE_URL\`.
 - Numbers are whole, in the unit that stands with them, digits only: \`5000\`, not \`5s\`.
-- A variable that is set but blank counts as not set, except a secret or a list: there it is a fault.
-- A name that is one or two letters away from an option that is not set is a fault. Any other unknown \`TIDEMARK_*\` name gets a warning, and so does one of \`PLATFORM_*\`, \`KAFKA_*\` and \`DATABASE_*\` that looks like an option (\`KAFKA_TOPIC_PREFIX\`).
+- A variable that is set but blank counts as not set, except a secret or a list: there it is a fault. A blank proxy variable never is.
+- An unknown name is a fault if it is one or two letters away from an option that is not set, or the former name of an option. Any other unknown \`TIDEMARK_*\` or \`OTEL_*\` name gets a warning. So does an unknown name of \`PLATFORM_*\`, \`KAFKA_*\` and \`DATABASE_*\` that looks like an option (\`KAFKA_TOPIC_PREFIX\`).
 
 This page is printed by \`tidemark config docs\`.
 `;
@@ -27,7 +27,9 @@ export function configDocs(): string {
 function row(option: Option<unknown>): string {
   const name = option.secret ? `\`${option.env}\` (secret)` : `\`${option.env}\``;
   const fallback = option.fallback === undefined ? 'none' : option.fallback === '' ? 'empty' : `\`${option.fallback}\``;
-  return `| ${[name, option.kind, fallback, option.describe].map(cell).join(' | ')} |`;
+  // The page says once that numbers are whole.
+  const kind = option.kind.replace(/^(?:whole number(?: of|,)|one of) /, '');
+  return `| ${[name, kind, fallback, option.describe].map(cell).join(' | ')} |`;
 }
 
 function cell(text: string): string {

@@ -22,7 +22,7 @@ const topicOptions = {
     max: 3650,
     fallback: '7',
     describe:
-      'How long the topics of updates, watermarks and outcomes keep their records, by the plan of `tidemark topics`. It never shortens a topic by itself: `topics apply --delete-records` does.',
+      'How long the topics of updates, watermarks and outcomes keep their records, by the plan of `tidemark topics`. Only `topics apply --delete-records` shortens this time.',
   }),
 } as const;
 
@@ -62,14 +62,14 @@ export const optionTable = {
       env: 'TIDEMARK_ADMIN_HOST',
       fallback: '127.0.0.1',
       describe:
-        'Address that the admin port listens on. It has no sign-in: open it to the network of the probes and of Prometheus only.',
+        'Address that the admin port listens on. It has no sign-in: open it only to the network of Prometheus and of the health checks.',
     }),
     adminNames: list({
       env: 'TIDEMARK_ADMIN_NAMES',
       pattern: /^[0-9A-Za-z.:_[\]-]{1,253}$/,
       shape: 'host names or IP addresses, separated by commas',
       describe:
-        'Names by which the admin port is asked, besides `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to: the target of Prometheus, without its port. A request for another name is answered 421, since a web page could have made its own name resolve here.',
+        'More names by which the admin port may be asked, such as the target of Prometheus without its port. `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to are always good. Any other name gets 421, since a web page could make its own name lead here.',
     }),
     drainDeadlineMs: integer({
       env: 'TIDEMARK_DRAIN_DEADLINE_MS',
@@ -78,7 +78,7 @@ export const optionTable = {
       max: 600_000,
       fallback: '25000',
       describe:
-        'Time for the whole drain after SIGTERM; what is left then is given up, which loses nothing. Keep it below the grace period of the orchestrator.',
+        'Time for the whole drain after SIGTERM. What is left then is given up, and nothing is lost. Keep it below the grace period of the orchestrator.',
     }),
   }),
 
@@ -97,7 +97,7 @@ export const optionTable = {
       max: 200,
       fallback: '10',
       describe:
-        'Connections at most for the reads of REST, and as many for upkeep. The lane (5) and commands (10) have their own beside them.',
+        'The most connections for the reads of REST, and as many for upkeep. The lane (5) and commands (10) have their own.',
     }),
     databaseBudgetMb: integer({
       env: 'TIDEMARK_DATABASE_BUDGET_MB',
@@ -106,7 +106,7 @@ export const optionTable = {
       max: 100_000_000,
       fallback: '0',
       describe:
-        'Disk that the database may take, for the alert on free space (docs/capacity.md): a client cannot see the disk of the server. 0 for none. Nothing is ever dropped for it.',
+        'Disk that the database may take, for the alert on free space (docs/capacity.md), since a client cannot see the disk of the server. 0: no budget. Nothing is ever deleted for it.',
     }),
     encryptionKey: secret({
       env: 'TIDEMARK_ENCRYPTION_KEY',
@@ -122,7 +122,7 @@ export const optionTable = {
       max: 3650,
       fallback: '7',
       describe:
-        'How long accepted updates stay in the log. A partition goes once its newest row is older and Kafka has acknowledged all of it.',
+        'How long accepted updates stay in the log. A partition is dropped once its newest row is older and Kafka has acknowledged all of it.',
     }),
   }),
 
@@ -132,7 +132,7 @@ export const optionTable = {
       pattern:
         /^(\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]+):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
       shape: 'host:port, several separated by commas, an IPv6 address in brackets',
-      describe: 'Where to find the cluster. It may be down at start: the log fills, and is sent when it answers.',
+      describe: 'Where to find the cluster. If it is down at start, updates wait in the log.',
     }),
     ...topicOptions,
     kafkaSsl: oneOf({
@@ -220,7 +220,7 @@ export const optionTable = {
       env: 'PLATFORM_ACCOUNTS',
       pattern: platformId,
       shape: 'account ids, separated by commas',
-      describe: 'Follows only these of the accounts that the platform lists. Without it: all of them.',
+      describe: 'Of the accounts that the platform lists, only these are followed. Without it: all of them.',
     }),
   }),
   ...proxyOptions,
@@ -232,7 +232,7 @@ export const optionTable = {
       max: 1000,
       fallback: '1',
       describe:
-        'The part of the shards that this process takes, in proportion to the weights of the others. 0: it takes none, and serves reads and forwards commands.',
+        'The part of the shards that this process takes, in proportion to the weights of the others. 0: it takes none, but serves reads and forwards commands.',
     }),
     leaseRenewMs: integer({
       env: 'TIDEMARK_LEASE_RENEW_MS',
@@ -248,7 +248,7 @@ export const optionTable = {
       min: 50,
       max: 119_000,
       fallback: '3000',
-      describe: 'This process stops sending so long before its lease ends, by its own clock.',
+      describe: 'How long before the end of its lease this process stops sending, by its own clock.',
     }),
     leaseTtlMs: integer({
       env: 'TIDEMARK_LEASE_TTL_MS',
@@ -264,7 +264,7 @@ export const optionTable = {
       max: 1_000_000,
       fallback: '1',
       describe:
-        'The least generation of what is published; consumers keep the highest generation and revision. It is kept in the database: after a restore `tidemark after-restore` raises it there.',
+        'The lowest generation of published records. Consumers keep the highest generation and revision. The database keeps it: after a restore `tidemark after-restore` raises it there.',
     }),
   }),
 
@@ -276,7 +276,7 @@ export const optionTable = {
       max: 1_000_000,
       fallback: '4000',
       describe:
-        'Sockets are paused when so many observations wait for the database: a few batches and what fills the next ones. More only wait longer, and in memory.',
+        'Sockets are paused when so many observations wait for the database. The default is a few batches: with more, observations only wait longer, in memory.',
     }),
     queueMaxBytes: integer({
       env: 'TIDEMARK_QUEUE_MAX_BYTES',
@@ -293,7 +293,7 @@ export const optionTable = {
       max: 500,
       fallback: '500',
       describe:
-        'The largest transaction. Batches form by themselves from what is queued; smaller ones cost throughput, not latency.',
+        'The largest batch, which is one transaction. A batch takes what is queued. Smaller batches cost throughput, not latency.',
     }),
     headCacheCount: integer({
       env: 'TIDEMARK_HEAD_CACHE_COUNT',
@@ -362,7 +362,7 @@ export const optionTable = {
       max: gibibyte,
       fallback: '67108864',
       describe:
-        'What all accounts together may keep of orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes an order. When it is used up audits count as incomplete and are made again.',
+        'Memory of all accounts together for notes on orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes a note. When it is used up, audits count as incomplete and are made again.',
     }),
     watermarkIntervalMs: integer({
       env: 'TIDEMARK_WATERMARK_INTERVAL_MS',
@@ -371,7 +371,7 @@ export const optionTable = {
       max: 30_000,
       fallback: '15000',
       describe:
-        'How often a "complete up to" of the live accounts goes to the watermark topic: one record for all accounts of a stream that are complete up to the same time.',
+        'How often a heartbeat ("complete up to") goes to the watermark topic: one record for all live accounts of a stream that are complete up to the same time.',
     }),
   }),
   ...restOptions,

@@ -10,7 +10,7 @@ export const proxyOptions = inGroup('Proxy', {
   httpsProxy: proxy({
     env: 'HTTPS_PROXY',
     describe:
-      'Leads to `https` and `wss` addresses of the platform, of an issuer and of a collector of traces, by CONNECT (docs/connect.md). `https_proxy` wins over it. It may carry credentials: `http://USER:PASSWORD@HOST:PORT`.',
+      'The proxy, by CONNECT, to `https` and `wss` addresses of the platform, of an issuer and of a collector of traces (docs/connect.md). `https_proxy` wins over it. It may carry credentials: `http://USER:PASSWORD@HOST:PORT`.',
   }),
   httpProxy: proxy({
     env: 'HTTP_PROXY',

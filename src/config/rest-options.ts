@@ -22,7 +22,7 @@ export const restOptions = {
       env: 'TIDEMARK_ADVERTISED_URL',
       schemes: ['https', 'http'],
       describe:
-        "Where the other processes of the fleet reach REST of this one: they forward the commands of its accounts there, with the caller's token. Without it: the name of this machine and the port of REST where REST listens on more than loopback, else the loopback address.",
+        "Where the other processes of the fleet reach REST of this one. They forward the commands of its accounts there, with the caller's token. Without it: the loopback address, or the name of this machine with the port of REST if REST listens on more than loopback.",
     }),
     httpOrigins: list({
       env: 'TIDEMARK_HTTP_ORIGINS',
@@ -38,18 +38,18 @@ export const restOptions = {
       env: 'TIDEMARK_AUTH_ISSUER',
       schemes: ['https', 'http'],
       describe:
-        'Whose JWTs are accepted: their `iss`, to the letter, with the slash at its end where it has one. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
+        'The `iss` of accepted JWTs, to the letter, also a slash at its end. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
     }),
     authAudience: text({
       env: 'TIDEMARK_AUTH_AUDIENCE',
       pattern: /^[\x21-\x7e]{1,255}$/,
       shape: 'one audience',
-      describe: 'What the `aud` of a JWT has to hold.',
+      describe: 'What the `aud` of a JWT has to contain.',
     }),
     authJwksUrl: url({
       env: 'TIDEMARK_AUTH_JWKS_URL',
       schemes: ['https', 'http'],
-      describe: "Where the issuer's public keys are. Asked when a key is not known, at most every 30 s.",
+      describe: "Where the issuer's public keys are. Read when a key is not known, at most every 30 s.",
     }),
     authAlgorithms: list({
       env: 'TIDEMARK_AUTH_ALGORITHMS',
@@ -63,19 +63,19 @@ export const restOptions = {
       words: ['at+jwt', 'jwt'],
       fallback: 'at+jwt',
       describe:
-        'The `typ` in the header of a JWT (RFC 9068). `at+jwt`: access tokens that say so, and nothing else. `jwt`: also those of issuers that write `JWT` or nothing, unless `nonce`, `at_hash` or `c_hash` shows an ID token.',
+        'The `typ` in the header of a JWT (RFC 9068). `at+jwt`: only tokens that say `at+jwt`. `jwt`: also those of issuers that write `JWT` or nothing, unless `nonce`, `at_hash` or `c_hash` shows an ID token.',
     }),
     authTokens: staticTokens({
       env: 'TIDEMARK_AUTH_TOKENS',
       describe:
-        'Tokens by their hash, for services without an identity provider and for emergencies. Several of one name are one caller; `name@2027-01-31` ends as that day begins (UTC). Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. Hash one by `printf %s "$TOKEN" | sha256sum`.',
+        'Tokens by their hash, for services without an identity provider and for emergencies. Tokens of the same name are one caller; `name@2027-01-31` ends as that day begins (UTC). Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. To hash a token: `printf %s "$TOKEN" | sha256sum`.',
     }),
     authPrincipals: oneOf({
       env: 'TIDEMARK_AUTH_PRINCIPALS',
       words: ['off', 'on'],
       fallback: 'off',
       describe:
-        'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so that one is made or revoked without a restart.',
+        'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so a token can be made or revoked without a restart.',
     }),
     console: oneOf({
       env: 'TIDEMARK_CONSOLE',
@@ -95,7 +95,7 @@ export const restOptions = {
       pattern: /^[\x21-\x7e]{1,255}$/,
       shape: 'a client id',
       describe:
-        'The console as `TIDEMARK_AUTH_ISSUER` knows it: a client without a secret, with the code flow and PKCE, and with `<address of the console>/signed-in` as its redirect address. With it, readers sign in at the issuer; without it, they type a token in. Needs `TIDEMARK_AUTH_ISSUER`.',
+        'The client id of the console at `TIDEMARK_AUTH_ISSUER`. This client has no secret, uses the code flow with PKCE, and has the redirect address `<address of the console>/signed-in`. With it, readers sign in at the issuer; without it, they type a token in. Needs `TIDEMARK_AUTH_ISSUER`.',
     }),
     consoleScope: text({
       env: 'TIDEMARK_CONSOLE_SCOPE',
@@ -103,14 +103,14 @@ export const restOptions = {
       shape: 'words separated by single blanks',
       fallback: 'openid offline_access orders:read orders:write ops:read ops:write',
       describe:
-        'What the console asks the issuer for. `openid` brings an ID token, by which it knows that the answer belongs to its own sign-in; `offline_access` a refresh token, by which it renews its token.',
+        'The scopes that the console asks for. `openid` brings an ID token, which shows that the answer belongs to this sign-in. `offline_access` brings a refresh token, with which the console renews its token.',
     }),
     consoleResource: text({
       env: 'TIDEMARK_CONSOLE_RESOURCE',
       pattern: /^[a-z][a-z0-9+.-]*:[\x21\x24-\x7e]{1,250}$/i,
       shape: 'an absolute URI without a fragment',
       describe:
-        'The `resource` of RFC 8707, for issuers that need it to make a token for `TIDEMARK_AUTH_AUDIENCE`. That audience itself is sent as `audience` in any case.',
+        'The `resource` of RFC 8707, for issuers that need it to make a token for `TIDEMARK_AUTH_AUDIENCE`. The audience itself is always sent as `audience`.',
     }),
   }),
 
@@ -125,7 +125,7 @@ export const restOptions = {
       env: 'TIDEMARK_TOKEN',
       shape: 'a bearer token, without blanks',
       pattern: /^[\x21-\x7e]{1,8192}$/,
-      describe: 'The token that they sign in with. On loopback without sign-in none is needed.',
+      describe: 'The token with which these commands sign in. On loopback without sign-in none is needed.',
     }),
   }),
 } as const;

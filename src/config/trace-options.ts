@@ -9,7 +9,7 @@ export const traceOptions = inGroup('Traces', {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     schemes: ['https', 'http'],
     describe:
-      'Turns traces on: the OTLP/HTTP port of a collector (http://localhost:4318), to which they are sent as JSON, at its path `/v1/traces`. Only `serve` sends traces. A collector that does not answer costs one warning.',
+      'Turns traces on: the OTLP/HTTP port of a collector (http://localhost:4318). Traces are sent as JSON to its path `/v1/traces`. Only `serve` sends traces. A collector that does not answer costs one warning.',
   }),
   otlpHeaders: secret({
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
@@ -36,7 +36,7 @@ export const traceOptions = inGroup('Traces', {
     ],
     fallback: 'parentbased_always_on',
     describe:
-      'Which traces are recorded. `parentbased_…`: where a caller sends `traceparent`, as it says there, else by the second part of the word.',
+      'Which traces are recorded. `parentbased_…`: the `traceparent` of a caller decides, and without one the second part of the word.',
   }),
   tracesSamplerArg: text({
     env: 'OTEL_TRACES_SAMPLER_ARG',
@@ -52,6 +52,6 @@ export const traceOptions = inGroup('Traces', {
     max: 1_000_000_000,
     fallback: '1000',
     describe:
-      'One update in so many begins a trace, chosen at random, which the sampler then judges like any other. 0: none but the first 16 updates of an order that a traced command placed, which are in the trace of the command.',
+      'One update in so many, chosen at random, begins a trace, if the sampler takes it. 0: no update does. The first 16 updates of an order that a traced command placed are always in the trace of the command.',
   }),
 });
