@@ -116,7 +116,7 @@ function repairRow(
         {timeText(requestedAt, nowMs)} <span class="soft">{by ?? 'at the command line'}</span>
       </td>
       <td>{what}</td>
-      <td>{stream}</td>
+      <td class="stream">{stream}</td>
       <td>
         <span class={`badge ${tone}`}>{repairStates[state]}</span> <span class="outside">{detail}</span>
         {answeredAt !== undefined && (

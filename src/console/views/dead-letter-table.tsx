@@ -61,7 +61,7 @@ function rowOf(entry: DeadLetterEntry, nowMs: number, choice: VNode | false): VN
       </td>
       <td>{timeText(observedAt, nowMs)}</td>
       <td class="account">{accountId ?? <span class="soft">–</span>}</td>
-      <td>{stream}</td>
+      <td class="stream">{stream}</td>
       <td class="id">{orderId === undefined ? '–' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>}</td>
       <td>
         <b>{reason}</b> <span class="soft outside">{detail}</span>

@@ -48,7 +48,7 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
   return (
     <div class="screen">
       <header class="screen-head">
-        <h1>DeadLetters</h1>
+        <h1>Dead letters</h1>
       </header>
       <p class="hint">
         Messages that could not be read, or were not accepted. Their orders have not taken these changes; nothing else

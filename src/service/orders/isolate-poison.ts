@@ -103,7 +103,7 @@ function keyOf(entry: Entry): string | undefined {
 
 /** The entry to store instead of a refused one. Undefined: nothing of it can be kept but a line. */
 export function storedInstead(entry: Entry, { code, message }: Refusal, log: Logger): Entry | undefined {
-  const kept = asDeadLetters(entry, code);
+  const kept = asDeadLetter(entry, code);
   if (kept === undefined)
     log.error({ code, entry }, 'Postgres refuses an entry even as a dead letter; this line is all that is left of it');
   else log.error({ code, reason: message, kind: entry.kind }, 'Postgres refuses an entry; it becomes a dead letter');
@@ -115,7 +115,7 @@ export function storedInstead(entry: Entry, { code, message }: Refusal, log: Log
  * because no encoding fault survives that. Undefined: even base64 was refused, or nothing can be
  * kept.
  */
-function asDeadLetters(entry: Entry, code: string): Entry | undefined {
+function asDeadLetter(entry: Entry, code: string): Entry | undefined {
   if (entry.kind === 'order') return unreadable(entry, code);
   if (entry.kind !== 'unreadable' || entry.reason === 'poison_raw') return undefined;
   const raw = Buffer.from(entry.raw).toString('base64');
