@@ -65,6 +65,7 @@ ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_action TO 
 ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_reason TO dead_letter_jobs_reason;
 ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_cancelled TO dead_letter_jobs_cancelled;
 ALTER TABLE public.repair_requests RENAME COLUMN quarantine_id TO dead_letter_id;
+ALTER TABLE public.lanes RENAME COLUMN unfit TO unhealthy;
 ALTER TABLE public.commands RENAME COLUMN settled_at TO resolved_at;
 ALTER INDEX public.commands_settled RENAME TO commands_resolved;
 ALTER TABLE public.commands RENAME CONSTRAINT commands_settled_is_final TO commands_resolved_is_final;

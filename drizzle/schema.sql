@@ -339,7 +339,7 @@ table lanes
   version text
   draining boolean not null default false
   trouble text
-  unfit boolean not null default false
+  unhealthy boolean not null default false
   report jsonb not null default '{}'::jsonb
   unpublished_after bigint
   constraint lanes_pkey PRIMARY KEY (lane)

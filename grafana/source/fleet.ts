@@ -42,14 +42,14 @@ const members: readonly Panel[] = [
     kind: 'lines',
     title: 'Shards',
     description:
-      'Groups of accounts that each instance follows, those that no live instance holds, and 1 for an unfit one.',
+      'Groups of accounts that each instance follows, those that no live instance holds, and 1 for an unhealthy one.',
     unit: 'none',
     queries: [
       { expr: byInstance('tidemark_shards_held'), legend: '{{instance}}' },
       { expr: `min by (job) (tidemark_shards_unassigned{${job}})`, legend: 'no instance' },
-      { expr: byInstance('tidemark_unfit'), legend: '{{instance}} is unfit' },
+      { expr: byInstance('tidemark_unhealthy'), legend: '{{instance}} is unhealthy' },
     ],
-    runbooks: ['ShardsUnassigned', 'Unfit'],
+    runbooks: ['ShardsUnassigned', 'Unhealthy'],
     width: 12,
   },
   {

@@ -38,13 +38,13 @@ export const serviceAlerts: readonly Alert[] = [
       'The accounts of these shards are followed by no instance of {{ $labels.job }}, and their commands are declined.',
   },
   {
-    // A process that is well again is fit after a minute, the next times after 2, 4, 8 and 16: only
+    // A process that is well again is healthy after a minute, the next times after 2, 4, 8 and 16: only
     // a trouble that stays or comes back is as long as this.
-    name: 'Unfit',
+    name: 'Unhealthy',
     severity: 'ticket',
-    expr: 'max by (job, instance) (tidemark_unfit) > 0',
+    expr: 'max by (job, instance) (tidemark_unhealthy) > 0',
     for: '5m',
-    summary: '{{ $labels.instance }} is unfit to follow accounts',
+    summary: '{{ $labels.instance }} is unhealthy to follow accounts',
     description:
       'It has had a trouble that another instance does not have, so it gives its shards to the others, which do its work. `tidemark fleet` names the trouble.',
   },

@@ -118,8 +118,8 @@ async function readFleet(client: RestClient): Promise<FleetDocument> {
   return understood('the fleet', fleetAnswer, body);
 }
 
-const takesShards = ({ state, drained, unfit, weight }: FleetLane) =>
-  state === 'live' && !drained && unfit === null && weight > 0;
+const takesShards = ({ state, drained, unhealthy, weight }: FleetLane) =>
+  state === 'live' && !drained && unhealthy === null && weight > 0;
 
 /** The whole name: the table shows the end of a long one. */
 async function instanceOf(client: RestClient, given: string): Promise<string> {

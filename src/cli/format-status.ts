@@ -1,6 +1,6 @@
 import { type StatusDocument, statusAnswer } from '../contract/status-answer.ts';
 import { plural } from '../runtime/plural.ts';
-import { whyUnfit } from './fleet/fleet-text.ts';
+import { whyUnhealthy } from './fleet/fleet-text.ts';
 import { age, ageOf, type Columns, clip, formatTable, printable, tableText } from './io/format-text.ts';
 
 /** As a service answers `/readyz?verbose` and `/status`. */
@@ -181,7 +181,9 @@ function laneFacts({ lane }: StatusDocument, nowMs: number): string[] {
     ...(lane.drained
       ? [['drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)']]
       : []),
-    ...(lane.unfit === null ? [] : [[`unfit, so it gives its accounts to others: ${whyUnfit[lane.unfit]}`]]),
+    ...(lane.unhealthy === null
+      ? []
+      : [[`unhealthy, so it gives its accounts to others: ${whyUnhealthy[lane.unhealthy]}`]]),
   ]);
 }
 

@@ -6,10 +6,10 @@ const shards = z.array(count);
 
 const laneStates = ['live', 'draining', 'finished_by_another', 'without_process'] as const;
 
-/** Why a process is unfit, or about to be. */
+/** Why a process is unhealthy, or about to be. */
 export const troubles = z
   .enum(['sockets_down', 'relay_stuck', 'loop_late'])
-  .meta({ id: 'Trouble', description: 'Why a process is not fit to hold accounts' });
+  .meta({ id: 'Trouble', description: 'Why a process is not healthy enough to hold accounts' });
 
 const lane = z
   .object({
@@ -23,7 +23,7 @@ const lane = z
     since: instant.describe('Since when it holds the lane; without a process: when the lane was last renewed'),
     weight: z.number().nonnegative().describe('Its part of the shards is in proportion to this'),
     drained: z.boolean().describe('An operator wants it to give its shards to the others: its weight is 0'),
-    unfit: troubles
+    unhealthy: troubles
       .nullable()
       .describe(
         'Why it gives its shards to the others for now, with the weight 0: none of its sockets to the platform is open, Kafka acknowledges nothing, or the process turns late. Null: it is fit',

@@ -31,9 +31,11 @@ const lane = z
     state: z.string(),
     mayAct: z.boolean().describe('Its lease is fresh enough to write and send'),
     drained: z.boolean().describe('An operator drained this process: it holds no accounts while others can'),
-    unfit: troubles
+    unhealthy: troubles
       .nullable()
-      .describe('Why this process gives its accounts to the others for now, as in `GET /v1/fleet`; null: it is fit'),
+      .describe(
+        'Why this process gives its accounts to the others for now, as in `GET /v1/fleet`; null: it is healthy',
+      ),
     holder: z.string().nullable().describe('The process that holds the lane, this one or another'),
     epoch: int64,
     since: at,

@@ -43,11 +43,11 @@ export interface FitnessReading {
 export interface Fitness {
   /** The present trouble, and since when there has been one. */
   readonly trouble?: { readonly name: Trouble; readonly sinceMs: number };
-  /** It is unfit, and takes no shards. `wellSinceMs`: left out while it still has a trouble. */
-  readonly unfit?: { readonly cause: Trouble; readonly wellSinceMs?: number };
-  /** How long it has to be well before it is fit again, the next time. */
+  /** It is unhealthy, and takes no shards. `wellSinceMs`: left out while it still has a trouble. */
+  readonly unhealthy?: { readonly cause: Trouble; readonly wellSinceMs?: number };
+  /** How long it has to be well before it is healthy again, the next time. */
   readonly coolDownMs: number;
-  /** When it was last made fit again. */
+  /** When it was last made healthy again. */
   readonly fitSinceMs: number;
 }
 
@@ -55,7 +55,7 @@ export interface FitnessRules {
   readonly troubledForMs: number;
   readonly firstCoolDownMs: number;
   readonly mostCoolDownMs: number;
-  /** After so long without being unfit, the cool-down is the first one again. */
+  /** After so long without being unhealthy, the cool-down is the first one again. */
   readonly forgetMs: number;
   /**
    * How long Kafka's acknowledgement is proof. No longer than `troubledForMs`, so none is from
@@ -77,29 +77,29 @@ export function fitAtFirst({ firstCoolDownMs }: FitnessRules, nowMs: number): Fi
 }
 
 /**
- * States: fit → unfit, after `troubledForMs` of trouble, if another process proves not to have it →
- * fit again, once it was well for the cool-down. The cool-down doubles each time: a process that is
- * well only while it has nothing to do would otherwise get its shards back every minute. It is fit
- * at once if no other process takes shards: a process alone is never unfit.
+ * States: healthy → unhealthy, after `troubledForMs` of trouble, if another process proves not to
+ * have it → healthy again, once it was well for the cool-down. The cool-down doubles each time: a
+ * process that is well only while it has nothing to do would otherwise get its shards back every
+ * minute. It is fit at once if no other process takes shards: a process alone is never unhealthy.
  *
- * A fault all processes have (the platform or Kafka is away) makes none unfit, since moving shards
- * would not help. If another process has nothing to do, its lack of trouble proves nothing: see
- * `isDisproved`.
+ * A fault all processes have (the platform or Kafka is away) makes none unhealthy, since moving
+ * shards would not help. If another process has nothing to do, its lack of trouble proves nothing:
+ * see `isDisproved`.
  */
 export function judgeFitness(before: Fitness, reading: FitnessReading, rules: FitnessRules): Fitness {
   const { nowMs, trouble: name } = reading;
   const sinceMs = before.trouble?.sinceMs ?? nowMs;
   const trouble = name === undefined ? {} : { trouble: { name, sinceMs } };
   const { coolDownMs, fitSinceMs } = before;
-  if (before.unfit !== undefined) {
-    const { cause, wellSinceMs = nowMs } = before.unfit;
+  if (before.unhealthy !== undefined) {
+    const { cause, wellSinceMs = nowMs } = before.unhealthy;
     const isOver = name === undefined && nowMs - wellSinceMs >= coolDownMs;
     if (isOver || !reading.anotherTakes)
       return { ...trouble, coolDownMs: Math.min(2 * coolDownMs, rules.mostCoolDownMs), fitSinceMs: nowMs };
-    return { ...trouble, unfit: { cause, ...(name === undefined && { wellSinceMs }) }, coolDownMs, fitSinceMs };
+    return { ...trouble, unhealthy: { cause, ...(name === undefined && { wellSinceMs }) }, coolDownMs, fitSinceMs };
   }
   const isLong = name !== undefined && nowMs - sinceMs >= rules.troubledForMs;
-  if (isLong && reading.isOwn) return { ...trouble, unfit: { cause: name }, coolDownMs, fitSinceMs };
+  if (isLong && reading.isOwn) return { ...trouble, unhealthy: { cause: name }, coolDownMs, fitSinceMs };
   const isForgotten = nowMs - fitSinceMs >= rules.forgetMs;
   return { ...trouble, coolDownMs: isForgotten ? rules.firstCoolDownMs : coolDownMs, fitSinceMs };
 }

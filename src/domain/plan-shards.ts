@@ -3,7 +3,7 @@ export interface FleetMember {
   readonly lane: number;
   /** Its part of the shards is in proportion to this; 0: it wants none. */
   readonly weight: number;
-  /** For an unfit one: its weight for free shards if no member has any other. Left out: 0. */
+  /** For an unhealthy one: its weight for free shards if no member has any other. Left out: 0. */
   readonly spareWeight?: number;
   /**
    * How long it has held its lane. Shards are given only to members that have lived for a while.
@@ -65,7 +65,7 @@ interface Part {
  * than its part, these are its part, and the others share the rest. So no member waits for a shard
  * that never comes, and if all are pinned nothing moves.
  *
- * If no member has a weight, none gives, and the free shards go to those that are only unfit.
+ * If no member has a weight, none gives, and the free shards go to those that are only unhealthy.
  *
  * For each well member that lacks shards, one free shard may be on its way, given by those with
  * most above their part. A member with weight 0 has to go: it waits neither for that nor for the
@@ -151,7 +151,7 @@ function partsOf(
 
 /**
  * All want none: each one keeps the shards it holds, and the free ones go to those that are only
- * unfit. A shard is better with an unfit member than with none.
+ * unhealthy. A shard is better with an unhealthy member than with none.
  */
 function withFreeOnes(
   parts: readonly Part[],

@@ -83,7 +83,10 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
       'Lanes without a live process that this one has seen to the end (finished), or failed to and tries again (failed)',
       { outcome: ['finished', 'failed'] },
     ),
-    unfit: gauge('tidemark_unfit', '1 while this process gives its shards to others because of a trouble of its own'),
+    unhealthy: gauge(
+      'tidemark_unhealthy',
+      '1 while this process gives its shards to others because of a trouble of its own',
+    ),
     laneHeld: gauge('tidemark_lane_held', '1 while this process holds a lane'),
     laneEpoch: gauge('tidemark_lane_epoch', 'The fencing number of the lane as last seen here'),
     laneTakeovers: counter(

@@ -10,7 +10,7 @@ const lane: FleetDocument['lanes'][number] = {
   since: '2026-11-23T04:00:00.000Z',
   weight: 0,
   drained: true,
-  unfit: null,
+  unhealthy: null,
   shards: [3],
   address: null,
   version: '1',
@@ -60,13 +60,13 @@ describe('fleet drain, undrain, pin and unpin', () => {
     expect([code, out.split('\n').at(-2)]).toEqual([0, 'pinned: 1,3']);
   });
 
-  it('show an unfit process, and why it is so', async () => {
-    const unfit = { ...lane, drained: false, unfit: 'relay_stuck' as const };
-    const rest = await restServer((_request, response) => json(response, 200, { ...fleet, lanes: [unfit] }));
+  it('show an unhealthy process, and why it is so', async () => {
+    const unhealthy = { ...lane, drained: false, unhealthy: 'relay_stuck' as const };
+    const rest = await restServer((_request, response) => json(response, 200, { ...fleet, lanes: [unhealthy] }));
     const { out } = await runAgainst(rest.url, ['fleet', 'pin', '3', ...reason]);
     const lines = out.split('\n');
-    expect(lines[2]).toMatch(/ unfit$/);
-    expect(lines[3]).toBe('lane 0 is unfit: Kafka acknowledges none of its rows');
+    expect(lines[2]).toMatch(/ unhealthy$/);
+    expect(lines[3]).toBe('lane 0 is unhealthy: Kafka acknowledges none of its rows');
   });
 
   it('print the answer as JSON with --json', async () => {

@@ -125,7 +125,7 @@ it('says why a process has given its accounts away', async () => {
     others: 1,
     unassigned: { rows: 0 },
     drained: true,
-    unfit: 'loop_late' as const,
+    unhealthy: 'loop_late' as const,
     anyFollows: true,
     unfollowed: 0,
     unusableLogins: 0,
@@ -134,7 +134,7 @@ it('says why a process has given its accounts away', async () => {
   const { text } = showStatus({ health: ready, status: JSON.parse(JSON.stringify(status)) }, sampledMs);
   expect(text).toContain(
     '  drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)\n' +
-      '  unfit, so it gives its accounts to others: the process turns late again and again\n',
+      '  unhealthy, so it gives its accounts to others: the process turns late again and again\n',
   );
 });
 

@@ -20,13 +20,13 @@ function judged() {
   let nowMs = 0;
   let fitness: Fitness = fitAtFirst(rules, nowMs);
   return {
-    /** True: it is unfit at the end of this time. */
+    /** True: it is unhealthy at the end of this time. */
     during(seconds: number, trouble: Trouble | undefined, others: Partial<FitnessReading> = {}): boolean {
       for (let second = 0; second < seconds; second += 1) {
         nowMs += 1_000;
         fitness = judgeFitness(fitness, { nowMs, trouble, anotherTakes: true, isOwn: true, ...others }, rules);
       }
-      return fitness.unfit !== undefined;
+      return fitness.unhealthy !== undefined;
     },
     get fitness() {
       return fitness;
@@ -38,32 +38,32 @@ const alone = { anotherTakes: false, isOwn: false };
 const allTroubled = { isOwn: false };
 
 describe('a process', () => {
-  it('is unfit after 20 s of one trouble, or of one after the other, and not after less', () => {
+  it('is unhealthy after 20 s of one trouble, or of one after the other, and not after less', () => {
     const process = judged();
     expect(process.during(20, 'sockets_down')).toBe(false);
     expect(process.during(1, undefined)).toBe(false);
     expect(process.during(15, 'sockets_down')).toBe(false);
     expect(process.during(6, 'relay_stuck')).toBe(true);
-    expect(process.fitness.unfit).toEqual({ cause: 'relay_stuck' });
+    expect(process.fitness.unhealthy).toEqual({ cause: 'relay_stuck' });
   });
 
   it.each([
     ['is alone', alone],
     ['sees that all others have a trouble too', allTroubled],
-  ])('that %s is never unfit, and then once another one is well', (_, others) => {
+  ])('that %s is never unhealthy, and then once another one is well', (_, others) => {
     const process = judged();
     expect(process.during(600, 'sockets_down', others)).toBe(false);
     expect(process.during(1, 'sockets_down')).toBe(true);
   });
 
-  it('that is unfit stays so while the others have a trouble too, and is fit at once when it is left alone', () => {
+  it('that is unhealthy stays so while the others have a trouble too, and is fit at once when it is left alone', () => {
     const process = judged();
     process.during(21, 'sockets_down');
     expect(process.during(600, 'sockets_down', allTroubled)).toBe(true);
     expect(process.during(1, 'sockets_down', alone)).toBe(false);
   });
 
-  it('that is unfit is fit again after a minute without a trouble, which a new one begins anew', () => {
+  it('that is unhealthy is healthy again after a minute without a trouble, which a new one begins anew', () => {
     const process = judged();
     process.during(21, 'loop_late');
     expect(process.during(60, undefined)).toBe(true);

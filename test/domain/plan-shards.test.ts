@@ -172,13 +172,13 @@ describe('the plan of a process', () => {
     });
   });
 
-  it('of weight 0 takes free shards where none has a weight and it is only unfit, and nobody gives', () => {
-    const [drained, unfit, heavy] = [
+  it('of weight 0 takes free shards where none has a weight and it is only unhealthy, and nobody gives', () => {
+    const [drained, unhealthy, heavy] = [
       member(0, 0),
       { ...member(1, 0), spareWeight: 1 },
       { ...member(2, 0), spareWeight: 2 },
     ];
-    const members = [drained, unfit, heavy];
+    const members = [drained, unhealthy, heavy];
     const assignments = assignmentsOf([0, 0, 0, 1, undefined, undefined, undefined]);
     expect(members.map(({ lane }) => planShards(lane, members, assignments, options))).toEqual([
       { take: [], takeOver: [], give: undefined },

@@ -14,7 +14,7 @@ import { ensureProgram } from '../support/servers/debian-package.ts';
 const pages =
   'TargetDown SourceSilent SourceNeverLive AccountsUnfollowed RelayStuck CanaryStale CommandUnknown FreshnessBurn TokenExpiring NoLaneHolder ShardsUnassigned PlacingHalted CancelAfterIncomplete CommitsLost TopicReplaced IngestStuck IssuerUnreachable';
 const tickets =
-  'EventsStale TopicsDiffer ClockSkewed Flapping DeadLetters SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unfit Restarting DatabaseFilling';
+  'EventsStale TopicsDiffer ClockSkewed Flapping DeadLetters SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unhealthy Restarting DatabaseFilling';
 
 const testFiles = globSync('grafana/prometheus/tests/*.test.yml');
 

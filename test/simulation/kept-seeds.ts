@@ -113,7 +113,7 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
     'numbers of lost batches given again while Kafka was away: the proofs of consumers showed it, rightly (a fault of the simulator)',
   ],
   [271, 'an account that came into the database behind the last read of it left the list, and nobody said so'],
-  [101, 'a process with sick sockets was unfit while Kafka was away (a fault of the simulator)'],
+  [101, 'a process with sick sockets was unhealthy while Kafka was away (a fault of the simulator)'],
   [2442, 'the next probe of a process with a clock an hour ahead was not waited for (a fault of the simulator)'],
   [
     1123,

@@ -4,17 +4,17 @@ import { ageOf, type Columns, clip, tableText } from '../io/format-text.ts';
 /** The fleet for people: its verdict, and a row a lane. */
 export function fleetText({ lanes, free, pinned, verdict, at }: FleetDocument): string {
   const table = lanes.length === 0 ? '' : tableText(lanes, columnsAt(Date.parse(at)));
-  return `${verdict}\n${table}${lanes.map(unfitLine).join('')}${shardsLine('free', free)}${shardsLine('pinned', pinned)}`;
+  return `${verdict}\n${table}${lanes.map(unhealthyLine).join('')}${shardsLine('free', free)}${shardsLine('pinned', pinned)}`;
 }
 
-export const whyUnfit: Readonly<Record<NonNullable<FleetLane['unfit']>, string>> = {
+export const whyUnhealthy: Readonly<Record<NonNullable<FleetLane['unhealthy']>, string>> = {
   sockets_down: 'none of its sockets to the platform is open',
   relay_stuck: 'Kafka acknowledges none of its rows',
   loop_late: 'the process turns late again and again',
 };
 
-function unfitLine({ lane, unfit }: FleetLane): string {
-  return unfit === null ? '' : `lane ${lane} is unfit: ${whyUnfit[unfit]}\n`;
+function unhealthyLine({ lane, unhealthy }: FleetLane): string {
+  return unhealthy === null ? '' : `lane ${lane} is unhealthy: ${whyUnhealthy[unhealthy]}\n`;
 }
 
 function shardsLine(word: string, shards: readonly number[]): string {
@@ -38,8 +38,8 @@ const columnsAt = (nowMs: number): Columns<FleetLane> => ({
   WEIGHT: 'weight',
   SHARDS: ({ shards }) => (shards.length === 0 ? '-' : clip(rangesOf(shards), 14)),
   ADDRESS: ({ address }) => startCut(address ?? '-', 24),
-  STATE: ({ state, drained, unfit }) =>
-    state !== 'live' ? stateWords[state] : drained ? 'drained' : unfit === null ? 'live' : 'unfit',
+  STATE: ({ state, drained, unhealthy }) =>
+    state !== 'live' ? stateWords[state] : drained ? 'drained' : unhealthy === null ? 'live' : 'unhealthy',
 });
 
 /** `0-4,7`. */

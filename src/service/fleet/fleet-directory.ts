@@ -14,9 +14,9 @@ interface FleetStanding {
   readonly unfollowed: number;
   /** Unusable logins, at the process with most. */
   readonly unusableLogins: number;
-  /** Why this process has given its shards away: an operator drained it, or it is unfit. */
+  /** Why this process has given its shards away: an operator drained it, or it is unhealthy. */
   readonly drained: boolean;
-  readonly unfit: Trouble | undefined;
+  readonly unhealthy: Trouble | undefined;
 }
 
 /** The fleet's other processes, as the last look at its rows showed them. */
@@ -55,10 +55,10 @@ export class FleetDirectory implements OtherInstances {
     const others = members.filter(({ holder }) => holder !== this.deps.holder).length;
     const mine = members.find(({ holder }) => holder === this.deps.holder);
     const since = ages.length === 0 ? {} : { oldestMs: nowMs - Math.max(...ages) };
-    const unfit = mine?.unwell?.unfit === true ? mine.unwell.trouble : undefined;
+    const unhealthy = mine?.unwell?.unhealthy === true ? mine.unwell.trouble : undefined;
     const reports = members.map(({ report = emptyReport }) => report);
     return {
-      ...{ others, unassigned: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit },
+      ...{ others, unassigned: { rows: ages.length, ...since }, drained: mine?.drained === true, unhealthy },
       anyFollows: members.length === 0 ? undefined : reports.some(({ follows }) => follows),
       unfollowed: reports.reduce((sum, { unfollowed }) => sum + unfollowed, 0),
       unusableLogins: Math.max(0, ...reports.map(({ unusableLogins }) => unusableLogins)),

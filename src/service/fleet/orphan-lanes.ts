@@ -61,7 +61,8 @@ export class OrphanLanes {
     if (orphans.length === 0 || isLeftOut) return;
     const holdsShards = (lane: number) => assignments.some((assignment) => assignment.lane === lane);
     const taker = members.find(
-      ({ lane, draining, drained, unwell }) => !draining && !drained && unwell?.unfit !== true && !holdsShards(lane),
+      ({ lane, draining, drained, unwell }) =>
+        !draining && !drained && unwell?.unhealthy !== true && !holdsShards(lane),
     );
     // A process without shards takes the lane whole, without need for Kafka: only one does, since
     // it has no lane for a moment, and does not count among those taking shards. The others, and

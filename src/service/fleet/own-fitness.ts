@@ -31,7 +31,7 @@ interface OwnFitnessDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly lossCheck?: { readonly failingForMs: number | undefined };
   readonly metrics: {
     readonly relay: Pick<Metrics['relay'], 'oldestPending' | 'records'>;
-    readonly ingest: Pick<Metrics['ingest'], 'unfit'>;
+    readonly ingest: Pick<Metrics['ingest'], 'unhealthy'>;
   };
 }
 
@@ -40,8 +40,8 @@ const unsentForMs = 3_000;
 const askKafkaEveryMs = 5_000;
 
 /**
- * Whether this process is fit to follow accounts, by its own readings and what the others show of
- * themselves (domain/judge-fitness.ts).
+ * Whether this process is healthy enough to follow accounts, by its own readings and what the
+ * others show of themselves (domain/judge-fitness.ts).
  */
 export class OwnFitness {
   private fitness: Fitness;
@@ -76,19 +76,19 @@ export class OwnFitness {
       isOwn: trouble !== undefined && isDisproved(trouble, shows),
     };
     this.fitness = judgeFitness(before, reading, this.rules);
-    const { trouble: lasting, unfit, coolDownMs } = this.fitness;
-    if (unfit !== undefined && before.unfit === undefined) {
-      metrics.ingest.unfit.set(1);
+    const { trouble: lasting, unhealthy, coolDownMs } = this.fitness;
+    if (unhealthy !== undefined && before.unhealthy === undefined) {
+      metrics.ingest.unhealthy.set(1);
       log.warn(
-        { cause: unfit.cause, coolDownMs },
-        'this process is unfit: it gives its shards to the others until it is well',
+        { cause: unhealthy.cause, coolDownMs },
+        'this process is unhealthy: it gives its shards to the others until it is well',
       );
-    } else if (unfit === undefined && before.unfit !== undefined) {
-      metrics.ingest.unfit.set(0);
-      log.info({ cause: before.unfit.cause }, 'this process is fit again, and takes shards');
+    } else if (unhealthy === undefined && before.unhealthy !== undefined) {
+      metrics.ingest.unhealthy.set(0);
+      log.info({ cause: before.unhealthy.cause }, 'this process is healthy again, and takes shards');
     }
-    const shown = unfit?.cause ?? lasting?.name;
-    return shown && { trouble: shown, unfit: unfit !== undefined };
+    const shown = unhealthy?.cause ?? lasting?.name;
+    return shown && { trouble: shown, unhealthy: unhealthy !== undefined };
   }
 
   /** What works here: proof for the others, so they know their trouble is not everybody's. */

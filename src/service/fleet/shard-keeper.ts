@@ -14,7 +14,7 @@ type ShardKeeperDeps = OrphanLanesDeps &
   ShardTakerDeps &
   ShardGiverDeps & {
     /**
-     * Whether this process is fit to hold shards; `others`: the
+     * Whether this process is healthy enough to hold shards; `others`: the
      * other members. Left out: it always is.
      */
     readonly fitness?: { review(others: readonly LaneMember[]): Promise<Unwell | undefined> };
@@ -224,7 +224,7 @@ export class ShardKeeper {
     if (over.aborted || me === undefined) return;
     this.unwell = await this.deps.fitness?.review(fleet.members.filter((member) => member !== me));
     // The database came back without it, or it shows another trouble than ours.
-    const isAsShown = me.unwell?.trouble === this.unwell?.trouble && me.unwell?.unfit === this.unwell?.unfit;
+    const isAsShown = me.unwell?.trouble === this.unwell?.trouble && me.unwell?.unhealthy === this.unwell?.unhealthy;
     if (me.version === '' || !isAsShown || !sameReport(me.report ?? emptyReport, this.report()))
       await store.introduce(lease.lane, lease.epoch, this.introduction());
     const live = new Set(fleet.members.map(({ lane }) => lane));

@@ -147,7 +147,7 @@ function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineRead
  * `takeover` shows how this one last came to hold it.
  */
 function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts): StatusDocument['lane'] {
-  const { drained, unfit = null } = fleet();
+  const { drained, unhealthy = null } = fleet();
   const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;
   return {
     lane: lease.lane,
@@ -156,7 +156,7 @@ function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts)
     state: keeper.state,
     mayAct: lease.mayAct(),
     drained,
-    unfit,
+    unhealthy,
     holder: holder ?? null,
     epoch: epoch.toString(),
     since: iso(sinceMs),

@@ -33,15 +33,15 @@ function laneOf(member: LaneMember, shards: readonly number[], nowMs: number): F
   const finisher = holder.endsWith(finisherSuffix);
   const state = finisher ? 'finished_by_another' : draining ? 'draining' : 'live';
   const since = formatInstant(nowMs - livedMs);
-  const unfit = unwell?.unfit === true ? unwell.trouble : null;
-  return { lane, state, holder, since, weight, drained, unfit, shards: [...shards], address, version };
+  const unhealthy = unwell?.unhealthy === true ? unwell.trouble : null;
+  return { lane, state, holder, since, weight, drained, unhealthy, shards: [...shards], address, version };
 }
 
 /** A process that finishes another's lane holds it under its own name with this at the end. */
 export const finisherSuffix = '/finisher';
 
 function orphanOf({ lane, idleMs }: OrphanLane, shards: readonly number[], nowMs: number): FleetLane {
-  const none = { holder: null, weight: 0, drained: false, unfit: null, address: null, version: null };
+  const none = { holder: null, weight: 0, drained: false, unhealthy: null, address: null, version: null };
   return { lane, state: 'without_process', since: formatInstant(nowMs - idleMs), shards: [...shards], ...none };
 }
 

@@ -256,7 +256,7 @@ export class PostgresLaneStore implements LaneStore {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
        set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest((select max(generation) from public.lanes), $4),
-         unpublished_after = coalesce(l.unpublished_after, public.lane_batch(l.lane)), held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unfit = false, report = '{}',
+         unpublished_after = coalesce(l.unpublished_after, public.lane_batch(l.lane)), held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unhealthy = false, report = '{}',
          drained = l.drained and before.holder is not distinct from $2
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
          where lane = $1 and (holder is null or holder = $2

@@ -16,12 +16,12 @@ export interface HeldShard {
 }
 
 /**
- * A process's present trouble; if it is `unfit`, perhaps its last trouble. An unfit process takes
- * no shards.
+ * A process's present trouble; if it is `unhealthy`, perhaps its last trouble. An unhealthy process
+ * takes no shards.
  */
 export interface Unwell {
   readonly trouble: Trouble;
-  readonly unfit: boolean;
+  readonly unhealthy: boolean;
 }
 
 /** A process, as its lane's row shows it to the others. */
@@ -39,7 +39,7 @@ export interface LaneMember extends FleetMember {
   readonly draining: boolean;
   /** An operator drained it (`FleetActions`): its weight is given as 0, and it stays. */
   readonly drained: boolean;
-  /** Left out: it is well. An unfit one has the weight 0. */
+  /** Left out: it is well. An unhealthy one has the weight 0. */
   readonly unwell?: Unwell;
   /** Left out: it has not introduced itself, or its build does not report. */
   readonly report?: MemberReport;
@@ -172,13 +172,13 @@ const looking = {
       from public.lanes l, now
     ), digests as materialized (
       select (select ${assignmentDigest} from public.shards) as assignments, (
-        select coalesce(bit_xor(hash_record_extended(row(lane, holder, address, weight, version, draining, drained, trouble, unfit, held_since, report), 0)), 0)
+        select coalesce(bit_xor(hash_record_extended(row(lane, holder, address, weight, version, draining, drained, trouble, unhealthy, held_since, report), 0)), 0)
         from aged where live) as members
     )
     select date_part('epoch', now.at) * 1000 as now_ms, digests.members::text as digest,
     case when digests.members is distinct from $2::bigint then (
       select coalesce(json_agg(json_build_object('lane', lane, 'holder', holder, 'address', address, 'weight', weight, 'version', coalesce(version, ''), 'draining', draining,
-        'drained', drained, 'trouble', trouble, 'unfit', unfit, 'report', report, 'heldSinceMs', date_part('epoch', held_since) * 1000) order by lane), '[]')
+        'drained', drained, 'trouble', trouble, 'unhealthy', unhealthy, 'report', report, 'heldSinceMs', date_part('epoch', held_since) * 1000) order by lane), '[]')
       from aged where live
     ) end as members,
     case when digests.assignments is distinct from (select bit_xor(digest) from unnest($3::bigint[]) as digest) then (
@@ -206,7 +206,7 @@ const looking = {
 interface MemberRow extends Omit<LaneMember, 'address' | 'unwell' | 'livedMs' | 'report'> {
   readonly address: string | null;
   readonly trouble: Trouble | null;
-  readonly unfit: boolean;
+  readonly unhealthy: boolean;
   /** Empty until it has introduced itself. */
   readonly report: Partial<MemberReport>;
   readonly heldSinceMs: number;
@@ -275,7 +275,7 @@ export class PostgresShardStore implements ShardStore {
   async introduce(lane: number, epoch: bigint, introduction: MemberIntroduction): Promise<boolean> {
     const { address = null, weight, version, draining, unwell, report } = introduction;
     const { rowCount } = await this.pool.query(
-      `update public.lanes set address = $3, weight = $4, version = $5, draining = $6, trouble = $7, unfit = $8, report = $9 where lane = $1 and epoch = $2`,
+      `update public.lanes set address = $3, weight = $4, version = $5, draining = $6, trouble = $7, unhealthy = $8, report = $9 where lane = $1 and epoch = $2`,
       [
         lane,
         epoch.toString(),
@@ -284,7 +284,7 @@ export class PostgresShardStore implements ShardStore {
         version,
         draining,
         unwell?.trouble ?? null,
-        unwell?.unfit ?? false,
+        unwell?.unhealthy ?? false,
         JSON.stringify(report ?? {}),
       ],
     );
@@ -352,7 +352,7 @@ function fleetOf({ members, parts }: KnownFleet, { now_ms: nowMs, orphans }: Fle
 }
 
 function memberOf(
-  { address, weight, trouble, unfit, heldSinceMs, report, ...member }: MemberRow,
+  { address, weight, trouble, unhealthy, heldSinceMs, report, ...member }: MemberRow,
   since: (atMs: number) => number,
 ): LaneMember {
   const mayTake = !member.draining && !member.drained;
@@ -361,8 +361,8 @@ function memberOf(
     livedMs: since(heldSinceMs),
     address: address ?? undefined,
     ...('works' in report && { report: { ...emptyReport, ...report } }),
-    weight: mayTake && !unfit ? weight : 0,
-    ...(mayTake && unfit && { spareWeight: weight }),
-    ...(trouble !== null && { unwell: { trouble, unfit } }),
+    weight: mayTake && !unhealthy ? weight : 0,
+    ...(mayTake && unhealthy && { spareWeight: weight }),
+    ...(trouble !== null && { unwell: { trouble, unhealthy } }),
   };
 }

@@ -29,7 +29,7 @@ export const lanes = pg.pgTable('lanes', {
   /** A fault it has and others need not have (domain/judge-fitness.ts); null: none. */
   trouble: pg.text(),
   /** Because of such a fault it takes no shards. */
-  unfit: pg.boolean().notNull().default(false),
+  unhealthy: pg.boolean().notNull().default(false),
   /** Its report about its work (domain/member-report.ts); empty until it has introduced itself. */
   report: pg.jsonb().notNull().default({}),
   /**

@@ -37,13 +37,13 @@ it('tells why this process has given its shards away', () => {
     const members = fleet.members.map((member) => (member.holder === 'me' ? { ...member, ...over } : member));
     return directory({ ...fleet, members }).standing(100_000);
   };
-  expect(standing({})).toMatchObject({ drained: false, unfit: undefined });
-  expect(standing({ drained: true })).toMatchObject({ drained: true, unfit: undefined });
-  expect(standing({ unwell: { trouble: 'loop_late', unfit: true } })).toMatchObject({
+  expect(standing({})).toMatchObject({ drained: false, unhealthy: undefined });
+  expect(standing({ drained: true })).toMatchObject({ drained: true, unhealthy: undefined });
+  expect(standing({ unwell: { trouble: 'loop_late', unhealthy: true } })).toMatchObject({
     drained: false,
-    unfit: 'loop_late',
+    unhealthy: 'loop_late',
   });
-  expect(standing({ unwell: { trouble: 'loop_late', unfit: false } }).unfit).toBeUndefined();
+  expect(standing({ unwell: { trouble: 'loop_late', unhealthy: false } }).unhealthy).toBeUndefined();
 });
 
 it('knows of no other before the first look', () => {

@@ -16,7 +16,7 @@ const member = (lane: number, more: Partial<LaneMember> = {}): LaneMember => {
   };
   return { lane, ...introduction, livedMs: 60_000, ...more };
 };
-const trouble = { unwell: { trouble: 'relay_stuck', unfit: false } } as const;
+const trouble = { unwell: { trouble: 'relay_stuck', unhealthy: false } } as const;
 
 /** Lane 2 has no process, and one shard; this process is on lane 0. */
 function rig() {

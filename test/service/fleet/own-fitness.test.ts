@@ -49,19 +49,19 @@ function rig() {
 }
 
 describe('the fitness of this process', () => {
-  it('is troubled while none of the sockets with accounts is open, and unfit after 20 s', async () => {
+  it('is troubled while none of the sockets with accounts is open, and unhealthy after 20 s', async () => {
     const { state, shownAfter, metrics } = rig();
     state.streams = [
       { connected: false, accounts: 1 },
       { connected: true, accounts: 0 },
     ];
-    expect(await shownAfter(1)).toEqual({ trouble: 'sockets_down', unfit: false });
-    expect(await shownAfter(20)).toEqual({ trouble: 'sockets_down', unfit: true });
-    expect(await sumOf(metrics.ingest.unfit)).toBe(1);
+    expect(await shownAfter(1)).toEqual({ trouble: 'sockets_down', unhealthy: false });
+    expect(await shownAfter(20)).toEqual({ trouble: 'sockets_down', unhealthy: true });
+    expect(await sumOf(metrics.ingest.unhealthy)).toBe(1);
     state.streams = [];
-    expect(await shownAfter(50)).toEqual({ trouble: 'sockets_down', unfit: true });
+    expect(await shownAfter(50)).toEqual({ trouble: 'sockets_down', unhealthy: true });
     expect(await shownAfter(11)).toBeUndefined();
-    expect(await sumOf(metrics.ingest.unfit)).toBe(0);
+    expect(await sumOf(metrics.ingest.unhealthy)).toBe(0);
   });
 
   it('is well while one of its sockets is open, and while it has no account', async () => {
@@ -76,14 +76,14 @@ describe('the fitness of this process', () => {
     const { clock, state, metrics, shownAfter } = rig();
     metrics.relay.oldestPending.set({ topic: 'updates' }, clock.nowMs() / 1000);
     expect(await shownAfter(2)).toBeUndefined();
-    expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unfit: false });
+    expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unhealthy: false });
     metrics.relay.oldestPending.set({ topic: 'updates' }, 0);
     expect(await shownAfter(1)).toBeUndefined();
     state.lossCheck.failingForMs = 0;
-    expect(await shownAfter(1)).toEqual({ trouble: 'relay_stuck', unfit: false });
+    expect(await shownAfter(1)).toEqual({ trouble: 'relay_stuck', unhealthy: false });
     state.lossCheck.failingForMs = undefined;
     state.isLate = true;
-    expect(await shownAfter(1)).toEqual({ trouble: 'loop_late', unfit: false });
+    expect(await shownAfter(1)).toEqual({ trouble: 'loop_late', unhealthy: false });
   });
 
   it.each([-3_600_000, -10_000])('sees that rows wait although its clock is set by %i ms', async (byMs) => {
@@ -91,8 +91,8 @@ describe('the fitness of this process', () => {
     metrics.relay.oldestPending.set({ topic: 'updates' }, clock.nowMs() / 1000);
     clock.stepWall(byMs);
     expect(await shownAfter(2)).toBeUndefined();
-    expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unfit: false });
-    expect(await shownAfter(20)).toEqual({ trouble: 'relay_stuck', unfit: true });
+    expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unhealthy: false });
+    expect(await shownAfter(20)).toEqual({ trouble: 'relay_stuck', unhealthy: true });
     metrics.relay.oldestPending.set({ topic: 'updates' }, 0);
     expect(await shownAfter(61)).toBeUndefined();
   });
@@ -111,10 +111,10 @@ describe('the fitness of this process', () => {
     ['there is no other process', []],
     ['the others take no shards', [{ ...other, weight: 0 }]],
     ['the others have nothing to do, and so no socket that could be down', [{ ...other, report: emptyReport }]],
-    ['the others have a trouble too', [{ ...other, unwell: { trouble: 'sockets_down', unfit: false } as const }]],
-  ])('is not unfit where %s', async (_, others) => {
+    ['the others have a trouble too', [{ ...other, unwell: { trouble: 'sockets_down', unhealthy: false } as const }]],
+  ])('is not unhealthy where %s', async (_, others) => {
     const { state, shownAfter } = rig();
     state.streams = [{ connected: false, accounts: 1 }];
-    expect(await shownAfter(120, others)).toEqual({ trouble: 'sockets_down', unfit: false });
+    expect(await shownAfter(120, others)).toEqual({ trouble: 'sockets_down', unhealthy: false });
   });
 });

@@ -73,7 +73,7 @@ describe('/openapi.json', () => {
     expect(text).not.toContain('"nullable"');
     const { components } = await openapi();
     const { LaneStatus } = components.schemas as Record<string, { properties: Json }>;
-    expect(LaneStatus?.properties['unfit']).toMatchObject({
+    expect(LaneStatus?.properties['unhealthy']).toMatchObject({
       type: ['string', 'null'],
       enum: ['sockets_down', 'relay_stuck', 'loop_late', null],
     });

@@ -49,7 +49,7 @@ function notLive({ services, platform, database }: SimulatedWorld): string[] {
     ),
     ...services
       .filter(({ sick, held }) => sick && held.size > 0)
-      .map(({ host, held }) => `${host.name} still holds the shards ${held.shards}, and is unfit`),
+      .map(({ host, held }) => `${host.name} still holds the shards ${held.shards}, and is unhealthy`),
     ...drained.map(({ shard, lane }) => `shard ${shard} is still held by lane ${lane}, whose process is drained`),
     ...platform.accounts.flatMap(({ id, predictions }) => {
       const followers = services.filter(({ held }) => held.follows(id));

@@ -13,14 +13,14 @@ const balancedWithinMs = 180_000;
 const againWithinMs = 60_000;
 /**
  * Longer than a row waits for Kafka before it is a trouble, and
- * than a trouble lasts before it makes unfit.
+ * than a trouble lasts before it makes unhealthy.
  */
 const kafkaAwayMs = 15_000;
 
 /**
  * Two faults that every process shares, once all is well (in some runs: they take a virtual
  * minute). What ought to be followed and is not is named by every process within its bound; and no
- * process is unfit for what all of them suffer.
+ * process is unhealthy for what all of them suffer.
  */
 export async function sharedFaults(world: SimulatedWorld): Promise<string[]> {
   const dice = world.source(15);
@@ -71,31 +71,31 @@ async function staysPut(world: SimulatedWorld, accountId: string): Promise<boole
 async function withoutKafka(world: SimulatedWorld): Promise<string[]> {
   const { clock, broker, trace } = world;
   trace.add('broker', 'is away', 'for all');
-  const before = unfitForKafka(world);
+  const before = unhealthyForKafka(world);
   broker.down = true;
   await clock.advance(kafkaAwayMs);
-  const unfit = unfitForKafka(world).filter((name) => !before.includes(name));
+  const unhealthy = unhealthyForKafka(world).filter((name) => !before.includes(name));
   broker.down = false;
   await clock.advanceUntil(() => agrees(world), againWithinMs);
   return [
-    ...unfit.map((name) => `${name} is unfit (relay_stuck) for a fault that all have`),
+    ...unhealthy.map((name) => `${name} is unhealthy (relay_stuck) for a fault that all have`),
     ...disagreements(world).map((what) => `not right again after Kafka was away: ${what}`),
   ];
 }
 
 /**
- * By the rows of their lanes. Not the sick ones (fleet-operator.ts): each is unfit for its own
+ * By the rows of their lanes. Not the sick ones (fleet-operator.ts): each is unhealthy for its own
  * sockets, whatever Kafka does.
  */
-function unfitForKafka(world: SimulatedWorld): string[] {
+function unhealthyForKafka(world: SimulatedWorld): string[] {
   const rows = [...world.database.lanes.values()];
-  const isUnfit = (name: string) => {
+  const isUnhealthy = (name: string) => {
     const unwell = rows.find(({ holder }) => holder === name)?.introduction.unwell;
-    return unwell?.unfit === true && unwell.trouble === 'relay_stuck';
+    return unwell?.unhealthy === true && unwell.trouble === 'relay_stuck';
   };
   return running(world)
     .map(({ host }) => host.name)
-    .filter(isUnfit);
+    .filter(isUnhealthy);
 }
 
 /**

@@ -220,21 +220,21 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a process with nothing to send counts as proof that Kafka works',
-    shows: /is unfit \(relay_stuck\) for a fault that all have/,
+    shows: /is unhealthy \(relay_stuck\) for a fault that all have/,
     deps: () => ({ keeping: { report: () => ({ ...emptyReport, follows: true, works: ['kafka', 'sockets'] }) } }),
   },
   {
-    name: 'a process that is unfit keeps its shards',
+    name: 'a process that is unhealthy keeps its shards',
     seeds: 'moving',
-    shows: /still holds the shards .*, and is unfit/,
+    shows: /still holds the shards .*, and is unhealthy/,
     deps: () => ({ keeping: { fitness: { review: async () => undefined } } }),
   },
   {
-    name: 'a process is unfit although it is alone, and takes nothing',
+    name: 'a process is unhealthy although it is alone, and takes nothing',
     shows: /has no lane, and no process works on it/,
     deps: ({ database }) => ({
       database: { ...database, shards: seeing(database.shards, { spareWeight: 0 }) },
-      keeping: { fitness: { review: async () => ({ trouble: 'sockets_down', unfit: true }) } },
+      keeping: { fitness: { review: async () => ({ trouble: 'sockets_down', unhealthy: true }) } },
     }),
   },
   {

@@ -149,5 +149,5 @@ function weightsOf({ introduction: { draining, unwell, weight }, drained }: Lane
   spareWeight?: number;
 } {
   if (draining || drained) return { weight: 0 };
-  return unwell?.unfit === true ? { weight: 0, spareWeight: weight } : { weight };
+  return unwell?.unhealthy === true ? { weight: 0, spareWeight: weight } : { weight };
 }

@@ -47,7 +47,7 @@ describe('the fleet', () => {
       since: '2026-11-23T03:59:00.000Z',
       weight: 1,
       drained: false,
-      unfit: null,
+      unhealthy: null,
       shards: [0, 3],
       address: 'http://desk-0:8080',
       version: '1',

@@ -212,7 +212,7 @@ describe('a look', () => {
       sql('update shards set lane = case lane when 0 then 1 else 0 end where shard in (0, 1)'),
       sql('update shards set epoch = epoch + (1::bigint << 32) + 1 where shard = 3'),
       sql('update lanes set drained = true where lane = 1'),
-      () => rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { trouble: 'loop_late', unfit: true } }),
+      () => rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { trouble: 'loop_late', unhealthy: true } }),
       sql("update lanes set renewed_at = now() - interval '1 minute' where lane = 1"),
       () => rig.hold(1, 'third', 0),
       () => rig.lanes.release(0, rig.epoch),
@@ -301,7 +301,7 @@ describe('members of the fleet', () => {
 });
 
 describe('a process that shows a trouble', () => {
-  it('keeps its weight until it is unfit, has only a spare one then, and the next process of its lane begins well', async () => {
+  it('keeps its weight until it is unhealthy, has only a spare one then, and the next process of its lane begins well', async () => {
     await using rig = await shardRig();
     const introduction = { weight: 2, address: undefined, version: '1', draining: false };
     const shown = async () =>
@@ -310,14 +310,14 @@ describe('a process that shows a trouble', () => {
         spareWeight,
         unwell,
       }));
-    const unwell = { trouble: 'relay_stuck', unfit: false } as const;
+    const unwell = { trouble: 'relay_stuck', unhealthy: false } as const;
     await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell });
     expect(await shown()).toEqual([{ weight: 2, spareWeight: undefined, unwell }]);
-    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { ...unwell, unfit: true } });
-    expect(await shown()).toEqual([{ weight: 0, spareWeight: 2, unwell: { ...unwell, unfit: true } }]);
+    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { ...unwell, unhealthy: true } });
+    expect(await shown()).toEqual([{ weight: 0, spareWeight: 2, unwell: { ...unwell, unhealthy: true } }]);
     await rig.shards.introduce(0, rig.epoch, introduction);
     expect(await shown()).toEqual([{ weight: 2, spareWeight: undefined, unwell: undefined }]);
-    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { ...unwell, unfit: true } });
+    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { ...unwell, unhealthy: true } });
     await rig.hold(0, 'next', 0);
     expect(await shown()).toEqual([{ weight: 0, spareWeight: undefined, unwell: undefined }]);
   });

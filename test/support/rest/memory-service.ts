@@ -87,7 +87,7 @@ export class MemoryService implements ServiceView {
       since: new Date(sampledMs).toISOString(),
       weight: 1,
       drained: false,
-      unfit: null,
+      unhealthy: null,
       shards: [0],
     } as const;
     const lanes = [{ ...lane, shards: [0], address: null, version: '1' }];

@@ -66,7 +66,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
     instance: 'one',
     fencedByKafka: () => 0,
     fleet: () => ({
-      ...{ others: 0, unassigned: { rows: 0 }, drained: false, unfit: undefined },
+      ...{ others: 0, unassigned: { rows: 0 }, drained: false, unhealthy: undefined },
       ...{ anyFollows: true, unfollowed: 0, unusableLogins: 0 },
     }),
     keeper: {
