@@ -151,7 +151,9 @@ class BatchBuilder {
     } else if (reduction.outcome === 'conflict') {
       this.deadLetters.push(deadLetter(observation, reduction.reason, reduction.detail));
       this.outcomes.push('conflict');
-      if (stored !== undefined) this.doubt(observation, 'contradicted', stored.revision);
+      // A read asks for no other read: that one would be refused as well, and confirm it for ever.
+      if (stored !== undefined && observation.cause === 'stream')
+        this.doubt(observation, 'contradicted', stored.revision);
     } else {
       if (reduction.head !== undefined) this.remember(key, slot, reduction.head);
       this.outcomes.push(reduction.outcome);

@@ -1,4 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { keysOf } from '../../../src/service/orders/entry.ts';
+import { HeadCache } from '../../../src/service/orders/head-cache.ts';
+import { noneUnproven, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink, storeBehind } from '../../support/orders/reducing-sink.ts';
 import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
@@ -91,6 +94,47 @@ describe('issue: One order that could not be read by its id held back the marks 
     await rig.clock.advance(60_000);
     expect(rig.platform.gets.length > asked).toBe(retryable);
     await rig.connectors.end();
+  });
+});
+
+describe('issue: A read that could not replace an unreadable state was confirmed, and asked for again, for ever.', () => {
+  /** Rows are reduced as ingest does it, and are stored some milliseconds later. */
+  async function damaged(stream: 'account' | 'prediction', of: { accountId: string; sourceVersion?: bigint }) {
+    const rig = connectorsRig();
+    const id = stream === 'account' ? accountRow['ordId'] : predictionRow['orderId'];
+    const unreadable = new Map([[`${stream}:${id}`, { fault: 'it is nowhere', revision: 3, ...of }]]);
+    const rest = { generation: 1, lane: 0, number: 1n, unproven: noneUnproven(0n), bindings: new Map(), unreadable };
+    const deadLetters: string[] = [];
+    rig.sink.settle = () => rig.clock.sleep(10);
+    rig.sink.offer = (item) => {
+      const prepared = prepareBatch([item], new HeadCache(10), { keys: keysOf([item]), ...rest });
+      void rig.clock.sleep(5).then(() => {
+        deadLetters.push(...prepared.deadLetters.map(({ reason }) => reason));
+        for (const { observation, raised } of prepared.doubts) observation.onDoubt?.(observation, ...raised);
+      });
+    };
+    await rig.begin();
+    await rig.until(stream, 'live');
+    return { ...rig, deadLetters };
+  }
+
+  it.each([
+    ['another account holds the id', 'account', { accountId: 'another' }, 'identity_changed'],
+    ['its version is below', 'prediction', { accountId: 'acct-1', sourceVersion: 9n }, 'state_unreadable'],
+  ] as const)('where %s, few reads are made and few dead letters kept', async (_, stream, of, reason) => {
+    const { platform, clock, deadLetters, connectors } = await damaged(stream, of);
+    const updatedAt = new Date(clock.nowMs()).toISOString();
+    const row: Row = { ...(stream === 'account' ? accountRow : { ...predictionRow, version: '5' }), updatedAt };
+    platform.rows.set(`${stream}:acct-1`, [row]);
+    platform.shows = () => false;
+    platform.emit(stream, 'acct-1', row, stream === 'account' ? undefined : 5n);
+    await clock.advance(600_000);
+    // At intervals that grow, for as long as it is missing in the log.
+    expect(platform.gets.length).toBeLessThan(15);
+    expect(deadLetters).toHaveLength(platform.gets.length + 1);
+    expect(deadLetters).toContain(reason);
+    await connectors.end();
+    await clock.advance(10);
   });
 });
 
