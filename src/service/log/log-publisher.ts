@@ -91,15 +91,14 @@ export class LogPublisher implements Publisher {
       return failure;
     };
     let left = this.size.split(unsent);
-    for (let tries = 0; left.length > 0; tries += 1) {
+    while (left.length > 0) {
       const [piece = [], ...behind] = left;
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
       const { cluster, parts, carriers } = await this.within(this.prepare(piece, along)).catch((err: unknown) => {
         throw failed(err, piece);
       });
       if (along !== undefined && carriers === undefined) await along.before();
-      if ((tries > 0 || along !== undefined) && !mayAct())
-        throw new PublishError('lease', 'the lease grew too old before a piece of a send');
+      if (!mayAct()) throw new PublishError('lease', 'the lease grew too old before a piece of a send');
       sent.push(...parts);
       try {
         await this.within(this.produce(cluster, [...(carriers ?? []), ...parts]));

@@ -52,8 +52,8 @@ export interface Publisher {
    * most one call at a time. Rejects with `PublishError` after any error or its own deadline; the
    * records may or may not have arrived. The next call starts with a new producer (a retired one is
    * never used again), and leaves out the rows this one had acknowledged. `mayAct` is asked before
-   * each piece except the first: if the process was frozen between two pieces, it may have lost the
-   * lane; then the code is `lease`. `along` is on Kafka before each piece, or with it.
+   * each piece, also the first, which may have waited for a connection: by then the lane may be
+   * lost; then the code is `lease`. `along` is on Kafka before each piece, or with it.
    */
   publish(rows: readonly PublishRow[], mayAct?: () => boolean, along?: SentAlong): Promise<void>;
   close(): Promise<void>;

@@ -72,7 +72,7 @@ describe('issue: A process that had been frozen went on publishing after another
     let asked = 0;
     const mayAct = () => {
       asked += 1;
-      return asked < 2;
+      return asked < 3;
     };
     await expect(publisher.publish(numberedRows(0, 3500), mayAct)).rejects.toMatchObject({
       name: 'PublishError',
@@ -83,6 +83,14 @@ describe('issue: A process that had been frozen went on publishing after another
     await publisher.close();
     expect(await readAll(brokers, topics.updates)).toHaveLength(3500);
     expect(await replaced()).toEqual({});
+  });
+
+  it('sends no first piece either, where the lease grew too old while it connected', async () => {
+    const topics = await freshTopics(brokers);
+    const { publisher } = logPublisher(brokers, topics);
+    await expect(publisher.publish(numberedRows(0, 10), () => false)).rejects.toMatchObject({ code: 'lease' });
+    await publisher.close();
+    expect(await readAll(brokers, topics.updates)).toEqual([]);
   });
 });
 
