@@ -49,6 +49,8 @@ export interface AccountMemory {
   readonly side?: string;
   /** As the order shows it, for queries that do not read the order. */
   readonly incarnation?: number;
+  /** The command that placed the order before under the id: a late event may still show it. */
+  readonly former?: string;
   /** See `asAnotherOrder`. It goes with the order's next change. */
   readonly inQuestion?: true;
 }
@@ -78,7 +80,7 @@ export function memoryOf(
   join: AccountJoin,
   order: Order,
   correction: Correction | undefined,
-  { formerly, side }: Partial<Record<'formerly' | 'side', string | undefined>> = {},
+  { formerly, side, former }: Partial<Record<'formerly' | 'side' | 'former', string | undefined>> = {},
 ): Head['join'] {
   const { winner, terminals, terminalCumQty, priced, instrument, leastWorking } = join;
   const carried = notShown(join.registers, order);
@@ -96,6 +98,7 @@ export function memoryOf(
     formerly,
     side,
     incarnation: order.incarnation,
+    former,
     inQuestion: undefined,
   };
   return memory;

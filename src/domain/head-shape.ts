@@ -55,7 +55,13 @@ const joinChecks = {
   leastWorking: maybe(decimal),
   carried: maybe(fields(checksOf(registerFields))),
   correction: maybe(fields({ epoch: count, readAt: isInstant, undone: maybe(isInstant) })),
-  ...{ formerly: maybe(text), side: maybe(text), incarnation: maybe(natural), inQuestion: maybe((it) => it === true) },
+  ...{
+    formerly: maybe(text),
+    side: maybe(text),
+    incarnation: maybe(natural),
+    former: maybe(text),
+    inQuestion: maybe((it) => it === true),
+  },
 };
 
 /**

@@ -58,7 +58,7 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const another = asAnotherOrder(head, observation);
   if (another !== undefined) return another === 'begins' ? nextOrder(head, view, own) : another;
   const held = recallJoin(head);
-  const { correction, formerly, side } = head.join as AccountMemory;
+  const { correction, formerly, side, former } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
   const dispute = disputeOf(held, head.order, observation, sinceRead);
   if (dispute !== undefined && observation.overrules === head.revision) return correct(head, held, view, correction);
@@ -68,12 +68,13 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const order = presentAccount(joined, ownFields(head.order));
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
-    const join = memoryOf(joined, head.order, correction, { formerly, side });
+    const join = memoryOf(joined, head.order, correction, { formerly, side, former });
     return { outcome: 'duplicate', head: { ...head, join }, ...doubt(dispute) };
   }
   const before = named(head);
   const renamed = isRenamed(before, order);
   const join = memoryOf(joined, order, correction, {
+    former,
     formerly: renamed ? nameOf(before) : formerly,
     side: lastSide(before, order),
   });
@@ -117,7 +118,8 @@ function nextOrder(head: Head, view: OrderView, own: OwnFields): Reduction {
   const joined = joinOfView(view);
   const order = presentAccount(joined, ownOfNext(head, own));
   const { correction } = head.join as AccountMemory;
-  const join = memoryOf(joined, order, { epoch: correction?.epoch ?? 0, readAt: view.updatedAt });
+  const read = { epoch: correction?.epoch ?? 0, readAt: view.updatedAt };
+  const join = memoryOf(joined, order, read, { former: head.order.commandId });
   return beginNext(head, order, { join });
 }
 
@@ -174,7 +176,10 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
     readAt: view.updatedAt,
     ...(compareInstants(undone, view.updatedAt) > 0 && { undone }),
   };
-  const join = memoryOf(joined, order, correction, { side: lastSide(named(head), order) });
+  const join = memoryOf(joined, order, correction, {
+    side: lastSide(named(head), order),
+    former: (head.join as AccountMemory).former,
+  });
   const next: Head = { order, revision: head.revision + 1, join };
   return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
 }

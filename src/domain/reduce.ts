@@ -26,6 +26,7 @@ interface PredictionMemory {
   readonly openedAt?: string;
   /** See `AccountMemory`. */
   readonly incarnation?: number | undefined;
+  readonly former?: string | undefined;
   readonly inQuestion?: true;
 }
 
@@ -137,7 +138,8 @@ function accept(head: Head | undefined, observation: Observation, own: OwnFields
 function nextOrder(head: Head, observation: Observation, own: OwnFields): Reduction {
   const { view, sourceVersion, sourceEpoch } = observation;
   const order = composeOrder(view, inEpoch(ownOfNext(head, own), sourceEpoch));
-  const join: PredictionMemory = { openedAt: view.updatedAt, incarnation: order.incarnation };
+  const former = head.order.commandId;
+  const join: PredictionMemory = { openedAt: view.updatedAt, incarnation: order.incarnation, former };
   return beginNext(head, order, { join: { ...join }, ...(sourceVersion !== undefined && { sourceVersion }) });
 }
 
@@ -148,11 +150,11 @@ function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
 }
 
 function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Observation): Head['join'] {
-  const { openedAt, incarnation } = (head?.join ?? nothing) as PredictionMemory;
+  const { openedAt, incarnation, former } = (head?.join ?? nothing) as PredictionMemory;
   const goesOn = (head?.order.sourceEpoch ?? 0) === sourceEpoch && openedAt !== undefined;
   const begins = !goesOn && sourceEpoch > 0 && sourceVersion !== undefined;
   const from = begins ? view.updatedAt : goesOn ? openedAt : undefined;
-  return from === undefined ? nothing : { openedAt: from, ...(incarnation !== undefined && { incarnation }) };
+  return from === undefined ? nothing : { openedAt: from, ...(incarnation !== undefined && { incarnation, former }) };
 }
 
 const nothing: Head['join'] = Object.freeze({});
@@ -206,9 +208,11 @@ function answered(head: Head, { view, cause }: Observation, reduction: Reduction
  *
  * This is always a change. An observation that repeats our state, or is older, makes a revision
  * with the state as it is, the reference and `own`. An observation that contradicts our state binds
- * nothing.
+ * nothing, nor does a late event of the order before under the id.
  */
 export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
+  if (observation.cause === 'stream' && own.commandId !== undefined && own.commandId === head.join['former'])
+    return { outcome: 'stale' };
   const plain = reduce(head, observation, own);
   // The order before is not theirs: only the next one may be.
   if (plain.outcome === 'conflict' || isAnotherOrder(head, observation.view)) return plain;

@@ -67,6 +67,23 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
     expect(fill).toBeUndefined();
   });
 
+  it('is not bound by a late event of the order before, where views leave references and creation out', () => {
+    const own = { origin: 'tidemark', commandId: 'of-the-order-before' } as const;
+    const bare = ({ clOrdId: _1, clientOrderRef: _2, ...view }: OrderView): OrderView => view;
+    const late = ({ createdAt: _, ...view }: OrderView): OrderView => view;
+    const before = throughStorage(applied(reduce(undefined, see(ended, 40n), own)).head);
+    let now = throughStorage(applied(reduce(before, see(bare(next), 1n, confirmed))).head);
+    for (let of = 2; of < 5; of += 1) {
+      const updatedAt = instantAt(50 + of);
+      const event = { ...late(ended), status: 'new', statusRaw: 'NEW', cumQty: '0', updatedAt } as OrderView;
+      expect(reduceOwned(now, see(event, BigInt(of + 1)), own)).toEqual({ outcome: 'stale' });
+      const view = late({ ...bare(next), pendingAction: of % 2 ? 'none' : 'cancel', updatedAt } as OrderView);
+      now = throughStorage(applied(reduce(now, see(view, BigInt(of)))).head);
+    }
+    expect(now.order.commandId).toBeUndefined();
+    expect(reduceOwned(now, see({ ...bare(next), ...late(ended) }, 9n, read), own)).not.toEqual({ outcome: 'stale' });
+  });
+
   it('counts the fills of the next order from zero', () => {
     const part = { ...next, status: 'partially_filled', cumQty: '3', leavesQty: '7', avgPrice: '0.5' } as const;
     expect(applied(reduce(head, see(part, 2n, confirmed))).fill).toMatchObject({ quantity: '3', price: '0.5' });
