@@ -196,10 +196,10 @@ export const plantedOddBugs: readonly PlantedBug[] = [
     seed: 8,
     seeds: 'reusing',
     shows: /is shown as .*, and is|an order that it was not asked to cancel/,
-    plant: replaced(HeadCache, 'set', function (this: HeadCache, ...[key, head]: Parameters<typeof set>) {
+    plant: replaced(HeadCache, 'set', function (this: HeadCache, ...[key, head, slot]: Parameters<typeof set>) {
       const { commandId, origin } = this.get(key)?.order ?? head.order;
       const isNext = head.order.incarnation !== undefined;
-      set.call(this, key, isNext ? { ...head, order: { ...head.order, commandId, origin } } : head);
+      return set.call(this, key, isNext ? { ...head, order: { ...head.order, commandId, origin } } : head, slot);
     }),
   },
 ];
