@@ -13,6 +13,7 @@ import {
   partsOf,
   produce,
   refreshLeaders,
+  timesOf,
 } from './kafkajs/send-records.ts';
 import { PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
@@ -101,7 +102,8 @@ export class LogPublisher implements Publisher {
       if (!mayAct()) throw new PublishError('lease', 'the lease grew too old before a piece of a send');
       sent.push(...parts);
       try {
-        await this.within(this.produce(cluster, [...(carriers ?? []), ...parts]));
+        const times = timesOf(this.options.kafka, this.deps.clock);
+        await this.within(produce(cluster, [...(carriers ?? []), ...parts], { ...notIdempotent, ...times }));
         if (carriers !== undefined) along?.carried();
         this.size.took();
         left = behind;
@@ -154,15 +156,6 @@ export class LogPublisher implements Publisher {
     const goesAlong = beside !== undefined && connected.carries === true && along?.alone === false;
     const carriers = goesAlong ? carriersOf(along.row, beside, leaders(beside), parts) : undefined;
     return { cluster, parts, carriers };
-  }
-
-  private produce(cluster: Cluster, parts: readonly Part[]): Promise<void> {
-    return produce(cluster, parts, {
-      ...notIdempotent,
-      // The broker gives up waiting for its replicas before we give up waiting for it.
-      timeoutMs: this.options.kafka.requestTimeoutMs - 500,
-      timestampMs: BigInt(Math.trunc(this.deps.clock.nowMs())),
-    });
   }
 
   private async connect(): Promise<Connected> {

@@ -5,7 +5,7 @@ import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { producerCluster, type Transactions, transactionsOf } from './kafkajs/hidden-cluster.ts';
 import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
-import { type Cluster, leadersOf, partsOf, produce, refreshLeaders } from './kafkajs/send-records.ts';
+import { type Cluster, leadersOf, partsOf, produce, refreshLeaders, timesOf } from './kafkajs/send-records.ts';
 import { kafkaErrorType, PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
 
@@ -138,8 +138,7 @@ export class TransactionalPublisher implements StatePublisher {
         transactionalId: connected.transactionalId,
         producerId: BigInt(String(transactions.getProducerId())),
         producerEpoch: transactions.getProducerEpoch(),
-        timeoutMs: kafka.requestTimeoutMs - 500,
-        timestampMs: BigInt(Math.trunc(this.deps.clock.nowMs())),
+        ...timesOf(kafka, this.deps.clock),
       });
     } catch (err) {
       const failure = toPublishError(err, rows);

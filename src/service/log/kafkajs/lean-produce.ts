@@ -107,10 +107,12 @@ export async function produceTo(
     return made.response.decode(answer);
   };
   const parse = async (answer: ProduceAnswer) => {
-    const taking = answer.topics.flatMap(({ topicName, partitions }) =>
-      partitions.flatMap(({ partition, errorCode }) => (errorCode === 0 ? `${topicName} ${partition}` : [])),
+    const taking = new Set(
+      answer.topics.flatMap(({ topicName, partitions }) =>
+        partitions.flatMap(({ partition, errorCode }) => (errorCode === 0 ? `${topicName} ${partition}` : [])),
+      ),
     );
-    for (const part of parts) part.acknowledged = taking.includes(`${part.topic} ${part.partition}`);
+    for (const part of parts) part.acknowledged = taking.has(`${part.topic} ${part.partition}`);
     await made.response.parse(answer);
     const lost = parts.find(({ acknowledged }) => !acknowledged);
     if (lost !== undefined)

@@ -1,4 +1,6 @@
 import { javaPartition } from '../../../domain/partition.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { KafkaOptions } from '../kafka-options.ts';
 import { PublishError, type PublishRow } from '../publisher.ts';
 import type { ProduceBody } from './encode-produce.ts';
 import { type Broker, type Part, produceTo } from './lean-produce.ts';
@@ -113,6 +115,14 @@ export async function produce(
   );
   const requests = await Promise.all(brokers);
   await Promise.all(requests.map(({ broker, ofBroker }) => produceTo(broker, ofBroker, head)));
+}
+
+/** The broker gives up waiting for its replicas before we give up waiting for it. */
+export function timesOf(
+  { requestTimeoutMs }: Pick<KafkaOptions, 'requestTimeoutMs'>,
+  clock: Pick<Clock, 'nowMs'>,
+): Pick<ProduceBody, 'timeoutMs' | 'timestampMs'> {
+  return { timeoutMs: requestTimeoutMs - 500, timestampMs: BigInt(Math.trunc(clock.nowMs())) };
 }
 
 /** An idempotent producer has others. */
