@@ -89,13 +89,15 @@ export class RepairWorker implements Service {
   private async round(): Promise<void> {
     const { pool, log } = this.deps;
     for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over dead letters has ended');
+    // Before the read: a turn may end during it, and the read still shows its requests.
+    const atWork = new Set(this.atWork.keys());
     const followed = (await openRepairs(pool)).filter((request) => this.accountOf(request) !== undefined);
     const byAccount = Map.groupBy(followed, ({ stream, accountId }) => `${stream}:${accountId}`);
     const part = Math.ceil(this.options.ordersARound / byAccount.size);
     for (const [key, requests] of byAccount) {
       // A drain ends the requests at work, and so makes room for the next: none begins behind it.
       if (this.over.signal.aborted || this.atWork.size >= accountsAtOnce) return;
-      if (this.atWork.has(key)) continue;
+      if (atWork.has(key)) continue;
       const turn = requests.slice(0, requests[0]?.alone ? 1 : part);
       this.atWork.set(
         key,

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -62,7 +63,11 @@ async function rigWith(rows: readonly Partial<DeadLetterRow>[]) {
    */
   const holder = (
     look: (orderId: string, signal: AbortSignal) => Promise<AccountLook>,
-    { follows = ['A'], ...pace }: { readonly follows?: readonly string[] } & Partial<RepairWorkerOptions> = {},
+    {
+      follows = ['A'],
+      pool = rig.pool,
+      ...pace
+    }: { readonly follows?: readonly string[]; readonly pool?: Pool } & Partial<RepairWorkerOptions> = {},
   ) => {
     const state = { holds: true, looks: [] as string[] };
     const account = {
@@ -75,7 +80,7 @@ async function rigWith(rows: readonly Partial<DeadLetterRow>[]) {
       account: (_stream: string, id: string) => (state.holds && follows.includes(id) ? account : undefined),
     };
     const metrics = createMetrics().ingest;
-    const deps = { pool: rig.pool, accounts, clock: systemClock, log: testLog, metrics };
+    const deps = { pool, accounts, clock: systemClock, log: testLog, metrics };
     const worker = new RepairWorker(deps, { lookEveryMs: 5, ...pace });
     const until = async (check: () => unknown) => {
       await worker.start();
@@ -214,6 +219,33 @@ it('a round has a bounded part of a job, and a request of its own comes before a
   expect(two.looks).toEqual(['o-6', 'o-3', 'o-4', 'o-5']);
   expect(await readAnswer(rig.pool, own)).toMatchObject({ outcome: 'done' });
   expect(await rig.progress(jobId)).toMatchObject({ done: 5, failed: 1 });
+});
+
+describe('issue: An order was read twice, because its request was answered during the next look.', () => {
+  it('an order is read once', async () => {
+    await using rig = await rigWith([ofA('o-1')]);
+    const jobId = await rig.open('retry');
+    const shown = Promise.withResolvers<AccountLook>();
+    let looks = 0;
+    let answered = false;
+    // The second look sees the request open, and has its rows only after the request was answered.
+    const pool = {
+      query: async (asked: string | { readonly text: string }, values?: unknown[]) => {
+        const answer = await rig.pool.query(asked as string, values);
+        const text = typeof asked === 'string' ? asked : asked.text;
+        if (text.includes('from public.repair_requests where answered_at is null')) looks += 1;
+        if (looks === 2 && !answered) {
+          answered = true;
+          shown.resolve(lookShows('o-1'));
+          await eventually(async () => expect(await rig.progress(jobId)).toMatchObject({ done: 1 }));
+        }
+        return answer;
+      },
+    } as unknown as Pool;
+    const one = rig.holder(() => shown.promise, { pool });
+    await one.until(() => rig.ends(jobId));
+    expect(one.looks).toEqual(['o-1']);
+  });
 });
 
 it('an order whose read hangs does not hold up the orders of other accounts', async () => {
