@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import pino from 'pino';
-import ts from 'typescript';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -14,9 +13,9 @@ import { HealthRegistry } from '../src/observability/health.ts';
 import { createMetrics } from '../src/observability/metrics.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { AdminServer } from '../src/service/rest/admin-server.ts';
+import { typeErrors } from './support/kubernetes-types.ts';
 
-// What the text alone can tell. The types are those of Kubernetes' own API description, from the
-// package kubernetes-types.
+// What the text alone can tell.
 
 const container = z.object({
   name: z.string(),
@@ -49,7 +48,7 @@ interface Relabel {
   readonly action: 'keep' | 'drop';
 }
 
-const manifests = globSync('kubernetes/*/*.yaml')
+const manifests = globSync('kubernetes/{service,migrate}/*.yaml')
   .filter((path) => basename(path) !== 'kustomization.yaml')
   .sort()
   .map((path) => ({ path, value: parse(readFileSync(path, 'utf8')) }));
@@ -65,31 +64,6 @@ if (serve === undefined) throw new Error('the Deployment has no container');
 const containers = [service, job].flatMap(({ spec }) => [...spec.initContainers, ...spec.containers]);
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }).services;
 const page = readFileSync('docs/kubernetes.md', 'utf8');
-
-/**
- * What the compiler says of manifests, held against the types of their kinds. A field that a kind
- * does not have is an error there.
- */
-function typeErrors(values: readonly { readonly apiVersion: string; readonly kind: string }[]): string[] {
-  const file = join(process.cwd(), 'test/manifests-as-code.ts');
-  const text = values.map((value, index) => {
-    const [group = '', version] = value.apiVersion.includes('/')
-      ? value.apiVersion.split('/')
-      : ['core', value.apiVersion];
-    const type = `import('kubernetes-types/${group.split('.')[0]}/${version}').${value.kind}`;
-    return `export const manifest${index}: ${type} = ${JSON.stringify(value)};`;
-  });
-  const options = { noEmit: true, strict: true, skipLibCheck: true, types: [], target: ts.ScriptTarget.ES2022 };
-  const resolved = { ...options, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
-  const host = ts.createCompilerHost(resolved);
-  const { getSourceFile, fileExists } = host;
-  host.fileExists = (path) => path === file || fileExists(path);
-  host.getSourceFile = (path, language) =>
-    path === file ? ts.createSourceFile(path, text.join('\n'), language) : getSourceFile(path, language);
-  return ts
-    .getPreEmitDiagnostics(ts.createProgram([file], resolved, host))
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
-}
 
 /**
  * The environment as the container gets it. Files are named as their

@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { makeChart } from '../../kubernetes/make-chart.ts';
 import { bundleConsole } from '../../src/service/rest/console/bundle-console.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -35,3 +36,5 @@ for (const [folder, demo] of [
   mkdirSync(join(dist, folder));
   for (const [name, bytes] of await bundleConsole({ demo })) writeFileSync(join(dist, folder, name), bytes);
 }
+
+makeChart(join(dist, 'chart'));
