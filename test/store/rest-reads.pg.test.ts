@@ -44,6 +44,37 @@ describe('a single order', () => {
   });
 });
 
+describe('issue: A page of orders took Postgres twice the processor time that its rows need.', () => {
+  it('each prepared read is planned once a session, whatever the estimates say', async () => {
+    await using rig = await readRig();
+    await rig.store(...Array.from({ length: 60 }, (_, i) => ({ orderId: `o-${i}`, accountId: i % 2 ? 'a' : 'b' })));
+    const { reads } = rig;
+    const readAll = [
+      ...[undefined, true, false].flatMap((open) =>
+        (['orderId', '-updatedAt'] as const).flatMap((sort) =>
+          [{}, { symbol: 'S' }].map((more) => () => {
+            const filter = { ...(open !== undefined && { open }), ...more };
+            return reads.listOrders(all, filter, undefined, 50, sort);
+          }),
+        ),
+      ),
+      () => reads.listOrders(all, { q: 'o-7' }, undefined, 50),
+      () => reads.countOrders(all, {}),
+      () => reads.getOrder(all, 'prediction', 'o-7'),
+      () => reads.findCommand(all, '00000000-0000-4000-8000-000000000000'),
+      () => reads.eventsAfter({ tx: 0n, number: 0n }, 0n, 50),
+    ];
+    for (const read of readAll) for (let i = 0; i < 7; i += 1) await read();
+    const { rows } = await rig.readPool.query(
+      'select name, custom_plans::int as anew from pg_prepared_statements order by 1',
+    );
+    expect(rows.filter(({ anew }) => anew > 0)).toEqual([]);
+    const named = new Set(rig.queries.flatMap((asked) => ('name' in asked ? [asked.name] : [])));
+    expect(rows.map(({ name }) => name)).toEqual([...named].sort());
+    expect(named.size).toBeGreaterThan(10);
+  });
+});
+
 /**
  * Whatever is asked for: nothing of an account that the scope does
  * not name, and all of those that it does.
