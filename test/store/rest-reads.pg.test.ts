@@ -73,6 +73,40 @@ describe('issue: A page of orders took Postgres twice the processor time that it
     expect(rows.map(({ name }) => name)).toEqual([...named].sort());
     expect(named.size).toBeGreaterThan(10);
   });
+
+  it('a payload that was read before, and is damaged now, is still found out', async () => {
+    await using rig = await readRig();
+    await rig.store({ orderId: 'o-1' }, { orderId: 'o-2' });
+    const read = () => rig.reads.getOrder(all, 'prediction', 'o-1');
+    const page = () => rig.reads.listOrders(all, {}, undefined, 50);
+    const before = await read();
+    expect((await page()).items).toHaveLength(2);
+    const spoil = (from: string, to: string) =>
+      rig.pool.query("update order_updates set payload = replace(payload, $1, $2) where order_id = 'o-1'", [from, to]);
+    await rig.pool.query('alter table order_updates disable trigger user');
+    for (let time = 0; time < 2; time += 1) {
+      await spoil('"cumQty":', '"cumQty"');
+      await expect(read()).rejects.toMatchObject({ code: 'UNREADABLE_ROW' });
+      expect(await page()).toMatchObject({ items: [{ orderId: 'o-2' }], unreadable: [{ orderId: 'o-1' }] });
+      await spoil('"cumQty"', '"cumQty":');
+      expect(await read()).toEqual(before);
+    }
+  });
+
+  it('an order of another database under the same key is that one', async () => {
+    await using one = await readRig();
+    await using other = await readRig();
+    await one.store({ orderId: 'o-1', symbol: 'A' });
+    await other.store({ orderId: 'o-1', symbol: 'B' });
+    for (let time = 0; time < 2; time += 1)
+      for (const [rig, symbol] of [
+        [one, 'A'],
+        [other, 'B'],
+      ] as const) {
+        const { state = '' } = (await rig.reads.getOrder(all, 'prediction', 'o-1')) ?? {};
+        expect(state).toBe(storedOrder({ orderId: 'o-1', symbol }).head.state);
+      }
+  });
 });
 
 /**
