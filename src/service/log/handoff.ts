@@ -63,6 +63,11 @@ export class Handoff {
     return this.state === 'reading';
   }
 
+  /** The newest batch known to be committed here. */
+  get newestBatch(): bigint {
+    return this.newest;
+  }
+
   get heldRows(): number {
     return this.heldRowsNow;
   }

@@ -9,18 +9,17 @@ import type { RelayTerm } from './relay-options.ts';
 
 interface PendingWatchDeps {
   readonly log: UpdateLog;
-  readonly lease: Pick<Lease, 'lane'>;
+  readonly lease: Pick<Lease, 'lane' | 'checkpoint'>;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending'>;
 }
 
 /**
- * Keeps the gauges of rows without Kafka's acknowledgement, and finds rows that will no longer come
- * through memory.
+ * Keeps the gauges of rows without Kafka's acknowledgement, and finds a batch committed and never
+ * handed over, with no later one to show the gap.
  *
- * While the relay follows memory, the figures are known without a query. Every `sweepEveryMs` the
- * database is asked for two things: the size of a backlog, and rows that were committed but never
- * handed over (a crash of the hand-off with no later batch to show the gap).
+ * While the relay follows memory, both are known without a query. The size of a backlog is asked
+ * for every `sweepEveryMs`.
  */
 export class PendingWatch {
   private flying: HandoffRows | undefined;
@@ -50,24 +49,36 @@ export class PendingWatch {
   }
 
   /**
-   * True: the log had rows that would not come through memory, and the term went back to read them.
-   * Never rejects.
+   * True: a batch will not come through memory, and the term went back to read it. Never rejects.
    */
   async refresh(term: RelayTerm): Promise<boolean> {
     if (!term.handoff.reading) this.showMemory(term);
     const nowMs = this.deps.clock.monotonicMs();
     if (this.asking || nowMs - this.askedMs < this.options.sweepEveryMs) return false;
     this.askedMs = nowMs;
+    if (this.isStranded(term)) {
+      term.handoff.reread('gap');
+      return true;
+    }
     this.asking = true;
     try {
-      return await this.sweep(term);
+      await this.sweep(term);
     } catch {
       // The gauges keep their last value; the relay and the position
       // report an unreachable database themselves.
-      return false;
     } finally {
       this.asking = false;
     }
+    return false;
+  }
+
+  /**
+   * Another reader of the log may have seen a commit before its batch is handed over: the cost is
+   * one read of the log.
+   */
+  private isStranded({ handoff }: RelayTerm): boolean {
+    const isIdle = !handoff.reading && handoff.heldRows === 0 && this.flying === undefined;
+    return isIdle && handoff.newestBatch < (this.deps.lease.checkpoint.newest?.batch ?? 0n);
   }
 
   private showMemory(term: RelayTerm): void {
@@ -78,28 +89,17 @@ export class PendingWatch {
     if (term.states.isWhole) this.show('state', 0, undefined);
   }
 
-  private async sweep(term: RelayTerm): Promise<boolean> {
-    const before = term.position.reached;
-    const wasIdle = this.idle(term);
+  private async sweep({ handoff, states, position, over }: RelayTerm): Promise<void> {
     const { log, lease } = this.deps;
-    const { rows, oldestMs } = await log.pendingAfter(lease.lane, before);
-    if (term.over.signal.aborted) return false;
-    if (term.handoff.reading) this.show('updates', rows, oldestMs);
-    if (term.handoff.reading || !term.states.isWhole) {
-      const behind = await log.pendingAfter(lease.lane, term.states.position.reached);
-      if (term.over.signal.aborted) return false;
-      this.show('state', behind.rows, behind.oldestMs);
+    if (handoff.reading) {
+      const { rows, oldestMs } = await log.pendingAfter(lease.lane, position.reached);
+      if (over.signal.aborted) return;
+      if (handoff.reading) this.show('updates', rows, oldestMs);
     }
-    // The relay was idle before and after, with nothing acknowledged between: the counted rows are
-    // not on their way through memory. A batch handed over at this moment can make this wrong: the
-    // cost is one read of the log.
-    if (rows === 0 || !wasIdle || !this.idle(term) || term.position.reached !== before) return false;
-    term.handoff.reread('gap');
-    return true;
-  }
-
-  private idle(term: RelayTerm): boolean {
-    return !term.handoff.reading && term.handoff.heldRows === 0 && this.flying === undefined;
+    if (handoff.reading || !states.isWhole) {
+      const behind = await log.pendingAfter(lease.lane, states.position.reached);
+      if (!over.signal.aborted) this.show('state', behind.rows, behind.oldestMs);
+    }
   }
 
   private show(topic: 'updates' | 'state', rows: number, oldestMs: number | undefined): void {

@@ -15,7 +15,7 @@ export interface RelayOptions extends HandoffLimits {
   readonly maxBytes: number;
   readonly saveEveryMs: number;
   /**
-   * How often the database is asked for the pending rows. A batch that was committed but never
+   * How often the database is asked for the size of a backlog. A batch that was committed but never
    * handed over waits no longer than this.
    */
   readonly sweepEveryMs: number;

@@ -54,6 +54,7 @@ class RelayWorld {
       for (const mark of rows) if (mark.topic === 'watermarks') this.expectAllBefore(BigInt(mark.payload));
       expect(new Set(rows.map(({ topic }) => topic)).size).toBe(1);
     };
+    this.lease.checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 0n });
     this.renew();
     this.relay = this.startRelay();
   }
@@ -86,7 +87,10 @@ class RelayWorld {
   private hand(relay: Relay, batch: CommittedBatch, laterMs: number): void {
     const atMs = Math.max(this.lastHandMs, this.clock.monotonicMs() + laterMs);
     this.lastHandMs = atMs;
-    this.clock.after(atMs - this.clock.monotonicMs(), () => relay.publishCommitted(batch));
+    this.clock.after(atMs - this.clock.monotonicMs(), () => {
+      this.lease.checkpoint.sawBatch(batch.number);
+      relay.publishCommitted(batch);
+    });
   }
 
   async perform(now: Step): Promise<void> {
@@ -95,6 +99,7 @@ class RelayWorld {
     if (now.do === 'database') Object.assign(this.log, { down: now.down, answerMs: now.answerMs });
     if (now.do === 'commit') {
       const batch = this.log.commit(now.rows);
+      if (typeof now.hand !== 'number') this.lease.checkpoint.sawBatch(batch.number);
       if (now.hand === 'missed') this.relay.missedCommitted();
       else if (now.hand !== 'lost') this.hand(this.relay, batch, now.hand);
     }
