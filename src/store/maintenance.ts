@@ -21,8 +21,6 @@ interface MaintainedLog {
    * Undefined: there is none.
    */
   readonly keptBy: readonly string[] | undefined;
-  /** Dead letters deleted: dealt with, and older than the retention. */
-  readonly forgotten: number;
 }
 
 /**
@@ -61,16 +59,7 @@ export async function maintainLog(
     );
     return kept[0]?.by;
   });
-  const { rowCount } = await pool.query(
-    `delete from public.dead_letters where dealt_at < now() - $1 * interval '1 millisecond' and recorded_at < now() - $1 * interval '1 millisecond'`,
-    [retentionMs],
-  );
-  return {
-    made: rows[0]?.made ?? [],
-    dropped,
-    keptBy: keptBy?.length === 0 ? undefined : keptBy,
-    forgotten: rowCount ?? 0,
-  };
+  return { made: rows[0]?.made ?? [], dropped, keptBy: keptBy?.length === 0 ? undefined : keptBy };
 }
 
 /** False: `pause` ended it, and some states may still be in the oldest partition alone. */
@@ -135,93 +124,84 @@ export async function maintainCommands(
   { retentionMs }: MaintainCommandsOptions,
 ): Promise<MaintainedCommands> {
   // Only the oldest are looked at. There is no index on the time of recording, since only this
-  // statement would use it.
-  const forgotten = await forget(
-    pool,
-    `delete from public.command_events where (tx_id, id) in (
-       select tx_id, id from (select tx_id, id, recorded_at from public.command_events order by tx_id, id limit $2) as oldest
-       where recorded_at < now() - $1 * interval '1 millisecond'
-         and not exists (select from public.command_outbox o where o.id = oldest.id)
-     )`,
-    retentionMs,
-  );
-  await forget(
-    pool,
-    `delete from public.halt_events where (tx_id, id) in (
-       select tx_id, id from (select tx_id, id, recorded_at from public.halt_events order by tx_id, id limit $2) as oldest
-       where recorded_at < now() - $1 * interval '1 millisecond'
-     )`,
-    retentionMs,
-  );
-  const keys = await pool.query(
-    `update public.commands set key_held = false where command_id in (
-       select command_id from public.commands where key_held and created_at < now() - interval '7 days' and resolved_at < now() - interval '7 days' limit $1
-     ) and key_held and resolved_at is not null`,
-    [rowsAtOnce],
-  );
-  const cancelAlls = await pool.query(
-    `update public.cancel_alls set key_held = false where cancel_all_id in (
-       select cancel_all_id from public.cancel_alls c
-       where key_held and created_at < now() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
-     ) and key_held`,
-    [rowsAtOnce],
-  );
-  return { forgotten, freedKeys: (keys.rowCount ?? 0) + (cancelAlls.rowCount ?? 0) };
-}
-
-/**
- * Deletes events, and raises the stream's floor in the same statement. So a reader below it learns
- * it missed some.
- */
-async function forget(pool: Pool, deletion: string, retentionMs: number): Promise<number> {
-  const { rows } = await pool.query<{ gone: string }>(
-    `with gone as (${deletion} returning tx_id), raised as (
-       insert into public.event_floor as f (tx_id) select tx_id from gone where tx_id < pg_current_xact_id() order by tx_id desc limit 1
+  // statement would use it. The streams' floor rises in the same statement: so a reader below it
+  // learns it missed some.
+  const { rows } = await pool.query<{ forgotten: string }>(
+    `with steps as (
+       delete from public.command_events where (tx_id, id) in (
+         select tx_id, id from (select tx_id, id, recorded_at from public.command_events order by tx_id, id limit $2) as oldest
+         where recorded_at < now() - $1 * interval '1 millisecond'
+           and not exists (select from public.command_outbox o where o.id = oldest.id)
+       ) returning tx_id
+     ), halts as (
+       delete from public.halt_events where (tx_id, id) in (
+         select tx_id, id from (select tx_id, id, recorded_at from public.halt_events order by tx_id, id limit $2) as oldest
+         where recorded_at < now() - $1 * interval '1 millisecond'
+       ) returning tx_id
+     ), raised as (
+       insert into public.event_floor as f (tx_id)
+       select tx_id from (table steps union all table halts) as gone where tx_id < pg_current_xact_id() order by tx_id desc limit 1
        on conflict (one) do update set tx_id = case when f.tx_id < pg_current_xact_id() then greatest(f.tx_id, excluded.tx_id) else excluded.tx_id end
-     ) select count(*) as gone from gone`,
+     ) select count(*) as forgotten from steps`,
     [retentionMs, rowsAtOnce],
   );
-  return Number(rows[0]?.gone ?? 0);
+  const { rows: keys } = await pool.query<{ freed: string }>(
+    `with keys as (
+       update public.commands set key_held = false where command_id in (
+         select command_id from public.commands where key_held and created_at < now() - interval '7 days' and resolved_at < now() - interval '7 days' limit $1
+       ) and key_held and resolved_at is not null returning 1
+     ), cancel_alls as (
+       update public.cancel_alls set key_held = false where cancel_all_id in (
+         select cancel_all_id from public.cancel_alls c
+         where key_held and created_at < now() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
+       ) and key_held returning 1
+     ) select (select count(*) from keys) + (select count(*) from cancel_alls) as freed`,
+    [rowsAtOnce],
+  );
+  return { forgotten: Number(rows[0]?.forgotten ?? 0), freedKeys: Number(keys[0]?.freed ?? 0) };
 }
 
 interface MaintainDeadLettersOptions {
   /** The most rows not dealt with. */
   readonly maxUndealt: number;
-  /** How long answered repair requests, and ended jobs, are kept. */
+  /** How long rows dealt with, answered repair requests, and ended jobs are kept. */
   readonly retentionMs: number;
 }
 
 /**
- * Keeps the dead letters bounded. Once more rows than the bound are not dealt with, the oldest are
- * deleted. Returns how many rows were lost that way. Without it, a platform that sends only
- * unreadable rows would fill the disk, and the readable ones would be lost too. Withdraws repair
- * requests no process took within a day.
+ * Keeps the dead letters bounded, and forgets old ones that were dealt with. Once more rows than
+ * the bound are not dealt with, the oldest are deleted. Returns how many rows were lost that way.
+ * Without it, a platform that sends only unreadable rows would fill the disk, and the readable ones
+ * would be lost too. Withdraws repair requests no process took within a day.
+ *
+ * One statement, since it is asked for all day and seldom finds a row. All its parts see the rows
+ * from before it: the request about a row that it drops is withdrawn at the next call. A job goes
+ * with its rows: only all of them say how it ended.
  */
 export async function maintainDeadLetters(
   pool: Pool,
   { maxUndealt, retentionMs }: MaintainDeadLettersOptions,
 ): Promise<number> {
-  const { rowCount } = await pool.query(
-    `delete from public.dead_letters where id in (
-       select id from public.dead_letters where dealt_at is null order by id
-       limit greatest(0, (select count(*) from public.dead_letters where dealt_at is null) - $1)
-     )`,
-    [maxUndealt],
+  const { rows } = await pool.query<{ dropped: string }>(
+    `with dropped as (
+       delete from public.dead_letters where id in (
+         select id from public.dead_letters where dealt_at is null order by id
+         limit greatest(0, (select count(*) from public.dead_letters where dealt_at is null) - $1)
+       ) returning id
+     ), forgotten as (
+       delete from public.dead_letters where dealt_at < now() - $2 * interval '1 millisecond' and recorded_at < now() - $2 * interval '1 millisecond'
+     ), withdrawn as (
+       update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day, or its row is gone'
+       where answered_at is null and (requested_at < now() - interval '1 day'
+         or dead_letter_id is not null and not exists (select from public.dead_letters q where q.id = dead_letter_id and q.dealt_at is null))
+     ), answered as (
+       delete from public.repair_requests where job_id is null and answered_at < now() - $2 * interval '1 millisecond'
+     ), ended as (
+       delete from public.dead_letter_jobs where ended_at < now() - $2 * interval '1 millisecond'
+     ) select count(*) as dropped from dropped`,
+    [maxUndealt, retentionMs],
   );
-  await pool.query(
-    `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day, or its row is gone'
-     where answered_at is null and (requested_at < now() - interval '1 day'
-       or dead_letter_id is not null and not exists (select from public.dead_letters q where q.id = dead_letter_id and q.dealt_at is null))`,
-  );
-  await pool.query(
-    `delete from public.repair_requests where job_id is null and answered_at < now() - $1 * interval '1 millisecond'`,
-    [retentionMs],
-  );
-  // With their rows: only all rows together say how a job ended.
-  await pool.query(`delete from public.dead_letter_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [
-    retentionMs,
-  ]);
-  return rowCount ?? 0;
+  return Number(rows[0]?.dropped ?? 0);
 }
 
 interface Storage {
@@ -271,13 +251,11 @@ const pagesRead = 8_000;
  * for the old status.
  */
 export async function countOrders(pool: Pool): Promise<OrderCount[]> {
-  const { rows: size } = await pool.query<{ pages: string }>(
-    `select pg_relation_size('public.orders') / current_setting('block_size')::int as pages`,
-  );
-  const share = Math.min(1, pagesRead / Math.max(1, Number(size[0]?.pages ?? 0)));
-  const sample = share < 1 ? `tablesample system (${(share * 100).toFixed(6)})` : '';
+  const share = `least(1, $1::float8 * current_setting('block_size')::int / greatest(1, pg_relation_size('public.orders')))`;
   const { rows } = await pool.query<{ stream: string; status: string; orders: string }>(
-    `select stream, status, count(*) as orders from public.orders ${sample} group by stream, status order by stream, status`,
+    `select stream, status, round(count(*) / ${share}) as orders from public.orders tablesample system (100 * ${share})
+     group by stream, status order by stream, status`,
+    [pagesRead],
   );
-  return rows.map(({ stream, status, orders }) => ({ stream, status, orders: Math.round(Number(orders) / share) }));
+  return rows.map((row) => ({ ...row, orders: Number(row.orders) }));
 }

@@ -102,7 +102,7 @@ describe('the service as a mere member of tidemark_app', () => {
     const word = { by: 'desk', reason: 'checked', requestId: 'r' };
     expect(await countDeadLetters(pool)).toHaveLength(1);
     expect(await deadLetters.discard({ kind: 'all' }, '1', word)).toBe(true);
-    expect(await maintainDeadLetters(pool, { maxUndealt: 0, retentionMs: 0 })).toBe(0);
+    expect(await maintainDeadLetters(pool, { maxUndealt: 0, retentionMs: 60_000 })).toBe(0);
     const request = await askRepair(pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     expect(await openRepairs(pool)).toHaveLength(1);
     expect(await answerRepairs(pool, [`${request}`], { outcome: 'done', detail: 'read' })).toBe(0);
@@ -141,7 +141,6 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await maintainLog(pool, { partitionRows: 1_000, retentionMs: 0 })).toEqual({
       made: ['order_updates_15000001', 'order_updates_15001001'],
       dropped: ['order_updates_1', 'order_updates_5000001'],
-      forgotten: 1,
     });
     await lanes.release(0, 2n);
   });

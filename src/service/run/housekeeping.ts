@@ -63,8 +63,8 @@ export class Housekeeping implements Service {
     this.running = Promise.all([
       this.every(maintainEveryMs, 'keeping the partitions of the log', () => this.maintain()),
       this.every(maintainEveryMs, 'keeping the outbox of commands', () => this.maintainCommands()),
-      this.every(countEveryMs, 'counting orders', () => this.count()),
-      this.every(countEveryMs, 'keeping the dead letters bounded', () => this.maintainDeadLetters()),
+      this.every(countEveryMs, 'counting the dead letters', () => this.countDeadLetters()),
+      this.every(maintainEveryMs, 'keeping the dead letters bounded', () => this.maintainDeadLetters()),
       this.every(maintainEveryMs, 'measuring the database', () => this.measure()),
     ]);
   }
@@ -120,22 +120,25 @@ export class Housekeeping implements Service {
   }
 
   private async measure(): Promise<void> {
-    const { process } = this.deps.metrics;
+    const { pool, metrics } = this.deps;
+    const { process } = metrics;
     process.databaseBudgetBytes.set(this.options.budgetBytes ?? 0);
-    const { databaseBytes, logBytes, laneDeadRows } = await measureStorage(this.deps.pool);
+    const { databaseBytes, logBytes, laneDeadRows } = await measureStorage(pool);
     process.databaseBytes.set(databaseBytes);
     process.logBytes.set(logBytes);
     process.laneDeadRows.set(laneDeadRows);
-  }
-
-  private async count(): Promise<void> {
-    const { pool, metrics } = this.deps;
-    metrics.process.dbPoolWaiting.set(pool.waitingCount);
-    const [orders, deadLetters] = [await countOrders(pool), await countDeadLetters(pool)];
+    const orders = await countOrders(pool);
     metrics.ingest.orders.reset();
     for (const { stream, status, orders: count } of orders) metrics.ingest.orders.set({ stream, status }, count);
+  }
+
+  private async countDeadLetters(): Promise<void> {
+    const { pool, metrics } = this.deps;
+    metrics.process.dbPoolWaiting.set(pool.waitingCount);
+    const counted = await countDeadLetters(pool);
     metrics.ingest.deadLetters.reset();
-    for (const { stream, reason, rows } of deadLetters) metrics.ingest.deadLetters.inc({ stream, reason }, rows);
-    this.counted = deadLetters;
+    for (const { stream, reason, rows } of counted) metrics.ingest.deadLetters.inc({ stream, reason }, rows);
+    this.counted = counted;
+    if (counted.reduce((sum, { rows }) => sum + rows, 0) > maxUndealt) await this.maintainDeadLetters();
   }
 }

@@ -22,6 +22,8 @@ export interface Watched extends Stored {
 
 const hourMs = 3_600_000;
 
+export const housekeepingTimes = { maintainEveryMs: 60_000, countEveryMs: 15_000 };
+
 /** Every process's watches over database, topics and clocks, with or without a lane. */
 export function watchParts({ store, kafka, ...shared }: Stored, config: Config) {
   const { clock, log } = shared;
@@ -37,8 +39,7 @@ export function watchParts({ store, kafka, ...shared }: Stored, config: Config) 
         partitionRows,
         retentionMs: config.retentionDays * 24 * hourMs,
         budgetBytes: config.databaseBudgetMb * 1_000_000,
-        maintainEveryMs: 60_000,
-        countEveryMs: 15_000,
+        ...housekeepingTimes,
       },
     ),
     topics: new TopicsCheck({ clock, ask: kafka.checkTopics, metrics }),

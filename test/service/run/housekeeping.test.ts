@@ -78,7 +78,7 @@ describe('issue: During a database outage the log got a line with a stack trace 
     await clock.advance(3_600_000);
     await housekeeping.drain();
     expect(lines.sort()).toEqual([
-      'counting orders failed; it is tried again',
+      'counting the dead letters failed; it is tried again',
       'keeping the dead letters bounded failed; it is tried again',
       'keeping the outbox of commands failed; it is tried again',
       'keeping the partitions of the log failed; it is tried again',
