@@ -37,8 +37,8 @@ export class Handoff {
   private heldBytes = 0;
   private heldRowsNow = 0;
   /**
-   * The number of the newest batch known to be committed: handed over, or named when the term
-   * began.
+   * The number of the newest batch known to be committed: handed over, or named when the term or a
+   * read began.
    */
   private newest: bigint;
   /** In `following`: the last batch taken. While a read is under way: `newest` when it began. */
@@ -93,9 +93,13 @@ export class Handoff {
     else this.hold(batch);
   }
 
-  /** Called before each read of the log. */
-  beginRead(): void {
+  /**
+   * Called before each read of the log. It shows everything up to `committed`, also a batch never
+   * handed over.
+   */
+  beginRead(committed = 0n): void {
     this.dropHeld();
+    if (committed > this.newest) this.newest = committed;
     this.anchor = this.newest;
     this.bridging = true;
   }

@@ -198,7 +198,7 @@ export class Relay implements Service {
   private async readOn(term: RelayTerm): Promise<void> {
     const { handoff, position } = term;
     const maxRows = this.readSize.rows;
-    handoff.beginRead();
+    handoff.beginRead(this.deps.lease.checkpoint.newest?.batch);
     let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
     try {
       rows = await this.deps.log.readAfter(this.deps.lease.lane, position.reached, maxRows);

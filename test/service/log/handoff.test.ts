@@ -53,6 +53,16 @@ describe('the handoff between log and memory', () => {
     expect(taken(handoff)).toEqual([8n, 9n]);
   });
 
+  it('follows on from a batch that was committed before the read and never handed over', () => {
+    const { handoff, rereads } = following(5n);
+    handoff.reread('gap');
+    handoff.beginRead(6n);
+    handoff.endRead(60n, true);
+    expect(handoff.newestBatch).toBe(6n);
+    for (const number of [6n, 7n]) handoff.addCommitted(batch(number));
+    expect([taken(handoff), rereads]).toEqual([[7n], ['start', 'gap']]);
+  });
+
   it('reads again when something was handed over during the read that does not follow', () => {
     const { handoff } = handoffAt(5n);
     handoff.beginRead();

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
@@ -85,6 +85,29 @@ describe('the relay', () => {
     await clock.advance(100);
     await drained;
     for (const cursor of ['log', 'state'] as const) expect(log.position(cursor)).toBe(last.lastSeq);
+  });
+
+  it('finds a batch that was never handed over without a query, within 5 s, and reads it once', async () => {
+    const { clock, log, lease, publisher, relay } = relayOnVirtualTime();
+    lease.checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 0n });
+    const pass = async (seconds: number) => {
+      for (let i = 0; i < seconds; i += 1) {
+        lease.confirm(1n, clock.monotonicMs());
+        await clock.advance(1_000);
+      }
+    };
+    await relay.start();
+    relay.begin(0n);
+    await pass(2);
+    const asked = vi.spyOn(log, 'pendingAfter');
+    const readAfter = vi.spyOn(log, 'readAfter');
+    await pass(60);
+    const { number } = log.commit([{ topic: 'updates', key: 'prediction:1' }]);
+    lease.checkpoint.sawBatch(number);
+    await pass(6);
+    expect(publisher.arrived).toHaveLength(1);
+    await pass(60);
+    expect([readAfter.mock.calls.length, asked.mock.calls.length]).toEqual([1, 0]);
   });
 
   it('gives up draining with the first failure: the log keeps the rest', async () => {
