@@ -46,11 +46,8 @@ const ports: Ports = {
     write: (token) => sessionStorage.setItem(tokenName, token),
     forget: () => sessionStorage.removeItem(tokenName),
   },
-  tabStore: {
-    read: (name) => sessionStorage.getItem(name) ?? undefined,
-    write: (name, text) => sessionStorage.setItem(name, text),
-    forget: (name) => sessionStorage.removeItem(name),
-  },
+  tabStore: storeOf(sessionStorage),
+  keptStore: storeOf(localStorage),
   askIssuer: (url, request) => fetch(url, { ...request, credentials: 'omit', cache: 'no-store' }),
   page: {
     origin: location.origin,
@@ -64,6 +61,14 @@ const ports: Ports = {
     whenSeen,
   },
 };
+
+function storeOf(storage: Storage): Ports['tabStore'] {
+  return {
+    read: (name) => storage.getItem(name) ?? undefined,
+    write: (name, text) => storage.setItem(name, text),
+    forget: (name) => storage.removeItem(name),
+  };
+}
 
 function whenSeen(run: () => void): void {
   if (document.hidden) document.addEventListener('visibilitychange', () => whenSeen(run), { once: true });

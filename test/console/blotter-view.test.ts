@@ -7,14 +7,17 @@ import {
   queryOf,
   viewOf,
   withColumn,
+  withMoved,
   withoutFilters,
 } from '../../src/console/state/orders/blotter-view.ts';
+import { keepLayout, keptLayout } from '../../src/console/state/orders/kept-layout.ts';
+import { columnNames, columnOf } from '../../src/console/state/orders/order-columns.ts';
 import { csvOf } from '../../src/console/state/orders/order-csv.ts';
 import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
 import { rowsInView } from '../../src/console/state/orders/rows-in-view.ts';
 import { ladderOf } from '../../src/console/state/orders/version-ladder.ts';
 import { compareDecimals, thousandthsOf } from '../../src/console/state/text/decimal-text.ts';
-import { updateOf } from '../support/rest/console-rig.ts';
+import { ConsoleRig, updateOf } from '../support/rest/console-rig.ts';
 
 const rowOf = (over: Parameters<typeof updateOf>[0] = {}) => rowOfUpdate(updateOf(over), 1, 0);
 
@@ -47,6 +50,44 @@ describe('the address of a view', () => {
     expect(withColumn(['price', 'side'], 'order')).toEqual(['price', 'side', 'order']);
     expect(withColumn(['price', 'side'], 'updated')).toEqual(['updated', 'price', 'side']);
     expect(withColumn(['account', 'order', 'side'], 'price')).toEqual(['account', 'price', 'order', 'side']);
+  });
+
+  it('moves a column to another place, and not beyond the ends', () => {
+    const columns = ['updated', 'side', 'price'] as const;
+    const moved = (to: number) => withMoved(columns, 'side', to).join();
+    expect([moved(0), moved(2), moved(-1), moved(9)]).toEqual([
+      'side,updated,price',
+      'updated,price,side',
+      'side,updated,price',
+      'updated,price,side',
+    ]);
+  });
+
+  it('never shows an instrument without its outcome', () => {
+    const columnsIn = (text: string) => viewOf(new URLSearchParams([['columns', text]])).columns.join();
+    expect([columnsIn('instrument,side'), columnsIn('side,outcome,instrument'), columnsIn('side')]).toEqual([
+      'instrument,outcome,side',
+      'side,outcome,instrument',
+      'side',
+    ]);
+  });
+
+  it('gives each reader their own columns back, unless the address says others', async () => {
+    const rig = new ConsoleRig();
+    await rig.state.start();
+    const mine = viewOf(new URLSearchParams('columns=side,price&widths=price:120'));
+    keepLayout(rig.state, mine);
+    const opened = (query = '') => viewOf(new URLSearchParams(query), keptLayout(rig.state));
+    expect(opened('account=A-1')).toEqual({ ...mine, accountId: 'A-1' });
+    expect(opened('columns=order')).toMatchObject({ columns: ['order'], widths: {} });
+    const other = new ConsoleRig();
+    other.rights.principal = 'ann';
+    for (const [name, text] of rig.laidOut) other.laidOut.set(name, text);
+    await other.state.start();
+    expect(keptLayout(other.state).columns).toEqual(defaultView.columns);
+    keepLayout(rig.state, defaultView);
+    expect(rig.laidOut.size).toBe(0);
+    expect(opened().columns).toBe(defaultView.columns);
   });
 
   it('passes over words that it does not know', () => {
@@ -116,6 +157,23 @@ describe('CSV', () => {
     expect(head.startsWith('\u{feff}stream,orderId,accountId')).toBe(true);
     expect(row).toContain(`,"'=HYPERLINK(""x"")",`);
     expect(row).toContain(',100,191.5,');
+  });
+
+  it('has the value of every field and column, whole', () => {
+    const long = `0.${'1'.repeat(40)}`;
+    const order = { price: long, createdAt: '2026-11-21T14:30:00.000Z', placedBy: 'ann', rejectText: 'no, "no"' };
+    const texts = { clOrdId: 'c-1', clientOrderRef: 'r-1', venueOrderId: 'v-1', rejectReason: '99' };
+    const row = rowOf({ ...order, ...texts });
+    const [head = '', line = ''] = csvOf([row]).split('\r\n');
+    for (const text of [long, ...Object.values(texts), 'ann', '"no, ""no"""', order.createdAt])
+      expect(line).toContain(text);
+    const inFile = new Set(head.replace('\u{feff}', '').split(','));
+    const inOther = ['instrument', 'working', 'extra', 'sourceEpoch', 'incarnation'];
+    expect(Object.keys(row.order).filter((field) => !inFile.has(field) && !inOther.includes(field))).toEqual([]);
+    for (const name of columnNames) {
+      const value = columnOf(name).value(row);
+      if (value !== undefined && name !== 'certainty' && name !== 'reject') expect(line, name).toContain(value);
+    }
   });
 });
 

@@ -2,9 +2,18 @@ import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultView, filterOf, hidingFilters, viewOf } from '../../src/console/state/orders/blotter-view.ts';
+import { columnOf } from '../../src/console/state/orders/order-columns.ts';
 import { csvOf } from '../../src/console/state/orders/order-csv.ts';
-import { priceText, priceTitle, rowOfUpdate, workingText } from '../../src/console/state/orders/order-row.ts';
-import { addDecimals, compareDecimals, thousandthsOf } from '../../src/console/state/text/decimal-text.ts';
+import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
+import {
+  addDecimals,
+  amountParts,
+  compareDecimals,
+  placesOf,
+  productUnits,
+  textOfUnits,
+  thousandthsOf,
+} from '../../src/console/state/text/decimal-text.ts';
 import { zoneText } from '../../src/console/state/text/zone-text.ts';
 import type { Instrument } from '../../types/records.d.ts';
 import { updateOf } from '../support/rest/console-rig.ts';
@@ -46,6 +55,43 @@ describe('issue: The console sorted amounts with more than 12 places wrongly, an
   it('a part below a millionth of a millionth is not nothing', () => {
     const least = `0.${'0'.repeat(39)}1`;
     expect([thousandthsOf(least, '1'), thousandthsOf(least, least), thousandthsOf('0', least)]).toEqual([1, 1000, 0]);
+  });
+});
+
+describe('issue: Prices of one instrument stood beside each other with different decimals.', () => {
+  const shown = (text: string, places?: number) => Object.values(amountParts(text, places));
+
+  it('an amount has its thousands apart, and its point between its two parts', () => {
+    expect([shown('1234567.25'), shown('-1000'), shown('999'), shown('0.00001234')]).toEqual([
+      ['1,234,567', '.25'],
+      ['-1,000', ''],
+      ['999', ''],
+      ['0', '.00001234'],
+    ]);
+  });
+
+  it('a price has the decimals of its instrument, and those of money at least', () => {
+    expect([placesOf('63.8'), placesOf('63.8125'), placesOf('64'), placesOf(undefined)]).toEqual([2, 4, 2, 2]);
+    expect([shown('63.8', 2), shown('64', 4), shown('63.8125', 2)]).toEqual([
+      ['63', '.80'],
+      ['64', '.0000'],
+      ['63', '.8125'],
+    ]);
+  });
+
+  it('every digit before the point is shown, and what is left out behind it is marked', () => {
+    const most = '9'.repeat(40);
+    expect(shown(`${most}.${most}`)).toEqual([`9${',999'.repeat(13)}`, `.${'9'.repeat(18)}…`]);
+  });
+
+  it.each(['<img>', '1e5', '', '+5', '1.'])('a text that is no plain decimal stays as it is: %j', (text) => {
+    expect(shown(text, 2)).toEqual([text, '']);
+  });
+
+  it('a quantity at a price is exact, and nothing needs no price', () => {
+    expect(textOfUnits(productUnits('0.1', '0.2') ?? 0n)).toBe('0.02');
+    expect(textOfUnits(productUnits('9007199254740993', '3') ?? 0n)).toBe('27021597764222979');
+    expect([productUnits('0', undefined), productUnits('5', undefined)]).toEqual([0n, undefined]);
   });
 });
 
@@ -91,36 +137,11 @@ describe('issue: The console did not find an order when its symbol was typed in 
 });
 
 describe('issue: The console showed "stop" in place of the price of a stop order.', () => {
-  describe('the price of an order in the table', () => {
-    it('is its limit, its trigger or both, and its type only where it names no price', () => {
-      const texts = [
-        { orderType: 'limit', price: '191.5' },
-        { orderType: 'stop', stopPrice: '190' },
-        { orderType: 'stop_limit', price: '189.5', stopPrice: '190' },
-        { orderType: 'market' },
-      ].map(priceText);
-      expect(texts).toEqual(['191.5', 'stop 190', '189.5 stop 190', 'market']);
-    });
-
-    it('is whole in its title, with the type, whatever the column cuts', () => {
-      const long = `204.${'0'.repeat(39)}1`;
-      expect(priceTitle({ orderType: 'stop_limit', price: long, stopPrice: '205' })).toBe(
-        `stop limit ${long} stop 205`,
-      );
-      expect(priceTitle({ orderType: 'market' })).toBe('market');
-      const { order } = rowOfUpdate(
-        updateOf({ quantity: '9', price: '1', working: { quantity: '8', price: long } }),
-        1,
-        0,
-      );
-      expect(workingText(order)).toEqual({ text: `8 @ ${long}`, same: false });
-    });
-
-    it('has the trigger in the file too, and the average of the fills in a column of its own', () => {
-      const row = rowOfUpdate(updateOf({ stopPrice: '190' }), 1, 0);
-      expect(csvOf([row])).toMatch(/,stopPrice,[\s\S]*,190,/);
-      expect(defaultView.columns).toContain('average');
-    });
+  it('limit and trigger are columns of their own, also in the file', () => {
+    const row = rowOfUpdate(updateOf({ orderType: 'stop_limit', price: '189.5', stopPrice: '190' }), 1, 0);
+    expect([columnOf('price').value(row), columnOf('stop').value(row)]).toEqual(['189.5', '190']);
+    expect(defaultView.columns).toEqual(expect.arrayContaining(['type', 'price', 'stop', 'average']));
+    expect(csvOf([row])).toMatch(/,price,stopPrice,[\s\S]*,189.5,190,/);
   });
 
   describe('a view that shows nothing', () => {

@@ -10,24 +10,29 @@ const clock = new Intl.DateTimeFormat(undefined, {
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
 const dayOfAnotherYear = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: '2-digit' });
 
-/**
- * A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time on
- * another day has its day.
- */
+/** A time in the reader's zone, with its day if it is another one. Any other text stays. */
+export function timeWords(instant: string, nowMs: number): string {
+  const at = new Date(instant);
+  return Number.isNaN(at.getTime()) ? instant : `${dayText(at, new Date(nowMs))}${clockText(at)}`;
+}
+
+/** The same with its offset, UTC and the platform's own text on hover. */
 export function timeText(instant: string | undefined, nowMs: number): VNode | string {
   if (instant === undefined) return '–';
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;
-  const millis = String(at.getUTCMilliseconds()).padStart(3, '0');
-  const text = `${dayText(at, new Date(nowMs))}${clock.format(at)}.${millis}`;
   return (
     <time
       datetime={at.toISOString()}
-      title={`${clock.format(at)}.${millis} here (${zoneText(at.getTime())})\n${at.toISOString()} (UTC)\n${instant} (as it came)`}
+      title={`${clockText(at)} here (${zoneText(at.getTime())})\n${at.toISOString()} (UTC)\n${instant} (as it came)`}
     >
-      {text}
+      {timeWords(instant, nowMs)}
     </time>
   );
+}
+
+function clockText(at: Date): string {
+  return `${clock.format(at)}.${String(at.getUTCMilliseconds()).padStart(3, '0')}`;
 }
 
 function dayText(at: Date, now: Date): string {

@@ -39,14 +39,18 @@ export interface Ports {
    */
   readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
   /** The same for other texts, by name. */
-  readonly tabStore: {
-    read(name: string): string | undefined;
-    write(name: string, text: string): void;
-    forget(name: string): void;
-  };
+  readonly tabStore: TextStore;
+  /** For later visits with this browser: never for anything the service has said. */
+  readonly keptStore: TextStore;
   /** Asks the issuer, at another origin. */
   readonly askIssuer: (url: string, request: object) => Promise<Response>;
   readonly page: PagePort;
+}
+
+interface TextStore {
+  read(name: string): string | undefined;
+  write(name: string, text: string): void;
+  forget(name: string): void;
 }
 
 /** The page itself, as far as the state has to move it. */

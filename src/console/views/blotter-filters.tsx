@@ -1,7 +1,9 @@
 import { orderFilters } from '../../contract/list-filters.ts';
 import { FilterFields, flagFilter } from '../parts/filter-fields.tsx';
+import { Menu } from '../parts/menu.tsx';
 import { statusWords } from '../parts/words.ts';
 import { type BlotterView, isFiltered, withoutFilters } from '../state/orders/blotter-view.ts';
+import { type GroupPart, groupParts } from '../state/orders/order-groups.ts';
 import { ColumnMenu } from './column-menu.tsx';
 
 interface FilterProps {
@@ -19,12 +21,21 @@ const words = {
   ],
 } as const;
 
+const partLabels: Readonly<Record<GroupPart, string>> = { account: 'Account', symbol: 'Instrument', side: 'Side' };
+
 /** The blotter's filters. Each change is a new address. */
 export function BlotterFilters({ view, change, accounts }: FilterProps) {
+  const turned = (part: GroupPart) => ({
+    group: groupParts.filter((other) => view.group.includes(other) !== (other === part)),
+  });
   return (
     <search class="filters">
       <FilterFields {...{ filters: orderFilters, values: view, change, words, accounts }} live />
       {flagFilter(orderFilters.open.label, view.openOnly, () => change({ openOnly: !view.openOnly }))}
+      <Menu label={view.group.length > 0 ? `Group (${view.group.length})` : 'Group'} class="groups">
+        {groupParts.map((part) => flagFilter(partLabels[part], view.group.includes(part), () => change(turned(part))))}
+        {flagFilter('Sums only', view.sumsOnly, () => change({ sumsOnly: !view.sumsOnly }))}
+      </Menu>
       <ColumnMenu view={view} change={change} />
       {isFiltered(view) && (
         <button class="quiet" onClick={() => change(withoutFilters())}>

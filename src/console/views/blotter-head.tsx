@@ -1,34 +1,38 @@
 import { useRef } from 'preact/hooks';
-import { type BlotterView, type ColumnName, widthBounds } from '../state/orders/blotter-view.ts';
-import { columnsByName } from './blotter-columns.tsx';
+import { type BlotterView, widthBounds, withMoved } from '../state/orders/blotter-view.ts';
+import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
+import { cellClass } from './blotter-row.tsx';
 
 interface HeadProps {
   readonly view: BlotterView;
+  readonly columns: readonly ColumnName[];
   readonly change: (over: Partial<BlotterView>) => void;
   /** Widths shown while a column is dragged; undefined: the view's. */
   readonly preview: (widths: BlotterView['widths'] | undefined) => void;
 }
 
 const keyStep = 16;
+const columnType = 'application/x-tidemark-column';
 
 /**
- * The headings: a click sorts; each edge is dragged, or moved by Shift and an arrow key, and a
- * double click gives its usual width back.
+ * The headings: a click sorts; a heading is dragged to another place, or moved by `<` and `>`; each
+ * edge is dragged, or moved by Shift and an arrow key, and a double click gives its usual width
+ * back.
  */
-export function BlotterHead({ view, change, preview }: HeadProps) {
+export function BlotterHead(props: HeadProps) {
   return (
     <div class="head row" role="row" aria-rowindex={1}>
-      {view.columns.map((name) => (
-        <HeadCell key={name} name={name} view={view} change={change} preview={preview} />
+      {props.columns.map((name) => (
+        <HeadCell key={name} name={name} {...props} />
       ))}
     </div>
   );
 }
 
-function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: ColumnName }) {
+function HeadCell({ name, view, columns, change, preview }: HeadProps & { readonly name: ColumnName }) {
   const cell = useRef<HTMLDivElement>(null);
   const drag = useRef<{ readonly fromX: number; readonly from: number } | undefined>(undefined);
-  const { label, number } = columnsByName[name];
+  const { label } = columnOf(name);
   const { sort, widths } = view;
   const sorted = sort.column === name;
   const shownWidth = () => Math.round(cell.current?.getBoundingClientRect().width ?? 0);
@@ -37,8 +41,15 @@ function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: 
     [name]: Math.min(widthBounds.most, Math.max(widthBounds.least, width)),
   });
   const pick = () =>
-    change({ sort: { column: name, descending: sorted ? !sort.descending : name === 'updated' || number === true } });
+    change({ sort: { column: name, descending: sorted ? !sort.descending : name === 'updated' || isAmount(name) } });
+  const move = (moved: ColumnName, to: number) => change({ columns: withMoved(columns, moved, to) });
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    const moved = columns.find((other) => other === event.dataTransfer?.getData(columnType));
+    if (moved !== undefined) move(moved, columns.indexOf(name));
+  };
   const key = (event: KeyboardEvent) => {
+    if (event.key === '<' || event.key === '>') return move(name, columns.indexOf(name) + (event.key === '<' ? -1 : 1));
     const step = { ArrowLeft: -keyStep, ArrowRight: keyStep }[event.key];
     if (step === undefined || !event.shiftKey) return;
     event.preventDefault();
@@ -67,10 +78,20 @@ function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: 
     <div
       ref={cell}
       role="columnheader"
-      class={`cell col-${name}${number === true ? ' number' : ''}`}
+      class={cellClass(name)}
+      onDragOver={(event: DragEvent) => event.dataTransfer?.types.includes(columnType) && event.preventDefault()}
+      onDrop={drop}
       aria-sort={sorted ? (sort.descending ? 'descending' : 'ascending') : 'none'}
     >
-      <button class="sort" onClick={pick} onKeyDown={key} aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight">
+      <button
+        class="sort"
+        title="Drag to another place, or < and >"
+        draggable
+        onDragStart={(event: DragEvent) => event.dataTransfer?.setData(columnType, name)}
+        onClick={pick}
+        onKeyDown={key}
+        aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight < >"
+      >
         {label}
         {mark}
       </button>
@@ -79,6 +100,8 @@ function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: 
         aria-hidden="true"
         title="Drag to resize, double-click for the usual width"
         onPointerDown={begin}
+        // Else the browser may begin to drag the heading.
+        onMouseDown={(event: MouseEvent) => event.preventDefault()}
         onPointerMove={(event: PointerEvent) => drag.current !== undefined && preview(dragged(event))}
         onPointerUp={end}
         onPointerCancel={end}

@@ -1,8 +1,9 @@
 import { Component, type VNode } from 'preact';
 import { dayOf } from '../parts/time-text.tsx';
-import type { ColumnName } from '../state/orders/blotter-view.ts';
+import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
-import { columnsByName } from './blotter-columns.tsx';
+import { cellOf } from './blotter-columns.tsx';
+import type { ColumnSizes } from './column-sizes.tsx';
 
 interface RowProps {
   readonly row: OrderRow;
@@ -10,6 +11,11 @@ interface RowProps {
   readonly index: number;
   readonly height: number;
   readonly columns: readonly ColumnName[];
+  /** The same columns in lines: on a phone. */
+  readonly lines?: readonly (readonly ColumnName[])[];
+  readonly sizes: ColumnSizes;
+  /** From `sizes`: with another one, prices have more decimals. */
+  readonly grown: number;
   readonly active: boolean;
   /** Its changed cells flash when it first shows here. */
   readonly flashing: boolean;
@@ -28,10 +34,10 @@ export class BlotterRow extends Component<RowProps> {
   private odd = false;
 
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { row, columns, index, height, active } = this.props;
+    const { row, columns, grown, index, height, active } = this.props;
     // Times of yesterday have their day from midnight on.
     const sameDay = dayOf(new Date(next.nowMs)) === dayOf(new Date(this.props.nowMs));
-    const same = next.row === row && next.columns === columns && sameDay;
+    const same = next.row === row && next.columns === columns && next.grown === grown && sameDay;
     if (!same) {
       this.odd = !this.odd;
       this.cells = cellsOf(next, this.odd);
@@ -66,17 +72,29 @@ export function rowId(key: string): string {
 }
 
 /** `odd`: two names in turn, since an animation begins anew only when its name changes. */
-function cellsOf({ row, columns, flashing, nowMs }: RowProps, odd: boolean): readonly VNode[] {
+function cellsOf({ row, columns, lines, sizes, flashing, nowMs }: RowProps, odd: boolean): readonly VNode[] {
   const flash = odd ? ' flash-odd' : ' flash-even';
-  return columns.map((name) => {
-    const { cell, fields, number } = columnsByName[name];
-    // A new order changed in every field: one cell says so.
-    const flashes =
-      flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
-    return (
-      <div role="gridcell" class={`cell col-${name}${number === true ? ' number' : ''}${flashes ? flash : ''}`}>
-        {cell(row, nowMs)}
-      </div>
-    );
-  });
+  const places = sizes.placesOf(row);
+  const cells = (names: readonly ColumnName[]) =>
+    names.map((name) => {
+      const { fields } = columnOf(name);
+      // A new order changed in every field: one cell says so.
+      const flashes =
+        flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
+      return (
+        <div role="gridcell" class={`${cellClass(name)}${flashes ? flash : ''}`}>
+          {cellOf(name, row, { places, nowMs })}
+        </div>
+      );
+    });
+  if (lines === undefined) return cells(columns);
+  return lines.map((names) => (
+    <div class="line" role="presentation">
+      {cells(names)}
+    </div>
+  ));
+}
+
+export function cellClass(name: ColumnName): string {
+  return `cell col-${name}${isAmount(name) ? ' number' : ''}`;
 }

@@ -1,24 +1,29 @@
 import type { Signal } from '@preact/signals-core';
 import type { VNode } from 'preact';
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.tsx';
+import { dayOf } from '../parts/time-text.tsx';
 import { useMedia } from '../parts/use-media.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
 import { orderAddress } from '../state/address.ts';
-import type { BlotterView } from '../state/orders/blotter-view.ts';
-import type { OrderRow } from '../state/orders/order-row.ts';
+import { type BlotterView, selectionOf, withColumn } from '../state/orders/blotter-view.ts';
+import type { ColumnName } from '../state/orders/order-columns.ts';
+import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
 import { RowSlots } from '../state/orders/row-slots.ts';
 import type { Ports } from '../state/ports.ts';
-import { tracksOf } from './blotter-columns.tsx';
 import { BlotterHead } from './blotter-head.tsx';
 import { BlotterRow, rowId } from './blotter-row.tsx';
+import { ColumnSizes, phoneSums } from './column-sizes.tsx';
+import { GroupLine } from './group-line.tsx';
 
 interface TableProps {
-  readonly rows: readonly OrderRow[];
+  readonly rows: readonly ListRow[];
   /** The place of an order in `rows`; -1: it is not among them. */
   readonly placeOf: (key: string) => number;
+  /** Folds or unfolds a group. */
+  readonly fold: (key: string) => void;
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
   readonly ports: Ports;
@@ -29,7 +34,16 @@ interface TableProps {
 }
 
 const rowHeight = 30;
-const phoneRowHeight = 62;
+const phoneLineHeight = 18;
+/** On a phone a reader chooses no columns: these decide. */
+const phoneLines: readonly (readonly ColumnName[])[] = [
+  ['instrument', 'outcome', 'status'],
+  ['side', 'type', 'price', 'stop'],
+  ['fill', 'account'],
+  ['updated', 'certainty'],
+];
+const phoneColumns = phoneLines.flat();
+const phoneGroup: readonly ColumnName[] = ['instrument', ...phoneSums];
 const flashMs = 1_200;
 /**
  * Rows that may begin to flash in one frame. If every row flashes none stands out, and flashes
@@ -38,30 +52,38 @@ const flashMs = 1_200;
 const mostFlashes = 8;
 
 /**
- * The table of orders: a grid with only the rows in view. On a phone each row has three lines, with
- * the same cells.
+ * The orders as a grid with only the rows in view. On a phone each row has as many lines as the
+ * widest one needs.
  */
-export function BlotterTable({ rows, placeOf, view, change, ports, chosen, empty }: TableProps) {
+export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen, empty }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
-  const height = phone ? phoneRowHeight : rowHeight;
+  const [lines, setLines] = useState(phoneLines.length);
+  const height = phone ? lines * phoneLineHeight + 4 : rowHeight;
   const { first, end, reveal } = useVirtualRows({
     scroller,
     count: rows.length,
     rowHeight: height,
     headHeight: phone ? 0 : rowHeight,
   });
-  const [slots] = useState(() => new RowSlots<OrderRow>());
-  const [active, setActive] = useActiveRow({ rows, placeOf, chosen, reveal });
+  const [slots] = useState(() => new RowSlots<ListRow>());
+  const [active, setActive] = useActiveRow({ rows, placeOf, fold, chosen, reveal });
   const [dragged, setDragged] = useState<BlotterView['widths'] | undefined>(undefined);
   const nowMs = ports.nowMs();
   const shown = rows.slice(first, end);
   const monotonicMs = ports.monotonicMs();
   const drawnMs = useRef(0);
-  const calm = shown.filter(({ arrivedMs = 0 }) => arrivedMs > drawnMs.current).length <= mostFlashes;
+  const changed = shown.filter((row) => !isGroup(row) && (row.arrivedMs ?? 0) > drawnMs.current);
+  const calm = changed.length <= mostFlashes;
   drawnMs.current = monotonicMs;
+  const columns = useColumns(view, phone);
+  const sizes = useMemo(() => new ColumnSizes(columns, view), [columns, selectionOf(view), dayOf(new Date(nowMs))]);
+  sizes.take(shown, nowMs);
+  useLayoutEffect(() => {
+    if (phone) setLines(sizes.linesOf(phoneLines, scroller.current?.clientWidth ?? 0));
+  });
   return (
-    <div class="table" style={{ '--columns': tracksOf(view.columns, dragged ?? view.widths) }}>
+    <div class="table" style={phone ? {} : sizes.style(dragged ?? view.widths)}>
       <div
         class="scroller"
         ref={scroller}
@@ -69,24 +91,21 @@ export function BlotterTable({ rows, placeOf, view, change, ports, chosen, empty
         tabindex={0}
         aria-label="Orders"
         aria-rowcount={rows.length + 1}
-        aria-colcount={view.columns.length}
+        aria-colcount={columns.length}
         aria-activedescendant={shown.some(({ key }) => key === active) ? rowId(active ?? '') : undefined}
       >
-        <BlotterHead view={view} change={change} preview={setDragged} />
+        <BlotterHead view={view} columns={columns} change={change} preview={setDragged} />
         <div class="rows" role="rowgroup" style={{ height: `${rows.length * height}px` }}>
-          {slots.assign(shown, first).map(({ slot, row, index }) => (
-            <BlotterRow
-              key={slot}
-              row={row}
-              index={index}
-              height={height}
-              columns={view.columns}
-              active={row.key === active}
-              flashing={calm && row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs}
-              nowMs={nowMs}
-              pick={setActive}
-            />
-          ))}
+          {slots.assign(shown, first).map(({ slot, row, index }) => {
+            const common = { index, height, columns, active: row.key === active };
+            if (isGroup(row)) {
+              const sums = phone ? { columns: phoneGroup } : {};
+              return <GroupLine key={slot} {...common} {...sums} row={row} group={view.group} fold={fold} />;
+            }
+            const flashing = calm && row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs;
+            const drawn = { sizes, grown: sizes.grown, flashing, nowMs, ...(phone && { lines: phoneLines }) };
+            return <BlotterRow key={slot} {...common} {...drawn} row={row} pick={setActive} />;
+          })}
         </div>
         {rows.length === 0 && <p class="empty">{empty}</p>}
       </div>
@@ -94,12 +113,19 @@ export function BlotterTable({ rows, placeOf, view, change, ports, chosen, empty
   );
 }
 
-interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'chosen'> {
+/** The same list until it changes. Summed values have to be seen. */
+function useColumns({ columns, group }: BlotterView, phone: boolean): readonly ColumnName[] {
+  const wanted = group.length > 0 && !columns.includes('value') ? withColumn(columns, 'value') : columns;
+  const text = wanted.join();
+  return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
+}
+
+interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'fold' | 'chosen'> {
   readonly reveal: (index: number) => void;
 }
 
 /** The row under the keys. It follows its order, not its place. */
-function useActiveRow({ rows, placeOf, chosen, reveal }: ActiveDeps) {
+function useActiveRow({ rows, placeOf, fold, chosen, reveal }: ActiveDeps) {
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
@@ -126,10 +152,12 @@ function useActiveRow({ rows, placeOf, chosen, reveal }: ActiveDeps) {
       const row = rows[at];
       // There, Enter has an effect of its own.
       const isUsed = event.target instanceof Element && event.target.closest('a, button, summary') !== null;
-      if (event.key === 'Enter' && row !== undefined && !isUsed) go(orderAddress(row));
+      if (event.key !== 'Enter' || row === undefined || isUsed) return;
+      if (isGroup(row)) fold(row.key);
+      else go(orderAddress(row));
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
-  }, [go]);
+  }, [go, fold]);
   return [active, setActive] as const;
 }

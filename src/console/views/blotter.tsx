@@ -2,14 +2,15 @@ import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.tsx';
+import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress } from '../state/address.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
+import { keepLayout } from '../state/orders/kept-layout.ts';
 import { csvOf } from '../state/orders/order-csv.ts';
 import { OrderList } from '../state/orders/order-list.ts';
 import type { OrderStore } from '../state/orders/order-store.ts';
-import type { Ports } from '../state/ports.ts';
 import { BlotterFilters } from './blotter-filters.tsx';
 import { BlotterTable } from './blotter-table.tsx';
 
@@ -36,7 +37,11 @@ export function Blotter({ state, view }: BlotterProps) {
   useEffect(() => {
     if (!view.openOnly) void state.wantOthers();
   }, [state, view.openOnly, others === undefined]);
-  const change = (over: Partial<BlotterView>) => go(blotterAddress({ ...view, ...over }), { replace: true });
+  const change = (over: Partial<BlotterView>) => {
+    const next = { ...view, ...over };
+    if (over.columns !== undefined || over.widths !== undefined) keepLayout(state, next);
+    go(blotterAddress(next), { replace: true });
+  };
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
@@ -56,11 +61,14 @@ export function Blotter({ state, view }: BlotterProps) {
       <div class="bar">
         <BlotterFilters view={view} change={change} accounts={() => accountsIn(state.orders)} />
         <span class="bar-end">
-          <span class="count">{countText(rows.length, load, view.openOnly ? undefined : others)}</span>
+          <span class="count">{countText(list.count, load, view.openOnly ? undefined : others)}</span>
           <button aria-pressed={paused} title="Pause (p)" onClick={() => setHeld(!held)}>
             {paused ? `Paused, ${waiting} changed` : 'Pause'}
           </button>
-          <button onClick={() => saveCsv(csvOf(list.rows), state.ports)} title="Save the rows of this view">
+          <button
+            onClick={() => saveCsv('orders', csvOf(list.orders()), state.ports)}
+            title="Save the rows of this view"
+          >
             CSV
           </button>
         </span>
@@ -68,6 +76,7 @@ export function Blotter({ state, view }: BlotterProps) {
       <BlotterTable
         rows={rows}
         placeOf={list.placeOf}
+        fold={list.fold}
         view={view}
         change={change}
         ports={state.ports}
@@ -129,14 +138,4 @@ function accountsIn({ rows }: OrderStore): string[] {
   const accounts = new Set<string>();
   for (const { accountId } of rows.values()) accounts.add(accountId);
   return [...accounts].sort().slice(0, 500);
-}
-
-function saveCsv(text: string, { nowMs, after }: Ports): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = `orders-${new Date(nowMs()).toISOString().slice(0, 19).replaceAll(':', '')}Z.csv`;
-  link.click();
-  // Not every browser has read it by now.
-  after(30_000, () => URL.revokeObjectURL(address));
 }

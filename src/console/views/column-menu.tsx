@@ -1,12 +1,6 @@
 import { Menu } from '../parts/menu.tsx';
-import {
-  type BlotterView,
-  type ColumnName,
-  columnNames,
-  defaultView,
-  withColumn,
-} from '../state/orders/blotter-view.ts';
-import { columnsByName } from './blotter-columns.tsx';
+import { type BlotterView, defaultView, withColumn } from '../state/orders/blotter-view.ts';
+import { type ColumnName, columnNames, columnOf } from '../state/orders/order-columns.ts';
 
 interface MenuProps {
   readonly view: BlotterView;
@@ -34,7 +28,13 @@ function columnChoice(name: ColumnName, { columns }: BlotterView, change: MenuPr
   };
   return (
     <label class="check">
-      <input type="checkbox" checked={shown} onChange={toggle} /> {columnsByName[name].label}
+      <input
+        type="checkbox"
+        checked={shown}
+        disabled={name === 'outcome' && columns.includes('instrument')}
+        onChange={toggle}
+      />{' '}
+      {columnOf(name).label}
     </label>
   );
 }

@@ -11,7 +11,7 @@ import { blotterAddress, commandsAddress } from '../state/address.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
 import { directionOf } from '../state/orders/order-row.ts';
-import { addDecimals } from '../state/text/decimal-text.ts';
+import { addDecimals, amountText } from '../state/text/decimal-text.ts';
 
 const mostLines = 500;
 
@@ -94,7 +94,7 @@ function lineOf(line: ExposureLine) {
         <span class={`side ${direction}`}>{sideText(side)}</span>
       </td>
       <td class="number">{openOrders > 0 ? <Link to={orders}>{openOrders}</Link> : '–'}</td>
-      <td class="number">{openQuantity}</td>
+      <td class="number">{amountText(openQuantity)}</td>
       <td class="number">
         {unresolvedCommands > 0 ? (
           <Link class="doubt" to={commandsAddress({ accountId, unresolved: 'true' })}>
@@ -104,9 +104,9 @@ function lineOf(line: ExposureLine) {
           '–'
         )}
       </td>
-      <td class="number">{unresolvedCommands > 0 ? unresolvedQuantity : '–'}</td>
+      <td class="number">{unresolvedCommands > 0 ? amountText(unresolvedQuantity) : '–'}</td>
       <td class="number">
-        <b>{addDecimals(openQuantity, unresolvedQuantity) ?? '–'}</b>
+        <b>{amountText(addDecimals(openQuantity, unresolvedQuantity) ?? '–')}</b>
       </td>
     </tr>
   );

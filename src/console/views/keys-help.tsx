@@ -9,6 +9,7 @@ const keys: readonly (readonly [key: string, does: string])[] = [
   ['p', 'pause, and go on'],
   ['o', 'open orders only, or all'],
   ['Shift ← →', 'on a heading: narrower, wider'],
+  ['<  >', 'on a heading: to the left, to the right'],
   ['?', 'this list'],
 ];
 

@@ -15,6 +15,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/orders/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { ladderOf } from '../state/orders/version-ladder.ts';
+import { amountText } from '../state/text/decimal-text.ts';
 import { OrderActions } from './order-actions.tsx';
 import { OrderCommands } from './order-commands.tsx';
 import { VersionLadder } from './version-ladder.tsx';
@@ -75,7 +76,7 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
       <h1>
         <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
         <span>
-          {order.quantity} {instrumentText(order.instrument)}
+          {amountText(order.working.quantity)} {instrumentText(order.instrument)}
         </span>
         <span class={`status ${statusTone(order.status)}`}>{statusText(order.status)}</span>
         {doubt !== '' && <span class="doubt">{doubt}</span>}
@@ -95,16 +96,23 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
 function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
   const { working } = order;
   const differs = working.quantity !== order.quantity || working.price !== order.price;
+  const amount = (text: string | undefined) => (text === undefined ? undefined : amountText(text));
   const facts: readonly (readonly [label: string, value: VNode | string | undefined])[] = [
     ['Filled', fillBar(order)],
-    ['Still working', order.leavesQty],
-    ['Average price', order.avgPrice],
+    ['Left', amount(order.leavesQty)],
+    ['Average price', amount(order.avgPrice)],
     ['Type', `${order.orderType.replaceAll('_', ' ')}, ${order.timeInForce}`],
-    ['Price', order.price],
-    ['Stop price', order.stopPrice],
+    ['Quantity', amount(order.quantity)],
+    ['Price', amount(order.price)],
+    ['Stop price', amount(order.stopPrice)],
     [
       'Working at the venue',
-      differs ? `${working.quantity}${working.price === undefined ? '' : ` @ ${working.price}`}` : 'as submitted',
+      differs
+        ? [working.quantity, working.price]
+            .map(amount)
+            .filter((text) => text !== undefined)
+            .join(' @ ')
+        : 'as submitted',
     ],
     ['Reject', [order.rejectReason, order.rejectText].filter((text) => text !== undefined).join(': ') || undefined],
     ['Placed by', order.origin === 'tidemark' ? 'Tidemark' : (order.placedBy ?? 'elsewhere')],

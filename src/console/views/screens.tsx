@@ -3,6 +3,7 @@ import type { Stream } from '../../../types/records.d.ts';
 import { addPath, addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
 import { mayCommand } from '../state/commands/may-command.ts';
 import { viewOf } from '../state/orders/blotter-view.ts';
+import { keptLayout } from '../state/orders/kept-layout.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { AccountsPage } from './accounts-page.tsx';
 import { Blotter } from './blotter.tsx';
@@ -20,7 +21,7 @@ type View = (props: ScreenProps) => VNode;
 
 /** The view at each address; one without a view here has nothing to show. */
 export const screens: Partial<Record<ScreenName, View>> = {
-  blotter: ({ state, query }) => <Blotter state={state} view={viewOf(query)} />,
+  blotter: ({ state, query }) => <Blotter state={state} view={viewOf(query, keptLayout(state))} />,
   order: ({ state, params }) => (
     <OrderPage state={state} stream={params['stream'] as Stream} orderId={params['orderId'] ?? ''} />
   ),

@@ -125,7 +125,7 @@ function hitView(hit: Hit): VNode {
     <>
       <b>Order</b>
       <span>
-        {sideText(order.side)} {order.quantity} {instrumentText(order.instrument)}
+        {sideText(order.side)} {order.working.quantity} {instrumentText(order.instrument)}
       </span>
       <span class="soft">
         {[statusText(order.status), accountId, order.callerRef, orderId]

@@ -46,6 +46,8 @@ export class ConsoleRig {
   kept: string | undefined;
   /** Other texts that the tab keeps. */
   readonly stored = new Map<string, string>();
+  /** Texts that stay for later visits. */
+  readonly laidOut = new Map<string, string>();
   /** The address of the page, and those for which it was left. */
   address = { path: '/console', query: '' };
   readonly left: string[] = [];
@@ -124,11 +126,8 @@ export class ConsoleRig {
           this.kept = undefined;
         },
       },
-      tabStore: {
-        read: (name) => this.stored.get(name),
-        write: (name, text) => this.stored.set(name, text),
-        forget: (name) => this.stored.delete(name),
-      },
+      tabStore: storeIn(this.stored),
+      keptStore: storeIn(this.laidOut),
       askIssuer: (url, request) => this.askIssuer(url, request),
       page: {
         origin: 'http://127.0.0.1:8080',
@@ -180,6 +179,14 @@ export class ConsoleRig {
       },
     });
   }
+}
+
+function storeIn(texts: Map<string, string>): Ports['tabStore'] {
+  return {
+    read: (name) => texts.get(name),
+    write: (name, text) => texts.set(name, text),
+    forget: (name) => texts.delete(name),
+  };
 }
 
 function plain(status: number, body: unknown): HttpAnswer {

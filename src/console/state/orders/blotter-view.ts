@@ -1,25 +1,10 @@
 import { orderFilters } from '../../../contract/list-filters.ts';
 import { type FilterTexts, filtersIn, filterWords } from '../filter-address.ts';
 import { symbolFilter } from '../symbol-text.ts';
-import { compareDecimals } from '../text/decimal-text.ts';
+import { compareDecimals, compareUnits } from '../text/decimal-text.ts';
+import { type ColumnName, columnNames, columnOf, isAmount, valueUnits } from './order-columns.ts';
+import { type GroupPart, groupParts, isGroup, type ListRow, partOf } from './order-groups.ts';
 import { directionOf, isOpen, type OrderRow } from './order-row.ts';
-
-export const columnNames = [
-  'updated',
-  'account',
-  'instrument',
-  'side',
-  'status',
-  'quantity',
-  'price',
-  'working',
-  'fill',
-  'average',
-  'certainty',
-  'origin',
-  'order',
-] as const;
-export type ColumnName = (typeof columnNames)[number];
 
 /** `open` is `openOnly` in a view. */
 type OrderFilters = Omit<FilterTexts<typeof orderFilters>, 'open'>;
@@ -34,7 +19,14 @@ export interface BlotterView extends OrderFilters {
   readonly columns: readonly ColumnName[];
   /** In pixels, for resized columns. */
   readonly widths: Readonly<Partial<Record<ColumnName, number>>>;
+  /** Orders with the same are one group, under a line with its sums. */
+  readonly group: readonly GroupPart[];
+  /** Only the lines with the sums, unless a reader unfolds one. */
+  readonly sumsOnly: boolean;
 }
+
+/** A reader arranges it, and finds it again at the next visit. */
+export type Layout = Pick<BlotterView, 'columns' | 'widths'>;
 
 /** Narrower, a heading can't be found again; wider, it hides the others. */
 export const widthBounds = { least: 40, most: 900 } as const;
@@ -42,28 +34,42 @@ export const widthBounds = { least: 40, most: 900 } as const;
 export const defaultView: BlotterView = {
   openOnly: true,
   sort: { column: 'updated', descending: true },
-  columns: columnNames,
+  columns: columnNames.filter((name) => columnOf(name).more !== true),
   widths: {},
+  group: [],
+  sumsOnly: false,
 };
 
 /**
  * Reads the view from the words after `?`. Unknown words count as left out: a hand-written address
- * never breaks the page.
+ * never breaks the page. `kept`: the reader's own layout, if the address says none.
  */
-export function viewOf(query: URLSearchParams): BlotterView {
+export function viewOf(query: URLSearchParams, kept: Layout = defaultView): BlotterView {
   const text = (name: string) => query.get(name)?.trim() ?? '';
   const sort = text('sort');
   const column = columnNames.find((name) => name === sort.replace(/^-/, ''));
-  const columns = text('columns')
-    .split(',')
-    .flatMap((word) => columnNames.filter((name) => name === word));
+  const columns = namesIn(columnNames, text('columns'));
+  const layout = query.has('columns') || query.has('widths') ? defaultView : kept;
   return {
     ...filtersIn(orderFilters, query),
     openOnly: query.get('open') !== 'any',
     sort: column === undefined ? defaultView.sort : { column, descending: sort.startsWith('-') },
-    columns: columns.length === 0 ? defaultView.columns : [...new Set(columns)],
-    widths: widthsIn(text('widths')),
+    columns: columns.length === 0 ? layout.columns : withOutcome(columns),
+    widths: query.has('widths') ? widthsIn(text('widths')) : layout.widths,
+    group: namesIn(groupParts, text('group')),
+    sumsOnly: query.get('sums') === 'only',
   };
+}
+
+/** The known words between commas, each once. */
+function namesIn<Name extends string>(known: readonly Name[], text: string): readonly Name[] {
+  return [...new Set(text.split(',').flatMap((word) => known.filter((name) => name === word)))];
+}
+
+/** Without its outcome a prediction contract looks like its opposite. */
+function withOutcome(columns: readonly ColumnName[]): readonly ColumnName[] {
+  if (columns.includes('outcome')) return columns;
+  return columns.flatMap((name) => (name === 'instrument' ? [name, 'outcome'] : [name]));
 }
 
 /** `account:120,price:80` */
@@ -88,6 +94,8 @@ export function queryOf(view: BlotterView): string {
   if (columns !== defaultView.columns.join(',')) query.set('columns', columns);
   const widths = Object.entries(view.widths).map(([name, width]) => `${name}:${width}`);
   if (widths.length > 0) query.set('widths', widths.join(','));
+  if (view.group.length > 0) query.set('group', view.group.join(','));
+  if (view.sumsOnly) query.set('sums', 'only');
   const text = query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':');
   return text === '' ? '' : `?${text}`;
 }
@@ -135,6 +143,12 @@ export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): read
   const effective = given.filter(({ hidden }) => hidden > 0);
   const openOnly = view.openOnly ? [{ filter: 'Open only', hidden: undefined, without: { openOnly: false } }] : [];
   return [...openOnly, ...(effective.length > 0 ? effective : given)];
+}
+
+/** The column at another place, counted without it. */
+export function withMoved(columns: readonly ColumnName[], name: ColumnName, to: number): readonly ColumnName[] {
+  const others = columns.filter((other) => other !== name);
+  return [...others.slice(0, Math.max(0, to)), name, ...others.slice(Math.max(0, to))];
 }
 
 /** One column more, at its usual place; the others keep their order. */
@@ -190,31 +204,40 @@ function finds(wanted: string, orderId: string, order: OrderRow['order']): boole
 
 const byText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
-/** A stop order without a limit stands at its trigger. */
-const firstPrice = ({ order }: OrderRow) => order.price ?? order.stopPrice;
+/** A row never changes, and a sort compares each many times. */
+const values = new WeakMap<OrderRow, bigint | undefined>();
 
-const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => number>> = {
-  updated: (a, b) => a.rank - b.rank,
-  account: (a, b) => byText(a.accountId, b.accountId),
-  instrument: (a, b) => byText(a.order.instrument.symbol, b.order.instrument.symbol),
-  side: (a, b) => byText(a.order.side, b.order.side),
-  status: (a, b) => byText(a.order.status, b.order.status),
-  quantity: (a, b) => compareDecimals(a.order.quantity, b.order.quantity),
-  price: (a, b) => compareDecimals(firstPrice(a), firstPrice(b)),
-  working: (a, b) => compareDecimals(a.order.working.quantity, b.order.working.quantity),
-  fill: (a, b) => compareDecimals(a.order.cumQty, b.order.cumQty),
-  average: (a, b) => compareDecimals(a.order.avgPrice, b.order.avgPrice),
-  certainty: (a, b) => byText(a.order.certainty + a.order.pendingAction, b.order.certainty + b.order.pendingAction),
-  origin: (a, b) => byText(a.order.origin, b.order.origin),
-  order: (a, b) => byText(a.orderId, b.orderId),
-};
+function knownValue(row: OrderRow): bigint | undefined {
+  if (!values.has(row)) values.set(row, valueUnits(row));
+  return values.get(row);
+}
+
+/** By the moment and the amount, and not by their texts. */
+function comparerOf(name: ColumnName): (a: OrderRow, b: OrderRow) => number {
+  if (name === 'updated') return (a, b) => a.rank - b.rank;
+  const { value, kind } = columnOf(name);
+  if (name === 'value') return (a, b) => compareUnits(knownValue(a), knownValue(b));
+  if (isAmount(name)) return (a, b) => compareDecimals(value(a), value(b));
+  const momentOf = (row: OrderRow) => Date.parse(value(row) ?? '') || 0;
+  if (kind === 'time') return (a, b) => momentOf(a) - momentOf(b);
+  return (a, b) => byText(value(a) ?? '', value(b) ?? '');
+}
 
 /**
- * Rows equal in the column come newest first, then by key, so that none changes its place without a
- * reason.
+ * Groups by their names, and a group's line before its orders. Rows equal in the column come
+ * newest first, then by key, so that none changes its place without a reason.
  */
-export function orderOf({ sort }: BlotterView): (a: OrderRow, b: OrderRow) => number {
-  const compare = comparers[sort.column];
+export function orderOf({ sort, group }: BlotterView): (a: ListRow, b: ListRow) => number {
+  const compare = comparerOf(sort.column);
   const sign = sort.descending ? -1 : 1;
-  return (a, b) => sign * compare(a, b) || b.rank - a.rank || byText(a.key, b.key);
+  const parts = group.map((name) => partOf[name]);
+  return (a, b) => {
+    const [left, right] = [isGroup(a) ? a.sample : a, isGroup(b) ? b.sample : b];
+    for (const part of parts) {
+      const order = byText(part(left), part(right));
+      if (order !== 0) return order;
+    }
+    if (isGroup(a) || isGroup(b)) return Number(isGroup(b)) - Number(isGroup(a));
+    return sign * compare(left, right) || right.rank - left.rank || byText(left.key, right.key);
+  };
 }

@@ -1,33 +1,43 @@
+import { columnOf } from './order-columns.ts';
 import type { OrderRow } from './order-row.ts';
 
-const columns: readonly (readonly [name: string, value: (row: OrderRow) => string | undefined])[] = [
-  ['stream', ({ stream }) => stream],
-  ['orderId', ({ orderId }) => orderId],
-  ['accountId', ({ accountId }) => accountId],
-  ['revision', ({ revision }) => String(revision)],
-  ['symbol', ({ order }) => order.instrument.symbol],
-  ['outcome', ({ order }) => order.instrument.outcome],
-  ['side', ({ order }) => order.side],
-  ['orderType', ({ order }) => order.orderType],
-  ['status', ({ order }) => order.status],
-  ['certainty', ({ order }) => order.certainty],
-  ['pendingAction', ({ order }) => order.pendingAction],
-  ['quantity', ({ order }) => order.quantity],
-  ['price', ({ order }) => order.price],
-  ['stopPrice', ({ order }) => order.stopPrice],
-  ['workingQuantity', ({ order }) => order.working.quantity],
-  ['workingPrice', ({ order }) => order.working.price],
-  ['cumQty', ({ order }) => order.cumQty],
-  ['leavesQty', ({ order }) => order.leavesQty],
-  ['avgPrice', ({ order }) => order.avgPrice],
-  ['origin', ({ order }) => order.origin],
-  ['callerRef', ({ order }) => order.callerRef],
-  ['updatedAt', ({ order }) => order.updatedAt],
+/** The file's names, in their order: the order's own fields, unless `others` has them. */
+const names = [
+  ...['stream', 'orderId', 'accountId', 'revision', 'symbol', 'outcome', 'legs', 'side', 'orderType', 'timeInForce'],
+  ...['status', 'statusRaw', 'certainty', 'certaintyReason', 'pendingAction', 'conflict', 'quantity', 'price'],
+  ...[
+    'stopPrice',
+    'workingQuantity',
+    'workingPrice',
+    'cumQty',
+    'leavesQty',
+    'avgPrice',
+    'value',
+    'origin',
+    'callerRef',
+  ],
+  ...['clientOrderRef', 'clOrdId', 'venueOrderId', 'commandId', 'placedBy', 'rejectReason', 'rejectText', 'createdAt'],
+  ...['sentAt', 'firstAckAt', 'updatedAt', 'closedAt', 'expireTime'],
 ];
+
+const others: Readonly<Record<string, (row: OrderRow) => string | undefined>> = {
+  revision: ({ revision }) => String(revision),
+  symbol: ({ order }) => order.instrument.symbol,
+  outcome: ({ order }) => order.instrument.outcome,
+  legs: ({ order }) => order.instrument.legs?.map((leg) => `${leg.side} ${leg.ratioQty} ${leg.symbol}`).join('; '),
+  workingQuantity: ({ order }) => order.working.quantity,
+  workingPrice: ({ order }) => order.working.price,
+  value: columnOf('value').value,
+};
 
 /** The rows as CSV (RFC 4180), in UTF-8 with a mark for spreadsheets. */
 export function csvOf(rows: readonly OrderRow[]): string {
-  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => value(row) ?? ''))];
+  const textIn = (row: OrderRow, name: string) =>
+    (name in others ? others[name]?.(row) : (Reflect.get(row.order, name) as string | undefined)) ?? '';
+  return csvText([names, ...rows.map((row) => names.map((name) => textIn(row, name)))]);
+}
+
+function csvText(lines: readonly (readonly string[])[]): string {
   return `\u{feff}${lines.map((cells) => cells.map(cellOf).join(',')).join('\r\n')}\r\n`;
 }
 

@@ -1,40 +1,63 @@
 import { type Signal, signal } from '@preact/signals-core';
 import { type BlotterView, filterOf, orderOf, selectionOf } from './blotter-view.ts';
+import { type ListRow, OrderGroups } from './order-groups.ts';
 import type { OrderRow } from './order-row.ts';
 import type { OrderChanges, OrderStore } from './order-store.ts';
 import { exchangeRows, placeIn } from './sorted-rows.ts';
 
 /**
  * The rows of one view, in its order. While it is paused the list stands still, and `waiting`
- * counts the orders changed meanwhile. Invariant: `shown` has exactly the rows in `rows`, sorted.
+ * counts the orders changed meanwhile. Invariant: `rows` has exactly those in `shown`, without
+ * folded groups, and each group's line, sorted.
  */
 export class OrderList {
   /** Changed in place; `version` says when. */
-  readonly rows: OrderRow[] = [];
+  readonly rows: ListRow[] = [];
   readonly version: Signal<number> = signal(0);
   readonly waiting: Signal<number> = signal(0);
   private readonly store: OrderStore;
   private readonly missed = new Set<string>();
   private readonly shown = new Map<string, OrderRow>();
   private view: BlotterView;
+  private groups: OrderGroups;
+  /** Groups folded by a reader, or unfolded while only sums are shown. */
+  private readonly turned = new Set<string>();
   private paused = false;
   private readonly end: () => void;
 
   constructor(store: OrderStore, view: BlotterView) {
     this.store = store;
     this.view = view;
+    this.groups = this.newGroups();
     this.end = store.listen((changes) => this.take(changes));
     this.rebuild();
   }
 
   /** The index of an order in `rows`; -1: it is not among them. */
   readonly placeOf = (key: string): number => {
-    const row = this.shown.get(key);
-    return row === undefined ? -1 : placeIn(this.rows, row, this.rows.length, orderOf(this.view));
+    const row = this.shown.get(key) ?? this.groups.lines.get(key);
+    const place = row === undefined ? -1 : placeIn(this.rows, row, this.rows.length, orderOf(this.view));
+    return this.rows[place]?.key === key ? place : -1;
+  };
+
+  /** All orders in the view, also those in folded groups. */
+  orders(): OrderRow[] {
+    return [...this.shown.values()].sort(orderOf(this.view));
+  }
+
+  get count(): number {
+    return this.shown.size;
+  }
+
+  /** Folds a group, or unfolds it. */
+  readonly fold = (key: string): void => {
+    if (!this.turned.delete(key)) this.turned.add(key);
+    this.rebuild();
   };
 
   show(view: BlotterView): void {
     const same = selectionOf(view) === selectionOf(this.view);
+    if (view.sumsOnly !== this.view.sumsOnly) this.turned.clear();
     this.view = view;
     // Other columns change no row, and sorting 100,000 rows takes longer than a frame.
     if (!same) this.rebuild();
@@ -55,12 +78,17 @@ export class OrderList {
     const wanted = filterOf(this.view);
     this.shown.clear();
     this.rows.length = 0;
-    for (const row of this.store.rows.values()) {
-      if (!wanted(row)) continue;
-      this.shown.set(row.key, row);
-      this.rows.push(row);
+    this.groups = this.newGroups();
+    const shown: OrderRow[] = [];
+    for (const row of this.store.rows.values()) if (wanted(row)) this.putIn(row, shown);
+    // Group by group: to compare 100,000 rows' groups in one sort took seconds.
+    const within = orderOf({ ...this.view, group: [] });
+    const groups = Map.groupBy(shown, ({ key }) => this.groups.groupOf(key));
+    for (const row of groups.get(undefined)?.sort(within) ?? []) this.rows.push(row);
+    for (const line of this.groups.exchange().fresh.sort(orderOf(this.view))) {
+      this.rows.push(line);
+      for (const row of groups.get(line.key)?.sort(within) ?? []) this.rows.push(row);
     }
-    this.rows.sort(orderOf(this.view));
     this.version.value += 1;
   }
 
@@ -72,25 +100,36 @@ export class OrderList {
       return;
     }
     const wanted = filterOf(this.view);
-    const old: OrderRow[] = [];
-    const fresh: OrderRow[] = [];
+    const old: ListRow[] = [];
+    const fresh: ListRow[] = [];
     for (const key of gone) this.takeOut(key, old);
     for (const row of changed.values()) {
       this.takeOut(row.key, old);
-      if (!wanted(row)) continue;
-      this.shown.set(row.key, row);
-      fresh.push(row);
+      if (wanted(row)) this.putIn(row, fresh);
     }
+    const lines = this.groups.exchange();
+    old.push(...lines.old);
+    fresh.push(...lines.fresh);
     if (old.length === 0 && fresh.length === 0) return;
     const compare = orderOf(this.view);
     exchangeRows(this.rows, old.sort(compare), fresh.sort(compare), compare);
     this.version.value += 1;
   }
 
-  private takeOut(key: string, old: OrderRow[]): void {
+  private newGroups(): OrderGroups {
+    const { group, sumsOnly } = this.view;
+    return new OrderGroups(group, (key) => sumsOnly !== this.turned.has(key));
+  }
+
+  private putIn(row: OrderRow, fresh: { push(row: OrderRow): unknown }): void {
+    this.shown.set(row.key, row);
+    if (this.groups.add(row)) fresh.push(row);
+  }
+
+  private takeOut(key: string, old: ListRow[]): void {
     const row = this.shown.get(key);
     if (row === undefined) return;
     this.shown.delete(key);
-    old.push(row);
+    if (this.groups.remove(row)) old.push(row);
   }
 }

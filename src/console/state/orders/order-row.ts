@@ -76,33 +76,6 @@ export function directionOf(side: string): 'buy' | 'sell' {
   return side.startsWith('buy') ? 'buy' : 'sell';
 }
 
-/**
- * The prices an order waits for and asks: `191.5`, `stop 190`, `190 stop 191`, or its type without
- * a price.
- */
-export function priceText({
-  price,
-  stopPrice,
-  orderType,
-}: Pick<NormalisedOrder, 'price' | 'stopPrice' | 'orderType'>): string {
-  const words = [price, stopPrice === undefined ? undefined : `stop ${stopPrice}`].filter((word) => word !== undefined);
-  return words.length === 0 ? orderType.replaceAll('_', ' ') : words.join(' ');
-}
-
-/** With the order's type, and whole where a column cuts the text. */
-export function priceTitle(order: Pick<NormalisedOrder, 'price' | 'stopPrice' | 'orderType'>): string {
-  return [...new Set([order.orderType.replaceAll('_', ' '), priceText(order)])].join(' ');
-}
-
-/** `same`: as submitted. */
-export function workingText({ working, quantity, price }: Pick<NormalisedOrder, 'working' | 'quantity' | 'price'>): {
-  readonly text: string;
-  readonly same: boolean;
-} {
-  const text = working.price === undefined ? working.quantity : `${working.quantity} @ ${working.price}`;
-  return { text, same: working.quantity === quantity && working.price === price };
-}
-
 /** Whether it may still change without a correction. */
 export function isOpen({ status }: NormalisedOrder): boolean {
   return !isTerminal(status);

@@ -4,19 +4,36 @@
 /** A sum has some digits more before its point than a decimal. */
 const shape = /^(-?)(\d{1,60})(?:\.(\d{1,40}))?$/;
 const places = 40;
+const one = 10n ** BigInt(places);
+
+const mostKnown = 20_000;
+/** Few amounts are different ones, and to read one takes 20 times as long as to find it here. */
+const known = new Map<string, bigint>();
 
 /** Units of 10^-40, the last place a decimal has; undefined for any text but a plain decimal. */
-function unitsOf(text: string | undefined): bigint | undefined {
-  const parts = text === undefined ? null : shape.exec(text);
-  if (parts === null) return undefined;
-  const [, sign, whole = '0', fraction = ''] = parts;
+export function unitsOf(text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined;
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const units = unitsIn(text);
+  if (known.size >= mostKnown) known.clear();
+  if (units !== undefined) known.set(text, units);
+  return units;
+}
+
+function unitsIn(text: string): bigint | undefined {
+  const [, sign, whole, fraction = ''] = shape.exec(text) ?? [];
+  if (whole === undefined) return undefined;
   const units = BigInt(whole + fraction.padEnd(places, '0'));
   return sign === '-' ? -units : units;
 }
 
 /** Orders amounts; missing ones come first. */
 export function compareDecimals(a: string | undefined, b: string | undefined): number {
-  const [left, right] = [unitsOf(a), unitsOf(b)];
+  return compareUnits(unitsOf(a), unitsOf(b));
+}
+
+export function compareUnits(left: bigint | undefined, right: bigint | undefined): number {
   if (left === right) return 0;
   if (left === undefined) return -1;
   if (right === undefined) return 1;
@@ -26,11 +43,60 @@ export function compareDecimals(a: string | undefined, b: string | undefined): n
 /** The sum of two amounts, in the shortest plain text; undefined unless both are plain decimals. */
 export function addDecimals(a: string, b: string): string | undefined {
   const [left, right] = [unitsOf(a), unitsOf(b)];
-  if (left === undefined || right === undefined) return undefined;
-  const sum = left + right;
-  const digits = String(sum < 0n ? -sum : sum).padStart(places + 1, '0');
+  return left === undefined || right === undefined ? undefined : textOfUnits(left + right);
+}
+
+export function textOfUnits(units: bigint): string {
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, '0');
   const fraction = digits.slice(-places).replace(/0+$/, '');
-  return `${sum < 0n ? '-' : ''}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`;
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/** A quantity at a price. Nothing is worth nothing, also without a price. */
+export function productUnits(quantity: string, price: string | undefined): bigint | undefined {
+  const [amount, each] = [unitsOf(quantity), unitsOf(price)];
+  if (amount === 0n) return 0n;
+  return amount === undefined || each === undefined ? undefined : (amount * each) / one;
+}
+
+const unitsOfCent = 10n ** BigInt(places - 2);
+
+/** Half a cent is one. */
+export function toCents(units: bigint): bigint {
+  const half = units < 0n ? -unitsOfCent / 2n : unitsOfCent / 2n;
+  return ((units + half) / unitsOfCent) * unitsOfCent;
+}
+
+/** A decimal for people, in two parts, before and behind its point: `1,234` and `.50`. */
+interface AmountText {
+  readonly whole: string;
+  readonly fraction: string;
+}
+
+/** More would hide all other columns. The rest is marked as left out. */
+const mostPlaces = 18;
+
+/** `least`: how many decimals it has at least. Any text but a plain decimal stays as it is. */
+export function amountParts(text: string, least = 0): AmountText {
+  const [, whole, given = ''] = /^(-?\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  if (whole === undefined) return { whole: text, fraction: '' };
+  const digits = given.padEnd(least, '0');
+  const fraction = digits.length > mostPlaces ? `${digits.slice(0, mostPlaces)}…` : digits;
+  return {
+    whole: whole.replace(/\B(?=(?:\d{3})+$)/g, ','),
+    fraction: fraction === '' ? '' : `.${fraction}`,
+  };
+}
+
+export function amountText(text: string): string {
+  const { whole, fraction } = amountParts(text);
+  return whole + fraction;
+}
+
+/** How many decimals a price has, and at least two, as money. */
+export function placesOf(text: string | undefined): number {
+  const point = text?.indexOf('.') ?? -1;
+  return Math.min(mostPlaces, Math.max(2, point < 0 ? 0 : (text?.length ?? 0) - point - 1));
 }
 
 /**

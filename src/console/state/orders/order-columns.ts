@@ -1,0 +1,112 @@
+import { productUnits, textOfUnits, toCents } from '../text/decimal-text.ts';
+import type { OrderRow } from './order-row.ts';
+
+interface Column {
+  readonly label: string;
+  /**
+   * `price`: with as many decimals as its instrument's others. `word`, as an amount and a time, is
+   * never cut: it decides. `note` and `id` may be.
+   */
+  readonly kind: 'word' | 'note' | 'id' | 'time' | 'quantity' | 'price' | 'money';
+  /** As the platform has it: rows are in its order. */
+  readonly value: (row: OrderRow) => string | undefined;
+  /** A change in one of these lets the cell flash. */
+  readonly fields: readonly string[];
+  /** Shown once the reader chooses it. */
+  readonly more?: true;
+}
+
+/** In their usual order. */
+const orderColumns = {
+  updated: { label: 'Changed', kind: 'time', value: ({ order }) => order.updatedAt, fields: [] },
+  account: { label: 'Account', kind: 'word', value: ({ accountId }) => accountId, fields: [] },
+  instrument: {
+    label: 'Instrument',
+    kind: 'word',
+    value: ({ order }) => order.instrument.symbol,
+    fields: ['instrument'],
+  },
+  outcome: { label: 'Outcome', kind: 'word', value: ({ order }) => order.instrument.outcome, fields: [] },
+  side: { label: 'Side', kind: 'word', value: ({ order }) => order.side, fields: ['side'] },
+  type: { label: 'Type', kind: 'word', value: ({ order }) => order.orderType, fields: ['orderType'] },
+  tif: {
+    label: 'Time in force',
+    kind: 'word',
+    value: ({ order }) => order.timeInForce,
+    fields: ['timeInForce'],
+    more: true,
+  },
+  quantity: { label: 'Quantity', kind: 'quantity', value: ({ order }) => order.quantity, fields: ['quantity'] },
+  price: { label: 'Price', kind: 'price', value: ({ order }) => order.price, fields: ['price'] },
+  stop: { label: 'Stop', kind: 'price', value: ({ order }) => order.stopPrice, fields: ['stopPrice'] },
+  status: { label: 'Status', kind: 'word', value: ({ order }) => order.status, fields: ['status', 'statusRaw'] },
+  certainty: {
+    label: 'In doubt',
+    kind: 'word',
+    value: ({ order }) => order.certainty + order.pendingAction,
+    fields: ['certainty', 'pendingAction', 'conflict'],
+  },
+  working: { label: 'Working', kind: 'quantity', value: ({ order }) => order.working.quantity, fields: ['working'] },
+  at: { label: 'At', kind: 'price', value: ({ order }) => order.working.price, fields: ['working'] },
+  fill: { label: 'Filled', kind: 'quantity', value: ({ order }) => order.cumQty, fields: ['cumQty'] },
+  left: { label: 'Left', kind: 'quantity', value: ({ order }) => order.leavesQty, fields: ['leavesQty'] },
+  average: { label: 'Average', kind: 'price', value: ({ order }) => order.avgPrice, fields: ['avgPrice'] },
+  value: { label: 'Value', kind: 'money', value: valueText, fields: [], more: true },
+  created: { label: 'Created', kind: 'time', value: ({ order }) => order.createdAt, fields: [], more: true },
+  reject: {
+    label: 'Reject reason',
+    kind: 'note',
+    value: ({ order: { rejectReason, rejectText } }) => joined(rejectReason, rejectText),
+    fields: ['rejectReason', 'rejectText'],
+    more: true,
+  },
+  reference: {
+    label: 'Client reference',
+    kind: 'id',
+    value: ({ order }) => order.clientOrderRef ?? order.clOrdId,
+    fields: [],
+    more: true,
+  },
+  venue: {
+    label: 'Venue id',
+    kind: 'id',
+    value: ({ order }) => order.venueOrderId,
+    fields: ['venueOrderId'],
+    more: true,
+  },
+  command: { label: 'Command', kind: 'id', value: ({ order }) => order.commandId, fields: ['commandId'], more: true },
+  placed: { label: 'Placed by', kind: 'note', value: ({ order }) => order.placedBy, fields: ['placedBy'], more: true },
+  origin: { label: 'Origin', kind: 'note', value: ({ order }) => order.origin, fields: ['origin', 'callerRef'] },
+  order: { label: 'Order', kind: 'id', value: ({ orderId }) => orderId, fields: [] },
+} as const satisfies Readonly<Record<string, Column>>;
+export type ColumnName = keyof typeof orderColumns;
+
+export const columnNames = Object.keys(orderColumns) as readonly ColumnName[];
+
+/** The column's properties, in one shape for all. */
+export const columnOf = (name: ColumnName): Column => orderColumns[name];
+
+export const isAmount = (name: ColumnName): boolean => ['quantity', 'price', 'money'].includes(orderColumns[name].kind);
+
+/** An option's contract is for 100 shares. */
+const contractShares = 100n;
+
+/**
+ * An order's value, in units and to the cent, since averages are rounded: its fills at their
+ * average, and the rest at its price. Undefined if one has no price.
+ */
+export function valueUnits(row: OrderRow): bigint | undefined {
+  const { instrument, cumQty, leavesQty, avgPrice, price, working } = row.order;
+  const filled = productUnits(cumQty, avgPrice);
+  const left = productUnits(leavesQty, working.price ?? price);
+  const shares = instrument.kind === 'option' ? contractShares : 1n;
+  return filled === undefined || left === undefined ? undefined : toCents((filled + left) * shares);
+}
+
+function valueText(row: OrderRow): string | undefined {
+  const units = valueUnits(row);
+  return units === undefined ? undefined : textOfUnits(units);
+}
+
+const joined = (...texts: readonly (string | undefined)[]) =>
+  texts.filter((text) => text !== undefined).join(': ') || undefined;

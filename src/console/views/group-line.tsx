@@ -1,0 +1,55 @@
+import type { VNode } from 'preact';
+import { plural } from '../parts/plural.ts';
+import { type ColumnName, columnOf } from '../state/orders/order-columns.ts';
+import { type GroupPart, type GroupRow, groupText, summed } from '../state/orders/order-groups.ts';
+import { textOfUnits } from '../state/text/decimal-text.ts';
+import { amountCell, leastPlaces } from './blotter-columns.tsx';
+import { cellClass, rowId } from './blotter-row.tsx';
+import { spanOf } from './column-sizes.tsx';
+
+interface LineProps {
+  readonly row: GroupRow;
+  readonly group: readonly GroupPart[];
+  readonly index: number;
+  readonly height: number;
+  readonly columns: readonly ColumnName[];
+  readonly active: boolean;
+  readonly fold: (key: string) => void;
+}
+
+/** A group's first line: its name, and its orders' sums. */
+export function GroupLine({ row, group, index, height, columns, active, fold }: LineProps): VNode {
+  const names = columns.map((name) => (summed as readonly ColumnName[]).indexOf(name));
+  const span = spanOf(columns);
+  return (
+    <div
+      id={rowId(row.key)}
+      class={active ? 'row group active' : 'row group'}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={active}
+      style={{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
+      onClick={() => fold(row.key)}
+    >
+      <div role="gridcell" class="cell group-name" style={`--span:${span}`}>
+        <button class="fold" aria-expanded={!row.folded}>
+          {row.folded ? '▸' : '▾'} {groupText(row, group)}
+        </button>{' '}
+        <span class="soft">{plural(row.orders, 'order')}</span>
+      </div>
+      {columns.slice(span).map((name, at) => {
+        const sum = row.sums[names[at + span] ?? -1];
+        return (
+          <div role="gridcell" class={cellClass(name)} data-label={columnOf(name).label}>
+            {name === 'value' && row.unpriced > 0 && (
+              <span class="doubt" title={`${plural(row.unpriced, 'order')} without a price left out`}>
+                ≥{' '}
+              </span>
+            )}
+            {sum !== undefined && amountCell(name, textOfUnits(sum), leastPlaces(name, 0))}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
