@@ -224,3 +224,23 @@ it('groups have the sums of their orders, live, and are folded by a click or a k
   await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(3));
   await page.getByText('4 orders').waitFor();
 });
+
+it('the list of fills has those before the visit and those that come, by its filters, and what was taken back', async () => {
+  const { address, add } = await inMemory();
+  const fill = (revision: number, cumQty: string, orderId = 'filled') =>
+    add({ orderId, revision, cumQty, leavesQty: '1' });
+  fill(1, '40');
+  const page = await browser().newPage();
+  await page.goto(`${address}/console/fills`);
+  const lines = page.getByRole('table', { name: 'Fills' }).locator('tbody tr');
+  await eventually(async () => expect(await lines.count()).toBe(1));
+  add({ orderId: 'other', side: 'sell', cumQty: '10', leavesQty: '90' });
+  await eventually(async () => expect(await lines.count()).toBe(2));
+  await page.getByRole('combobox', { name: 'Side' }).selectOption('sell');
+  await eventually(async () => expect(await lines.count()).toBe(1));
+  expect(new URL(page.url()).search).toBe('?side=sell');
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV' }).click();
+  expect((await download).suggestedFilename()).toMatch(/^fills-.*\.csv$/);
+  await expectAccessible(page);
+});

@@ -17,6 +17,7 @@ const parts: Readonly<Record<string, RegExp>> = {
 const paths = {
   blotter: '/console',
   order: '/console/orders/:stream/:orderId',
+  fills: '/console/fills',
   commands: '/console/commands',
   command: '/console/commands/:commandId',
   risk: '/console/risk',

@@ -53,7 +53,8 @@ export class StreamClient {
   readonly state: Signal<StreamState> = signal<StreamState>({ kind: 'connecting' });
   /** When the last byte came, by the monotonic clock. */
   heardMs = 0;
-  private lastId: string | undefined;
+  /** The newest block's. */
+  lastId: string | undefined;
   private leave: (() => void) | undefined;
   private readonly ports: Ports;
   private readonly rest: Rest;

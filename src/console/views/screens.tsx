@@ -11,6 +11,7 @@ import { CommandPage } from './command-page.tsx';
 import { Commands } from './commands.tsx';
 import { DeadLetterPage } from './dead-letter-page.tsx';
 import { DeadLettersPage } from './dead-letters-page.tsx';
+import { Fills } from './fills.tsx';
 import { OrderPage } from './order-page.tsx';
 import { PipelinePage } from './pipeline-page.tsx';
 import { Place as PlaceOrder } from './place.tsx';
@@ -25,6 +26,7 @@ export const screens: Partial<Record<ScreenName, View>> = {
   order: ({ state, params }) => (
     <OrderPage state={state} stream={params['stream'] as Stream} orderId={params['orderId'] ?? ''} />
   ),
+  fills: Fills,
   commands: Commands,
   command: CommandPage,
   risk: Risk,
@@ -48,6 +50,7 @@ interface NavigationEntry {
 
 const entries: NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
+  { label: 'Fills', address: addressOf('fills'), names: ['fills'], needs: ['orders:read'] },
   {
     label: 'Commands',
     address: addressOf('commands'),

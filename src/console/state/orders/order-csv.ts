@@ -1,3 +1,4 @@
+import type { FillRow } from './fill-list.ts';
 import { columnOf } from './order-columns.ts';
 import type { OrderRow } from './order-row.ts';
 
@@ -35,6 +36,22 @@ export function csvOf(rows: readonly OrderRow[]): string {
   const textIn = (row: OrderRow, name: string) =>
     (name in others ? others[name]?.(row) : (Reflect.get(row.order, name) as string | undefined)) ?? '';
   return csvText([names, ...rows.map((row) => names.map((name) => textIn(row, name)))]);
+}
+
+/** Newest first, as shown. A taking back has a negative quantity, or none if it is not known. */
+export function fillsCsv(fills: readonly FillRow[]): string {
+  const head = ['time', 'stream', 'orderId', 'accountId', 'revision', 'symbol', 'outcome', 'side', 'quantity', 'price'];
+  return csvText([
+    [...head, 'inferred', 'takenBack', 'cumQty', 'workingQuantity', 'callerRef', 'venueOrderId'],
+    ...fills.map(({ row, atText, quantity = '', price = '', inferred, takenBack }) => {
+      const { instrument, side, cumQty, working, callerRef = '', venueOrderId = '' } = row.order;
+      return [
+        ...[atText, row.stream, row.orderId, row.accountId, String(row.revision), instrument.symbol],
+        ...[instrument.outcome ?? '', side, quantity, price, String(inferred), String(takenBack), cumQty],
+        ...[working.quantity, callerRef, venueOrderId],
+      ];
+    }),
+  ]);
 }
 
 function csvText(lines: readonly (readonly string[])[]): string {

@@ -1,0 +1,126 @@
+import { useContext, useEffect, useMemo } from 'preact/hooks';
+import { orderFilters } from '../../contract/list-filters.ts';
+import { FilterFields } from '../parts/filter-fields.tsx';
+import { instrumentText } from '../parts/instrument-text.ts';
+import { Go, Link } from '../parts/link.tsx';
+import { plural } from '../parts/plural.ts';
+import { saveCsv } from '../parts/save-csv.ts';
+import { number, Table } from '../parts/table.tsx';
+import { textWidth } from '../parts/text-width.ts';
+import { timeText } from '../parts/time-text.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { sideText, statusWords } from '../parts/words.ts';
+import { addressOf, orderAddress } from '../state/address.ts';
+import { RiskWatch } from '../state/commands/risk-watch.ts';
+import { type FilterTexts, filtersIn, filterWords } from '../state/filter-address.ts';
+import { defaultView, filterOf } from '../state/orders/blotter-view.ts';
+import { FillList, type FillRow } from '../state/orders/fill-list.ts';
+import { fillsCsv } from '../state/orders/order-csv.ts';
+import { directionOf } from '../state/orders/order-row.ts';
+import { amountParts, amountText, placesOf } from '../state/text/decimal-text.ts';
+import { amountCell } from './blotter-columns.tsx';
+import { Exposure } from './exposure.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+const { open: _open, ...fillFilters } = orderFilters;
+const mostShown = 200;
+
+/** All orders' newest fills, and the exposure beside them. */
+export function Fills({ state, query }: ScreenProps) {
+  const go = useContext(Go);
+  const list = useMemo(() => new FillList(state), [state]);
+  const watch = useMemo(() => new RiskWatch(state), [state]);
+  const hasBegun = useValue(state.beginnings) > 0;
+  useValue(list.version);
+  useEffect(() => {
+    if (!hasBegun) return;
+    const abort = new AbortController();
+    void list.follow(state.stream.lastId ?? '0', abort.signal);
+    return () => abort.abort();
+  }, [list, hasBegun]);
+  useEffect(() => watch.listen(), [watch]);
+  const filters = filtersIn(fillFilters, query);
+  const change = (over: FilterTexts<typeof fillFilters>) =>
+    go(addressOf('fills', {}, filterWords(fillFilters, { ...filters, ...over })), { replace: true });
+  const wanted = filterOf({ ...defaultView, ...filters, openOnly: false });
+  const fills = list.fills.filter(({ row }) => wanted(row)).reverse();
+  const shown = fills.slice(0, mostShown);
+  const nowMs = state.ports.nowMs();
+  return (
+    <section class="screen fills" aria-label="Fills">
+      <div class="screen-head">
+        <h1>Fills</h1>
+        <span class="count" role="status">
+          {plural(fills.length, 'fill')} {list.since !== undefined && <>since {timeText(list.since, nowMs)}</>}
+        </span>
+        <button title="Save the fills of this view" onClick={() => saveCsv('fills', fillsCsv(fills), state.ports)}>
+          CSV
+        </button>
+      </div>
+      <search class="filters">
+        <FilterFields filters={fillFilters} values={filters} change={change} words={{ status: statusWords }} live />
+      </search>
+      {fills.length === 0 ? (
+        <p class="empty">No fill among the newest changes. An order’s page has all of its fills.</p>
+      ) : (
+        <div class="panel fill-list" style={roomsOf(shown)}>
+          <Table label="Fills" head={head}>
+            {shown.map((fill) => lineOf(fill, nowMs))}
+          </Table>
+          {fills.length > mostShown && (
+            <p class="hint panel-body">{plural(fills.length - mostShown, 'older fill')} in the CSV.</p>
+          )}
+        </div>
+      )}
+      <Exposure watch={watch} nowMs={nowMs} />
+    </section>
+  );
+}
+
+const head = ['Instrument', 'Side', number('Quantity'), number('Price'), 'Time', 'Account', number('Filled'), 'Order'];
+
+function lineOf({ row, atText, quantity, price, inferred, takenBack }: FillRow, nowMs: number) {
+  const { order, accountId, orderId, revision } = row;
+  return (
+    <tr key={`${row.key} ${revision}`}>
+      <td>
+        <span class="fill-name">{instrumentText(order.instrument)}</span>
+      </td>
+      <td>
+        <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
+      </td>
+      <td class="number">
+        {takenBack && <span class="doubt">taken back </span>}
+        {inferred && (
+          <span class="soft" title="Inferred: several fills may be merged in it, or a gap lies between">
+            ~
+          </span>
+        )}
+        {amountCell('quantity', quantity)}
+      </td>
+      <td class="number">{amountCell('price', price, price === undefined ? 0 : placesOf(price))}</td>
+      <td class="account">{timeText(atText, nowMs)}</td>
+      <td class="account">{accountId}</td>
+      <td class="number">{`${amountText(order.cumQty)} / ${amountText(order.working.quantity)}`}</td>
+      <td class="id account">
+        <Link to={orderAddress(row)}>{orderId}</Link>
+      </td>
+    </tr>
+  );
+}
+
+/** The room behind the points, so that they stand below each other. */
+function roomsOf(fills: readonly FillRow[]): Record<string, string> {
+  const room = (texts: readonly (string | undefined)[], least: number) =>
+    `${Math.max(0, ...texts.map((text = '') => textWidth(amountParts(text, least).fraction, 'plain')))}rem`;
+  return {
+    '--quantity': room(
+      fills.map(({ quantity }) => quantity),
+      0,
+    ),
+    '--price': room(
+      fills.map(({ price }) => price),
+      2,
+    ),
+  };
+}
