@@ -143,6 +143,16 @@ const commandFields = z.object({
   resolvedAt: instant.optional(),
   attempts: z.array(attempt),
   evidence: z.array(evidence).optional(),
+  nextProbe: z
+    .object({
+      at: instant.describe('In the past while it is under way'),
+      by: z.enum(['reference', 'order', 'account']).describe('`account`: a complete read of the account'),
+    })
+    .optional()
+    .describe(
+      'When the platform is asked about it next. Left out: it is not asked, or another process holds its shard',
+    ),
+  advice: z.string().optional().describe('Unresolved: what its caller is to do, and what not'),
   links,
 });
 
@@ -194,15 +204,6 @@ export const commandHistory = commandFields
         'Unknown places: ids of orders with the same terms and no reference that explains them. Never a verdict: another caller may have placed the same',
       ),
     recomputed,
-    nextProbe: z
-      .object({
-        at: instant.describe('In the past while it is under way'),
-        by: z.enum(['reference', 'order', 'account']).describe('`account`: a complete read of the account'),
-      })
-      .optional()
-      .describe(
-        'When the platform is asked about it next. Left out: it is not asked, or another process holds its shard',
-      ),
     timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
   })
   .meta({ id: 'CommandHistory', description: 'A command with everything that is known about it' });

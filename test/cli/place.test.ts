@@ -95,13 +95,14 @@ describe('place', () => {
       outcome: 'unknown',
       state: 'unknown',
       reason: { code: 'HTTP_504', message: 'outcome unknown' },
+      advice: 'Do not send it again.',
     });
     const rest = await restServer((_request, response) => json(response, 202, unknown));
     const { code, out } = await runAgainst(rest.url, place);
     expect(code).toBe(75);
     expect(out).toBe(
       'unknown  command 4f7c1d1e-1111-4222-8333-444455556666\n  outcome unknown (HTTP_504)\n' +
-        '  Its outcome is not known yet. The service is finding out: tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
+        '  Do not send it again.\n  Look: tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
     );
   });
 

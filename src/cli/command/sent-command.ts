@@ -11,9 +11,14 @@ import type { Sent } from '../rest/verb.ts';
 const revision = shapedNumber(/^[1-9]\d{0,14}$/, 'It must be a whole number above 0.');
 
 /** The part of a command shown to its sender. */
-export const sentAnswer = commandAnswer
-  .pick({ commandId: true, outcome: true, orderId: true, orderStatus: true, reason: true })
-  .extend({ presumedAbsent: commandAnswer.shape.presumedAbsent.optional() });
+export const sentAnswer = commandAnswer.pick({
+  commandId: true,
+  outcome: true,
+  orderId: true,
+  orderStatus: true,
+  reason: true,
+  advice: true,
+});
 type SentCommand = z.infer<typeof sentAnswer>;
 
 /** `place`, `replace` and `cancel` are answered alike. */
@@ -29,22 +34,16 @@ export const sentFields = {
 } as const;
 
 function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, replayed }: Sent): string {
-  const { commandId, outcome, orderId, orderStatus, reason } = command;
+  const { commandId, outcome, orderId, orderStatus, reason, advice } = command;
   const order =
     orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
   const lines = [`${outcome}  command ${commandId}${order}${replayed ? '  (sent before with this key)' : ''}`];
   if (reason !== undefined) lines.push(`  ${reason.message} (${reason.code})`);
   // The platform has the same code for an unknown order, and the same fix applies.
   if (outcome === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
-  if (isOpen) lines.push(`  ${nextStep(command)}: tidemark command show ${commandId}`);
+  if (advice !== undefined) lines.push(`  ${advice}`);
+  if (isOpen) lines.push(`  Look: tidemark command show ${commandId}`);
   return lines.map((line) => `${printable(line)}\n`).join('');
-}
-
-function nextStep({ outcome, presumedAbsent }: SentCommand): string {
-  if (outcome === 'conflict') return 'The facts contradict each other, and a person has to resolve it';
-  if (presumedAbsent)
-    return 'Its outcome is not known. Many complete reads did not show it, and a person has to decide';
-  return 'Its outcome is not known yet. The service is finding out';
 }
 
 export interface RevisionFlags {

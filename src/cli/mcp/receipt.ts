@@ -46,11 +46,7 @@ const neverAgain =
   'Nothing is sent a second time. Do not make a new preview of the same order: it could then be there twice.';
 
 /** For a command in the journal. */
-export function commandReceipt(
-  command: RestCommand & Pick<History, 'nextProbe'>,
-  nowMs: number,
-  previewId?: string,
-): ToolAnswer {
+export function commandReceipt(command: RestCommand, nowMs: number, previewId?: string): ToolAnswer {
   const { outcome, commandId, presumedAbsent, nextProbe } = command;
   const underWay =
     outcome === 'unknown'

@@ -143,14 +143,10 @@ export class SubmitCommand {
   private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<Answer<Journaled>> {
     if (opened.kind === 'declined') return opened;
     if (opened.kind === 'unseen') return orderNotFound;
-    const { clock } = this.deps;
-    const waitMs = submission.waitMs ?? 0;
-    let command: Command;
-    if (opened.kind === 'opened') {
-      await opened.answered;
-      ({ command } = opened.watched);
-    } else ({ command } = opened);
-    const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
+    const { waitMs } = submission;
+    if (opened.kind === 'opened' && waitMs === undefined) await opened.answered;
+    let { command } = opened.kind === 'opened' ? opened.watched : opened;
+    const leftMs = (waitMs ?? 0) - (this.deps.clock.monotonicMs() - calledAtMs);
     // A replay waits for a command in hand only if the caller asked it to.
     if (leftMs > 0) {
       const newest = await awaitCommand(this.deps, command.commandId, leftMs);
@@ -260,6 +256,11 @@ export class SubmitCommand {
     }
     const watched = book.watch(result.command, calledAtMs, term);
     book.retain(watched);
+    // The stream may show its end while the platform's answer is lost.
+    const stop = book.listen(commandId, ({ state }) => {
+      if (state !== 'open') onAnswered();
+    });
+    void answered.then(stop);
     const isSending = result.command.attempts[0]?.state === 'sending';
     opening.resolve({ watched, sending: isSending ? { attemptId, askedAtMs } : undefined });
     return this.isOpened(watched, answered);

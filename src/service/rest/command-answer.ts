@@ -1,5 +1,6 @@
 import { type Attempt, type Baseline, type Command, type Evidence, isUnresolved } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import type { NextProbe } from '../commands/commands.ts';
 
 /**
  * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence?
@@ -7,7 +8,8 @@ import { formatInstant } from '../../domain/instant.ts';
  * `evidence` is present if it was read.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
-  const { commandId, request, orderId, orderStatus, reason, state } = command;
+  const { commandId, request, orderId, orderStatus, state } = command;
+  const reason = command.reason ?? (state === 'open' ? notAnswered : undefined);
   return {
     commandId,
     kind: request.kind,
@@ -40,6 +42,22 @@ export function commandAnswer(command: Command, evidence?: readonly Evidence[]) 
       ...(orderId === undefined ? {} : { order: `/v1/orders/${request.stream}/${encodeURIComponent(orderId)}` }),
     },
   };
+}
+
+const notAnswered = { code: 'NO_ANSWER_YET', message: 'the platform has not answered yet' };
+
+/** The fields of a command that is not over: the next look for it, and what its caller is to do. */
+export function doubtAnswer({ commandId, state, presumedAbsent }: Command, probe: NextProbe | undefined) {
+  const nextProbe = probe && { at: formatInstant(probe.atMs), by: probe.by };
+  const next = nextProbe === undefined ? '' : `, and asks the platform next at ${nextProbe.at}`;
+  const now =
+    state === 'conflict'
+      ? 'The facts contradict each other, and a person has to resolve it'
+      : presumedAbsent
+        ? 'Many complete reads did not show it, and a person has to decide'
+        : `The service is finding out${next}`;
+  const advice = `Do not send it under another key: it could then be there twice. ${now}. Its outcome will be at ${commandPath(commandId)}.`;
+  return { ...(nextProbe && { nextProbe }), ...(isUnresolved(state) && { advice }) };
 }
 
 function baselineAnswer(baseline: Baseline) {

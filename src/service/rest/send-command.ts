@@ -4,7 +4,7 @@ import type { TracedSpan } from '../../observability/tracing.ts';
 import type { Answer } from '../commands/answer.ts';
 import type { Journaled, Submission } from '../commands/commands.ts';
 import { maySee } from './auth/principal.ts';
-import { commandAnswer, commandPath } from './command-answer.ts';
+import { commandAnswer, commandPath, doubtAnswer } from './command-answer.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
 import type { Call } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -43,10 +43,11 @@ export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): 
  * 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED.
  */
 async function sendUntraced(
-  { commands, reads, forwarding }: RouteParts,
+  parts: RouteParts,
   call: Call & { readonly span?: TracedSpan },
   asked: Asked,
 ): Promise<FastifyReply> {
+  const { commands, reads, forwarding } = parts;
   const { request, reply, principal, span } = call;
   const { accountId } = asked.request;
   if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
@@ -76,19 +77,27 @@ async function sendUntraced(
   if (result.replayed) reply.header('idempotent-replayed', 'true');
   // The quick answer needs no second read from the database. A caller that waited, or sent its key
   // again, gets the evidence too.
-  if (waitSeconds === undefined && !result.replayed) return sendCommandState(reply, result.command);
+  if (waitSeconds === undefined && !result.replayed) return sendCommandState(parts, reply, result.command);
   const found = await reads.findCommand(principal.accounts, result.command.commandId).catch(() => undefined);
   const { command } = result;
   const same = found?.command.version === command.version;
-  return sendCommandState(reply, command, same ? commandAnswer(found.command, found.evidence) : commandAnswer(command));
+  return sendCommandState(
+    parts,
+    reply,
+    command,
+    same ? commandAnswer(found.command, found.evidence) : commandAnswer(command),
+  );
 }
 
 export function sendCommandState(
+  { commands }: Pick<RouteParts, 'commands'>,
   reply: FastifyReply,
   command: Command,
-  body: object = commandAnswer(command),
+  known: object = commandAnswer(command),
 ): FastifyReply {
-  reply.header('location', commandPath(command.commandId));
+  const { commandId } = command;
+  reply.header('location', commandPath(commandId));
+  const body = { ...known, ...doubtAnswer(command, commands.nextProbe(commandId)) };
   if (!isUnresolved(command.state)) return sendJson(reply, 200, body);
   return sendJson(reply.header('retry-after', String(retryAfterSeconds)), 202, body);
 }

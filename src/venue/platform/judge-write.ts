@@ -23,8 +23,10 @@ const notSentCodes: Readonly<Record<number, string>> = {
 /** The table "observed → outcome" for one HTTP outcome. Pure. */
 export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteResult {
   if (outcome.kind === 'failed') {
-    const reason = reasonOf({ message: outcome.message });
-    return outcome.sent === 'no' ? { kind: 'not_sent', reason, mayRepeat: true } : { kind: 'unknown', reason };
+    const isLost = outcome.sent !== 'no';
+    const became = isLost ? 'it may have reached the platform' : 'it was not sent';
+    const reason = reasonOf({ message: `${became}: ${outcome.message}` });
+    return isLost ? { kind: 'unknown', reason } : { kind: 'not_sent', reason, mayRepeat: true };
   }
   const { status, text } = outcome;
   const body = jsonOrUndefined(text, parseJson);

@@ -44,7 +44,7 @@ export function errorFromAnswer(status: number, body: unknown, retryAfterMs = 0)
   const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word ?? rejected?.ordRejReason;
   const type = nested.data?.error.type;
   const told = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? rejected?.text;
-  const message = told ?? `status ${status}`;
+  const message = told ?? `the platform answered with status ${status}`;
   return {
     status,
     ...(code !== undefined && { code: code.slice(0, 100) }),

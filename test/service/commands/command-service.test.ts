@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
+import type { Order } from '../../../src/domain/order.ts';
 import {
   accepted,
   atCapacity,
@@ -476,6 +477,61 @@ describe('an answer', () => {
     expect(rig.clock.monotonicMs()).toBeLessThan(1_000);
     const slow = await rig.send({ ...placePrediction }, { waitMs: 3_000 });
     expect(slow.state).toBe('accepted');
+  });
+});
+
+describe('issue: a lost answer held its caller for 10 s, though the stream had settled the command.', () => {
+  /** The platform's answer is lost: the write is given up after 10 s. */
+  async function lostAnswer(): Promise<CommandRig> {
+    const rig = await CommandRig.leading();
+    rig.commit(workingOrder);
+    rig.entry.scripts.push({ result: unknown, answerMs: 10_000 });
+    return rig;
+  }
+
+  const settled = [
+    ['a place whose order works', placeEquity, {}, 'applied'],
+    ['a place whose order waits for the venue', placeEquity, { status: 'pending_new' }, 'accepted'],
+    ['a place whose order was rejected', placeEquity, { status: 'rejected' }, 'rejected'],
+    ['a cancel', cancelWorking, { status: 'canceled' }, 'applied'],
+    ['a replace', replaceWorking, { working: { ...workingOrder.working, price: '0.5' } }, 'applied'],
+  ] as const satisfies readonly [string, CommandRequest, Partial<Order>, string][];
+
+  it.each(settled)('%s is answered with what the stream showed', async (_name, request, shown, state) => {
+    const rig = await lostAnswer();
+    const asked = rig.commands.submit(rig.submission(request));
+    await rig.clock.advance(30);
+    const [{ commandId } = { commandId: '' }] = rig.journal.commands.values();
+    const atMs = rig.clock.monotonicMs();
+    if (request.kind === 'place') rig.land(commandId, shown);
+    else rig.commit({ ...workingOrder, ...shown });
+    expect(await rig.during(asked)).toMatchObject({ command: { state, attempts: [{ state: 'sending' }] } });
+    expect(rig.clock.monotonicMs() - atMs).toBeLessThan(100);
+    // The write is still in hand, and its end moves the attempt alone.
+    await rig.clock.advance(11_000);
+    expect(rig.command(commandId)).toMatchObject({ state, attempts: [{ state: 'unknown' }] });
+  });
+
+  it.each([0, 3_000])('a caller who waits %i ms is answered then, with the open command', async (waitMs) => {
+    const rig = await lostAnswer();
+    const beganMs = rig.clock.monotonicMs();
+    const command = await rig.send(placeEquity, { waitMs });
+    expect(command).toMatchObject({ state: 'open', attempts: [{ state: 'sending' }] });
+    expect(rig.clock.monotonicMs() - beganMs).toBeLessThan(waitMs + 100);
+    await rig.clock.advance(11_000);
+    expect(rig.state(command.commandId)).toBe('unknown');
+  });
+
+  it('a caller without a wait is answered when the write is given up', async () => {
+    const rig = await lostAnswer();
+    expect((await rig.send(placeEquity)).state).toBe('unknown');
+    expect(rig.clock.monotonicMs()).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it('another attempt that follows at once is waited for', async () => {
+    const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ result: atCapacity }, { result: accepted, answerMs: 50 });
+    expect(await rig.send(placePrediction)).toMatchObject({ state: 'accepted', attempts: [{}, {}] });
   });
 });
 

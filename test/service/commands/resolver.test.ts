@@ -64,7 +64,8 @@ describe('a place', () => {
     rig.land(id);
     await rig.clock.advance(10);
     expect(rig.command(id)).toMatchObject({ state: 'applied', attempts: [{ state: 'sending' }] });
-    await rig.during(asked);
+    expect(await rig.during(asked)).toMatchObject({ command: { state: 'applied' } });
+    await rig.clock.advance(1_000);
     expect(rig.command(id)).toMatchObject({ state: 'applied', attempts: [{ state: 'unknown' }] });
   });
 

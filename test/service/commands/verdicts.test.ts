@@ -207,7 +207,8 @@ describe('issue: A place was shown as `applied` for ever although the venue had 
       await rig.clock.advance(100);
       const [commandId = ''] = rig.journal.commands.keys();
       rig.land(commandId, pending);
-      await rig.during(sending);
+      expect(await rig.during(sending)).toMatchObject({ command: { state: 'accepted' } });
+      await rig.clock.advance(1_000);
       expect(rig.state(commandId)).toBe('accepted');
       expect(rig.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
       rig.commit(rig.landed(commandId, working));
@@ -336,7 +337,7 @@ describe('issue: An order that the platform had rejected with 400 stayed unknown
   });
 
   it.each([{ success: true, text: 'fine' }, { success: false }, { text: 'no' }])('%j is no rejection', (body) => {
-    expect(errorFromAnswer(400, body).message).toBe('status 400');
+    expect(errorFromAnswer(400, body).message).toBe('the platform answered with status 400');
   });
 });
 

@@ -84,6 +84,31 @@ describe('a place of an account order', () => {
     expect(headers.get('retry-after')).toBe(expected === 202 ? '1' : null);
   });
 
+  it.each([
+    ['open', {}, 'finding out, and asks the platform next at 2023-11-14T22:13:35.000Z'],
+    ['unknown', {}, 'finding out, and asks the platform next at 2023-11-14T22:13:35.000Z'],
+    ['unknown', { presumedAbsent: true }, 'a person has to decide'],
+    ['conflict', {}, 'a person has to resolve it'],
+  ] as const)('in state %s with 202 says why, what to do and what not: %j', async (state, over, now) => {
+    rig.commands.probe = { atMs: 1_700_000_015_000, by: 'reference' };
+    rig.commands.submitAnswer = (asked) => ({
+      ...{ kind: 'journaled', replayed: false },
+      command: { ...commandOf(asked, state), ...over },
+    });
+    const { body } = await place();
+    expect(body['advice']).toMatch(
+      /^Do not send it under another key: .+\. Its outcome will be at \/v1\/commands\/\S+\.$/,
+    );
+    expect(body['advice']).toContain(now);
+    expect(body['nextProbe']).toEqual({ at: '2023-11-14T22:13:35.000Z', by: 'reference' });
+    if (state === 'open')
+      expect(body['reason']).toEqual({ code: 'NO_ANSWER_YET', message: 'the platform has not answered yet' });
+  });
+
+  it('advises nothing once its outcome is known', async () => {
+    expect((await place()).body).not.toHaveProperty('advice');
+  });
+
   it('names the order, and links to it', async () => {
     rig.commands.submitAnswer = (asked) => ({
       kind: 'journaled',

@@ -214,7 +214,7 @@ describe('order entry, when the token is refused', () => {
     const { send } = await entryTo(httpAnswer(403, ''), { tokens });
     expect(await send('place')).toEqual({
       kind: 'refused',
-      reason: { code: 'HTTP_403', message: 'status 403', status: 403 },
+      reason: { code: 'HTTP_403', message: 'the platform answered with status 403', status: 403 },
     });
     expect(renewed).toEqual([]);
   });

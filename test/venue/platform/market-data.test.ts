@@ -134,7 +134,7 @@ describe('market data through the client', () => {
     const empty = await client({ research: { fdaEvents: 0 } });
     expect(await readFdaCalendar(empty.deps, empty.base, signal)).toEqual({
       ok: false,
-      error: { status: 404, message: 'status 404', retryable: false, sent: 'yes' },
+      error: { status: 404, message: 'the platform answered with status 404', retryable: false, sent: 'yes' },
     });
   });
 

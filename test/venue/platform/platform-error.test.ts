@@ -33,8 +33,18 @@ describe('errorFromAnswer', () => {
       { error: 'Internal error' },
       { status: 500, message: 'Internal error', retryable: true, sent: 'yes' },
     ],
-    ['no body', 503, undefined, { status: 503, message: 'status 503', retryable: true, sent: 'yes' }],
-    ['another body', 429, ['x'], { status: 429, message: 'status 429', retryable: true, sent: 'yes' }],
+    [
+      'no body',
+      503,
+      undefined,
+      { status: 503, message: 'the platform answered with status 503', retryable: true, sent: 'yes' },
+    ],
+    [
+      'another body',
+      429,
+      ['x'],
+      { status: 429, message: 'the platform answered with status 429', retryable: true, sent: 'yes' },
+    ],
   ])('reads %s', (_, status, body, error) => {
     expect(errorFromAnswer(status, body)).toEqual(error);
   });

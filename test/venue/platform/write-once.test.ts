@@ -179,7 +179,10 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
     });
     const tokens = fixedToken();
     const result = await write.run(writeDeps(tokens), wire.url);
-    expect(result).toEqual({ kind: 'refused', reason: { code: 'HTTP_401', message: 'status 401', status: 401 } });
+    expect(result).toEqual({
+      kind: 'refused',
+      reason: { code: 'HTTP_401', message: 'the platform answered with status 401', status: 401 },
+    });
     expect([wire.requests, tokens.renewals]).toEqual([1, 1]);
   });
 

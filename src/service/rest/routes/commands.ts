@@ -10,7 +10,6 @@ import {
 } from '../../../contract/rest-answers.ts';
 import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
 import { decodeUpdate } from '../../../domain/encode-update.ts';
-import { formatInstant } from '../../../domain/instant.ts';
 import type { Order } from '../../../domain/order.ts';
 import { resembles } from '../../../domain/presumed-absent.ts';
 import { recomputeVerdict } from '../../../domain/recompute-verdict.ts';
@@ -115,23 +114,15 @@ export const showCommand: Route = {
     const [hints, recomputed] = await readStore(
       Promise.all([findHints(reads, principal.accounts, found.command), plan.recompute()]),
     );
-    const body = historyBody(parts, found, hints, recomputed);
-    return sendCommandState(reply, found.command, body);
+    return sendCommandState(parts, reply, found.command, historyBody(found, hints, recomputed));
   },
 };
 
-function historyBody(
-  { commands }: RouteParts,
-  { command, evidence }: CommandWithEvidence,
-  hints: readonly string[],
-  recomputed: object,
-) {
-  const probe = commands.nextProbe(command.commandId);
+function historyBody({ command, evidence }: CommandWithEvidence, hints: readonly string[], recomputed: object) {
   return {
     ...commandAnswer(command, evidence),
     ...(hints.length === 0 ? {} : { hints }),
     recomputed,
-    ...(probe === undefined ? {} : { nextProbe: { at: formatInstant(probe.atMs), by: probe.by } }),
     timeline: commandTimeline(command, evidence),
   };
 }
@@ -163,7 +154,8 @@ export const resolveCommand: Route = {
     202: requestedAnswer,
   },
   problems: [...ofBody, 'COMMAND_NOT_FOUND', 'ALREADY_RESOLVED', 'TOO_MANY_APPROVALS', ...atHolder],
-  handle: async ({ commands, reads, forwarding }, call) => {
+  handle: async (parts, call) => {
+    const { commands, reads, forwarding } = parts;
     const { request, reply, principal, params } = call;
     const body = parseResolution(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
@@ -174,7 +166,7 @@ export const resolveCommand: Route = {
     const { accountId } = found.command.request;
     const resolve = () => commands.operator.resolve(commandId, body.outcome, word);
     const result = await forwarding.enter(call, accountId, resolve);
-    return result.kind === 'done' ? sendCommandState(reply, result.command) : sendNotDone(reply, result);
+    return result.kind === 'done' ? sendCommandState(parts, reply, result.command) : sendNotDone(reply, result);
   },
 };
 

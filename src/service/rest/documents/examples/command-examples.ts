@@ -68,6 +68,8 @@ const unknown: Command = {
   unresolved: true,
   reason: { code: 'TIMEOUT', message: 'the platform did not answer in time' },
   attempts: [{ ...sent, epoch: '3', state: 'unknown' }],
+  nextProbe: { at: '2026-11-21T14:30:07.000Z', by: 'reference' },
+  advice: `Do not send it under another key: it could then be there twice. The service is finding out, and asks the platform next at 2026-11-21T14:30:07.000Z. Its outcome will be at /v1/commands/${commandId}.`,
   links: common.links,
 };
 
@@ -172,7 +174,6 @@ export const commandExamples: readonly Example[] = [
         agrees: true,
         complete: true,
       },
-      nextProbe: { at: '2026-11-21T14:30:07.000Z', by: 'reference' },
       timeline: [...began, { what: 'evidence', ...timeout }],
     },
     { status: 202 },
