@@ -30,7 +30,7 @@ export function parseBody<S extends z.ZodType, T extends object>(
   if (typeof body === 'object' && body !== null && Object.hasOwn(body, '__proto__')) {
     return { ok: false, faults: [{ path: '__proto__', message: 'is not a field of this body' }] };
   }
-  const parsed = shape.safeParse(body);
+  const parsed = shape.safeParse(body, ownWords);
   if (parsed.success) return { ok: true, ...read(parsed.data) };
   const byPath = new Map<string, BodyFault>();
   // A field's first fault is the plainest: "must be a decimal string" before "must be greater than
@@ -42,6 +42,33 @@ export function parseBody<S extends z.ZodType, T extends object>(
     mostFaults,
   );
   return { ok: false, faults: [first, ...others] };
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a text',
+};
+
+/** For a parse of what a caller gave: the library's sentences are those of its own programmers. */
+export const ownWords = {
+  error: (issue: z.core.$ZodRawIssue): string => {
+    if (issue.code === 'invalid_value') return `must be ${inWords(issue.values.map(String))}`;
+    if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? issue.expected}`;
+    if (issue.code !== 'too_small' && issue.code !== 'too_big') return 'is not what this field takes';
+    const [bound, least] =
+      issue.code === 'too_small' ? [issue.minimum, 'at least'] : ([issue.maximum, 'at most'] as const);
+    const entries = { string: ' characters', array: ' entries' }[issue.origin] ?? '';
+    return `must ${entries === '' ? 'be' : 'have'} ${least} ${bound}${entries}`;
+  },
+};
+
+/** `a, b or c` */
+function inWords(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' or ');
 }
 
 /**

@@ -10,7 +10,7 @@ import { commandKind, commandState, orderStatus, stream } from './words.ts';
 // Parameters are text: each shape says which text it takes, and gives the route a value.
 
 export const flagText = z
-  .enum(['true', 'false'], 'must be true or false')
+  .enum(['true', 'false'])
   .transform((text) => text === 'true')
   .meta({ type: 'boolean', enum: undefined });
 

@@ -68,7 +68,7 @@ const known = {
   INTERNAL: [500, 'something went wrong here; the log has the reason under this requestId'],
   INVALID_BODY: [
     400,
-    'the body is not what this route takes: see faults',
+    'the request is not what this route takes: see faults',
     { faults: [{ path: 'reason', message: 'must have 1 to 500 characters' }] },
   ],
   INVALID_CURSOR: [400, 'the cursor is not one that was given out for this list and these filters'],
@@ -77,7 +77,7 @@ const known = {
   INVALID_JSON: [400, 'the body is not JSON'],
   INVALID_ORDER: [
     400,
-    'the body is not what this route takes: see faults',
+    'the request is not what this route takes: see faults',
     { faults: [{ path: 'qty', message: 'must be greater than zero' }] },
   ],
   INVALID_PARAMETER: [
@@ -146,7 +146,7 @@ const known = {
   UNEXPECTED_BODY: [400, 'this route takes no body: what it needs stands in its path, parameters and headers'],
   UNKNOWN_FIELD: [
     400,
-    'the body is not what this route takes: see faults',
+    'the request is not what this route takes: see faults',
     { faults: [{ path: 'clientID', message: 'is not a field of this body' }] },
   ],
   UNKNOWN_ROLE: [400, 'role must be leader, or left out'],

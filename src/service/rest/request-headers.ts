@@ -1,7 +1,16 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Allowance } from '../commands/commands.ts';
 import type { ProblemCode } from './problem-codes.ts';
+import type { Route } from './route.ts';
+import { parseStreamId } from './stream/stream-event.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before the body is read; every answer of 400 tells them. */
+    headerFaults: readonly HeaderCheck[] | undefined;
+  }
+}
 
 const mostHeaders = 64;
 const longestUrl = 2048;
@@ -89,20 +98,41 @@ export function alreadyHas(ifNoneMatch: string | undefined, tag: string): boolea
   return ifNoneMatch.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);
 }
 
-type IfMatch =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'revision'; readonly revision: number }
-  | { readonly kind: 'unreadable' };
-
 /**
  * `If-Match` on a replace or cancel: one strong tag, or `*`, which any existing order matches. More
- * than one would leave open which state the caller decided on.
+ * than one would leave open which state the caller decided on: null.
  */
-export function readIfMatch(header: string | undefined): IfMatch {
+export function readIfMatch(header: string | undefined): number | null | undefined {
   const text = header?.trim();
-  if (text === undefined || text === '*') return { kind: 'none' };
+  if (text === undefined || text === '*') return undefined;
   const digits = /^"([1-9]\d{0,14})"$/.exec(text)?.[1];
-  return digits === undefined ? { kind: 'unreadable' } : { kind: 'revision', revision: Number(digits) };
+  return digits === undefined ? null : Number(digits);
+}
+
+interface HeaderCheck {
+  readonly path: NonNullable<Route['headers']>[number];
+  /** Of the answer where nothing else is wrong. */
+  readonly code: ProblemCode;
+  readonly isRight: (text: string | undefined) => boolean;
+}
+
+const headerChecks: readonly HeaderCheck[] = [
+  {
+    ...{ path: 'Idempotency-Key', code: 'IDEMPOTENCY_KEY_REQUIRED' },
+    isRight: (text = '') => /^[\x21-\x7e]{1,128}$/.test(text),
+  },
+  { path: 'If-Match', code: 'INVALID_IF_MATCH', isRight: (text) => readIfMatch(text) !== null },
+  {
+    ...{ path: 'Last-Event-ID', code: 'INVALID_EVENT_ID' },
+    isRight: (text) => text === undefined || parseStreamId(text) !== undefined,
+  },
+];
+
+/** Those of the route's own headers that are wrong. */
+export function headerFaults({ headers = [] }: Route, request: FastifyRequest): readonly HeaderCheck[] {
+  // Node joins repeated ones to one text.
+  const textOf = (name: string) => request.headers[name.toLowerCase()] as string | undefined;
+  return headerChecks.filter(({ path, isRight }) => headers.includes(path) && !isRight(textOf(path)));
 }
 
 const longestWaitSeconds = 30;

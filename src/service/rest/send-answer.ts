@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../../observability/metrics.ts';
 import { problem, problemType } from './problem.ts';
-import type { BrokenLimit, Fault, ProblemCode } from './problem-codes.ts';
+import { type BrokenLimit, type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -16,7 +16,8 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
 
 /**
  * With its code's sentence, if it has none of its own. So what does not exist and what belongs to
- * another have the same body: a caller that may not see it learns nothing.
+ * another have the same body: a caller that may not see it learns nothing. What is wrong in headers
+ * is told with what is wrong in body or parameters.
  */
 export function sendProblem(
   reply: FastifyReply,
@@ -24,7 +25,13 @@ export function sendProblem(
   detail?: string,
   besides?: { readonly faults?: readonly Fault[]; readonly breach?: BrokenLimit },
 ): FastifyReply {
-  const body = problem(code, reply.request.id, detail, besides);
+  const { id, headerFaults = [] } = reply.request;
+  const faults = [
+    ...headerFaults.map((wrong) => ({ path: wrong.path, message: problemText(wrong.code) })),
+    ...(besides?.faults ?? []),
+  ];
+  const isRefused = statusOf(code) === 400 && faults.length > 0;
+  const body = problem(code, id, detail, { ...besides, ...(isRefused && { faults }) });
   reply.server.deniedWrites?.note(reply.request, body.status, code);
   return reply.code(body.status).header('content-type', problemType).send(JSON.stringify(body));
 }

@@ -51,19 +51,17 @@ async function sendUntraced(
   const { request, reply, principal, span } = call;
   const { accountId } = asked.request;
   if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-  const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
-  if (idempotencyKey === undefined) return sendKeyMissing(reply);
-  const ifMatch =
-    asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);
-  if (ifMatch.kind === 'unreadable') return sendProblem(reply, 'INVALID_IF_MATCH');
+  const [wrong] = request.headerFaults ?? [];
+  if (wrong !== undefined) return sendProblem(reply, wrong.code);
+  const ifRevision = asked.request.kind === 'place' ? undefined : readIfMatch(request.headers['if-match']);
   const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
   const submission = {
     ...asked,
     principal: principal.name,
     ...(principal.tokenNumber !== undefined && { tokenNumber: principal.tokenNumber }),
-    idempotencyKey,
+    idempotencyKey: String(request.headers['idempotency-key']),
     requestId: request.id,
-    ...(ifMatch.kind === 'revision' ? { ifRevision: ifMatch.revision } : {}),
+    ...(typeof ifRevision === 'number' && { ifRevision }),
     ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
     ...(span !== undefined && { span: span.context }),
   };
@@ -100,15 +98,6 @@ export function sendCommandState(
   const body = { ...known, ...doubtAnswer(command, commands.nextProbe(commandId)) };
   if (!isUnresolved(command.state)) return sendJson(reply, 200, body);
   return sendJson(reply.header('retry-after', String(retryAfterSeconds)), 202, body);
-}
-
-/** 1 to 128 visible ASCII characters, or undefined. */
-export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && /^[\x21-\x7e]{1,128}$/.test(header) ? header : undefined;
-}
-
-export function sendKeyMissing(reply: FastifyReply): FastifyReply {
-  return sendProblem(reply, 'IDEMPOTENCY_KEY_REQUIRED');
 }
 
 /** One cancel in a cancel-all: its command, or why there is none. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { mostFaults, nameToShow, wordsOf } from '../../contract/body-fields.ts';
+import { mostFaults, nameToShow, ownWords, wordsOf } from '../../contract/body-fields.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
@@ -10,6 +10,7 @@ import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate, ReadPass } from './read-gate.ts';
 import { idKinds, pageDefault } from './request-fields.ts';
+import { headerFaults } from './request-headers.ts';
 import { type Call, isRead, type Route } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
 import { sendProblem } from './send-answer.ts';
@@ -35,6 +36,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
+  server.decorateRequest('headerFaults', undefined);
   const partsOfChanges = { ...deps.parts, reads: deps.parts.commandReads };
   for (const route of routes) {
     const handle = isRead(route)
@@ -154,6 +156,7 @@ function serve(
     const kind = route.params[name];
     if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, 'NOT_FOUND');
   }
+  request.headerFaults = headerFaults(route, request);
   const query = readQuery(route, request);
   if ('faults' in query) return sendProblem(reply, 'INVALID_PARAMETER', undefined, { faults: query.faults });
   const body = readBody(request, route.body !== undefined);
@@ -211,7 +214,7 @@ function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
     const faults = unknownParameters(Object.keys(given));
     return faults.length === 0 ? noQuery : { faults };
   }
-  const parsed = shape.safeParse({ ...given });
+  const parsed = shape.safeParse({ ...given }, ownWords);
   if (parsed.success) return { value: parsed.data };
   return {
     faults: parsed.error.issues.flatMap((issue) =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { ask, startRest } from '../../support/rest/rest-rig.ts';
-import { accountBody, predictionBody } from '../../support/rest/route-samples.ts';
+import { accountBody, predictionBody, sampleRequest } from '../../support/rest/route-samples.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeAll(async () => {
@@ -347,6 +348,104 @@ describe('a parameter', () => {
     expect([status, body['code']]).toEqual([400, 'INVALID_PARAMETER']);
     expect(rig.commands.submissions).toEqual([]);
   });
+});
+
+describe('issue: faults came one part of the request at a time, and in the words of a library.', () => {
+  const faultsOf = (body: Readonly<Record<string, unknown>>) => body['faults'] as { path: string; message: string }[];
+  const wrongHeaders = { 'idempotency-key': 'two words', 'if-match': '12' };
+
+  it.each([
+    ['a body', 'PATCH', '/v1/predictions/orders/o-1', '{"price":"2"}', 'INVALID_ORDER', ['accountId', 'price']],
+    ['no JSON', 'PATCH', '/v1/predictions/orders/o-1', '{', 'INVALID_JSON', []],
+    [
+      'an unknown field',
+      'PATCH',
+      '/v1/predictions/orders/o-1',
+      '{"accountId":"A","price":"0.2","x":1}',
+      'UNKNOWN_FIELD',
+      ['x'],
+    ],
+    ['parameters', 'DELETE', '/v1/orders/o-1?x=1', undefined, 'INVALID_PARAMETER', ['accountId', 'x']],
+    ['nothing else', 'DELETE', '/v1/orders/o-1?accountId=ACC-1', undefined, 'IDEMPOTENCY_KEY_REQUIRED', []],
+  ] as const)('both headers and %s are told in one answer', async (_name, method, path, body, code, paths) => {
+    const headers = { 'content-type': 'application/json', ...wrongHeaders };
+    const answer = await ask(`${rig.address}${path}`, { method, headers, ...(body !== undefined && { body }) });
+    expect([answer.status, answer.body['code']]).toEqual([400, code]);
+    expect(faultsOf(answer.body).map((fault) => fault.path)).toEqual(['Idempotency-Key', 'If-Match', ...paths]);
+    expect(rig.commands.submissions).toEqual([]);
+  });
+
+  it('a header that the route does not read is no fault of it', async () => {
+    const { status } = await send(JSON.stringify(accountBody), { headers: { 'if-match': '12' } });
+    expect(status).toBe(200);
+    rig.commands.submissions.length = 0;
+  });
+
+  it('a key that is missing in a cancel-all is told beside its body', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"side":"BUY"}' };
+    const { body } = await ask(`${rig.address}/v1/cancel-all`, init);
+    expect(faultsOf(body)).toMatchObject([
+      { path: 'Idempotency-Key' },
+      { path: 'reason', message: 'is required' },
+      { path: 'side', message: 'must be buy or sell' },
+    ]);
+  });
+
+  it('a wrong word is answered with those that may be given', async () => {
+    const { body } = await send(json({ side: 'c4n4ry', timeInForce: 7 }));
+    expect(faultsOf(body)).toEqual([
+      { path: 'side', message: 'must be BUY, SELL, SELL_SHORT or BUY_TO_COVER' },
+      { path: 'timeInForce', message: 'must be DAY, GTC, IOC or FOK' },
+    ]);
+    const { body: list } = await ask(`${rig.address}/v1/orders?stream=c4n4ry&open=c4n4ry`);
+    expect(faultsOf(list)).toEqual([
+      { path: 'stream', message: 'must be account or prediction' },
+      { path: 'open', message: 'must be true or false' },
+    ]);
+  });
+
+  const odd = [7, -1, true, '', 'c4n4ry', ['c4n4ry'], {}] as const;
+  const ours = /^(?:must|is|has|does|names|are) (?!.*(?:expected|Invalid|Too |received|undefined|"c4n4ry))/;
+
+  it.each(routeTable.filter((route) => route.body !== undefined).map((route) => [route.operationId, route] as const))(
+    'the faults of %s are in words of ours, whatever stands in a field',
+    async (_id, route) => {
+      const { path, init } = sampleRequest(route);
+      const sample = JSON.parse(String(init.body)) as Record<string, unknown>;
+      const bodies = [
+        ...odd,
+        ...Object.keys(sample).flatMap((name) => odd.map((value) => ({ ...sample, [name]: value }))),
+        { ...sample, legs: [{}, 7, { ratioQty: 7, side: 'x', positionEffect: 'y', symbol: [] }] },
+        { filter: { rowIds: [7, 'x'], stream: 7 }, action: 7 },
+        {
+          bounds: Object.fromEntries(
+            odd.map((value, at) => [['maxQuantity', 'allowedSymbols', 'instruments'][at % 3], value]),
+          ),
+        },
+      ];
+      for (const body of bodies) {
+        const answer = await ask(`${rig.address}${path}`, { ...init, body: JSON.stringify(body) });
+        if (answer.status !== 400) continue;
+        for (const { message } of faultsOf(answer.body) ?? [])
+          expect([body, message]).toEqual([body, expect.stringMatching(ours)]);
+      }
+      rig.commands.submissions.length = 0;
+    },
+  );
+
+  it.each(routeTable.filter((route) => route.query !== undefined).map((route) => [route.operationId, route] as const))(
+    'the faults of the parameters of %s are, too',
+    async (_id, route) => {
+      const { path, init } = sampleRequest(route);
+      for (const value of ['', 'c4n4ry', '-1', '1e9', 'x'.repeat(600)]) {
+        const query = Object.keys(route.query?.shape ?? {})
+          .map((name) => `${name}=${value}`)
+          .join('&');
+        const { body } = await ask(`${rig.address}${path.split('?')[0]}?${query}`, init);
+        for (const { message } of faultsOf(body) ?? []) expect(message).toMatch(ours);
+      }
+    },
+  );
 });
 
 describe('a method that a path does not have', () => {

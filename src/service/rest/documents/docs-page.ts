@@ -28,7 +28,7 @@ export function docsPage({ info, tags, paths, components }: OpenapiDocument): st
     return `<h2>${escapeHtml(name)}</h2><p>${prose(description)}.</p>${own.map(({ path, method, operation }) => operationHtml(method, path, operation)).join('')}`;
   });
   const schemas = Object.entries(components.schemas).map(([name, schema]) => schemaHtml(name, schema));
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(info.title)} ${escapeHtml(info.version)}</title><style>${style}</style></head><body><h1>${escapeHtml(info.title)} <span class="soft">${escapeHtml(info.version)}</span></h1><p>${prose(info.description)}</p><p>For programs: <a href="/openapi.json">OpenAPI 3.1</a>, <a href="/asyncapi.json">AsyncAPI 3</a>.</p>${sections.join('')}<h2>schemas</h2>${schemas.join('')}</body></html>`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(info.title)} ${escapeHtml(info.version)}</title><style>${style}</style></head><body><main><h1>${escapeHtml(info.title)} <span class="soft">${escapeHtml(info.version)}</span></h1><p>${prose(info.description)}</p><p>For programs: <a href="/openapi.json">OpenAPI 3.1</a>, <a href="/asyncapi.json">AsyncAPI 3</a>.</p>${sections.join('')}<h2>schemas</h2>${schemas.join('')}</main></body></html>`;
 }
 
 function operationHtml(method: string, path: string, operation: Operation): string {
@@ -42,7 +42,7 @@ function operationHtml(method: string, path: string, operation: Operation): stri
     `<details id="${escapeHtml(operationId)}"><summary><b>${method}</b> <code>${escapeHtml(path)}</code> ${escapeHtml(summary)}</summary>`,
     description === undefined ? '' : `<p>${prose(description)}</p>`,
     `<p class="soft">${escapeHtml(scopesOf(operation))}</p>`,
-    rows.length === 0 ? '' : `<table><tr><th>parameter</th><th>in</th><th></th></tr>${rows.join('')}</table>`,
+    rows.length === 0 ? '' : `<table><tr><th>parameter</th><th>in</th><th>meaning</th></tr>${rows.join('')}</table>`,
     body === undefined ? '' : `<p>Body: ${refHtml(body)}</p>`,
     `<table><tr><th>status</th><th>answer</th></tr>${Object.entries(responses).map(responseHtml).join('')}</table></details>`,
   ].join('');
@@ -65,7 +65,7 @@ function schemaHtml(name: string, schema: JsonSchema): string {
       `<tr><td><code>${escapeHtml(path)}</code></td><td>${ref === undefined ? escapeHtml(type) : refHtml({ $ref: ref })}${required ? '' : ', optional'}</td><td>${prose(text)}</td></tr>`,
   );
   const text = typeof schema['description'] === 'string' ? schema['description'] : '';
-  return `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code> ${escapeHtml(text)}</summary><table><tr><th>field</th><th>type</th><th></th></tr>${rows.join('')}</table></details>`;
+  return `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code> ${escapeHtml(text)}</summary><table><tr><th>field</th><th>type</th><th>meaning</th></tr>${rows.join('')}</table></details>`;
 }
 
 function refHtml(schema: JsonSchema): string {

@@ -13,7 +13,7 @@ import { atHolder, ofBody } from '../problem-codes.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
-import { readIdempotencyKey, sendKeyMissing, submitResultBody } from '../send-command.ts';
+import { submitResultBody } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';
 
 export const cancelAllOfAccount = cancelAllRoute(
@@ -57,10 +57,11 @@ async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply
   const { request, reply, principal, params } = call;
   const refused = refuseScope({ reply, principal }, scopeOfPath(params));
   if (refused !== undefined) return refused;
-  const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
-  if (idempotencyKey === undefined) return sendKeyMissing(reply);
   const body = parseCancelAll(request.body);
   if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+  const [wrong] = request.headerFaults ?? [];
+  if (wrong !== undefined) return sendProblem(reply, wrong.code);
+  const idempotencyKey = String(request.headers['idempotency-key']);
   const { reason, onLanding, only } = body;
   const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
   const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
