@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { sentenceOf } from './program-error.ts';
 import { abortAfter } from './waiting.ts';
 
 /**
@@ -17,7 +18,8 @@ export interface Service {
   /**
    * Finishes the work in hand and takes nothing new. Resolves when none of the part's work runs any
    * more. Gives up the rest when `signal` aborts (a crash must be equally safe, so giving up loses
-   * nothing). Called once, also after a failed start and while `start` still waits.
+   * nothing). Called once, also after a failed start, with a signal that is aborted already, and
+   * while `start` still waits.
    */
   drain(signal: AbortSignal): Promise<void>;
 }
@@ -64,11 +66,15 @@ type SupervisorState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped';
  *
  * Invariant: a service whose `start` was called is drained exactly once, and no service is started
  * once the drain was asked for. The drain ends within its deadline, even if a service hangs. The
- * first reason to stop decides the exit code; later ones are only logged.
+ * first reason to stop decides the exit code, and is the last line of the log where it is a fault;
+ * later ones are only logged. Where the start failed there is nothing to finish: everything gives
+ * up at once, without a line.
  */
 export class Supervisor {
   private current: SupervisorState = 'idle';
   private exitCode: number | undefined;
+  private hasRun = false;
+  private fault: { readonly part: string; readonly err: unknown } | undefined;
   private readonly touched = new Set<Service>();
   private readonly stopping = new AbortController();
   private readonly deps: SupervisorDeps;
@@ -106,6 +112,7 @@ export class Supervisor {
     await this.startAll();
     if (!this.stopping.signal.aborted) {
       this.current = 'running';
+      this.hasRun = true;
       this.deps.log.info({ ms: Math.round(this.deps.clock.monotonicMs() - beganMs) }, 'started');
       await this.stopAsked();
     }
@@ -126,7 +133,9 @@ export class Supervisor {
    * `exitCode`.
    */
   fatal(part: string, error: unknown, exitCode = 1): void {
-    this.deps.log.error({ part, err: error }, 'a part cannot go on');
+    const fault = { part, err: error };
+    this.deps.log.error(fault, 'a part cannot go on');
+    if (this.exitCode === undefined) this.fault = fault;
     this.begin(exitCode);
   }
 
@@ -159,10 +168,14 @@ export class Supervisor {
   private async drainAll(): Promise<number> {
     const beganMs = this.deps.clock.monotonicMs();
     const touched = this.drainOrder.filter((service) => this.touched.has(service));
-    const steps = await drainInOrder(touched, this.drainDeadlineMs, this.deps);
+    const { fault, deps } = this;
+    const atOnce = fault !== undefined && !this.hasRun;
+    const steps = await drainInOrder(touched, this.drainDeadlineMs, atOnce, deps);
     this.current = 'stopped';
-    const unclean = steps.filter((step: DrainStep) => step.outcome !== 'drained').map((step) => step.name);
-    this.deps.log.info({ ms: Math.round(this.deps.clock.monotonicMs() - beganMs), unclean }, 'drained');
+    const unclean = steps.filter(({ outcome }) => outcome !== 'drained').map(({ name }) => name);
+    const ms = Math.round(deps.clock.monotonicMs() - beganMs);
+    if (!atOnce) deps.log.info({ ms, unclean }, 'drained');
+    if (fault !== undefined) deps.log.error(fault, `ended: ${sentenceOf(fault.err)}`);
     return this.exitCode === 0 && unclean.length > 0 ? 1 : (this.exitCode ?? 0);
   }
 
@@ -202,22 +215,27 @@ const giveUpShare = 0.1;
  * Drains the services one after the other under one deadline, and logs each step with its
  * milliseconds. When nine tenths of the time are gone every remaining step starts with an aborted
  * signal. They share the rest evenly, so a step that hangs cannot take the time to close from those
- * after it. Never rejects, never takes longer than `deadlineMs`.
+ * after it. `atOnce`: that is so from the beginning, and no step is logged. Never rejects, never
+ * takes longer than `deadlineMs`.
  */
-async function drainInOrder(services: readonly Service[], deadlineMs: number, deps: DrainDeps): Promise<DrainStep[]> {
+async function drainInOrder(
+  services: readonly Service[],
+  deadlineMs: number,
+  atOnce: boolean,
+  deps: DrainDeps,
+): Promise<DrainStep[]> {
   const { clock, log } = deps;
   const beganMs = clock.monotonicMs();
-  const giveUpAtMs = beganMs + deadlineMs * (1 - giveUpShare);
-  using giveUp = abortAfter(clock, giveUpAtMs - beganMs, 'the drain');
+  const giveUpAtMs = beganMs + (atOnce ? 0 : deadlineMs * (1 - giveUpShare));
+  using late = abortAfter(clock, giveUpAtMs - beganMs, 'the drain');
+  const signal = atOnce ? AbortSignal.abort() : late.signal;
   const steps: DrainStep[] = [];
   for (const [index, service] of services.entries()) {
     const nowMs = clock.monotonicMs();
     const shareMs = (beganMs + deadlineMs - Math.max(nowMs, giveUpAtMs)) / (services.length - index);
-    const step = await drainOne(service, giveUp.signal, Math.max(0, giveUpAtMs - nowMs) + Math.max(0, shareMs), deps);
-    log[step.outcome === 'drained' ? 'info' : 'warn'](
-      { part: step.name, ms: step.ms, outcome: step.outcome },
-      'drain step',
-    );
+    const step = await drainOne(service, signal, Math.max(0, giveUpAtMs - nowMs) + Math.max(0, shareMs), deps);
+    const { name, ms, outcome } = step;
+    if (!atOnce) log[outcome === 'drained' ? 'info' : 'warn']({ part: name, ms, outcome }, 'drain step');
     steps.push(step);
   }
   return steps;

@@ -12,7 +12,7 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -114,8 +114,10 @@ describe('issue: Ctrl-C ended the program at once, without the drain that one si
     const pid = launcher.pid ?? Number.NaN;
     const exited = once(launcher, 'exit').then(([code]) => code as number | null);
     onTestFinished(() => {
-      if (launcher.exitCode === null) process.kill(-pid, 'SIGKILL');
+      if (launcher.exitCode === null && launcher.signalCode === null) process.kill(-pid, 'SIGKILL');
     });
+    // The program has the other end as well.
+    const allEnded = once(launcher.stdout, 'close');
     const [line] = (await once(createInterface(launcher.stdout), 'line')) as [string];
     const sandbox = JSON.parse(line) as SandboxDescription;
     const { hostname, port, pathname } = new URL(sandbox.stream);
@@ -132,7 +134,7 @@ describe('issue: Ctrl-C ended the program at once, without the drain that one si
     /** Resolves with the goodbye: a close frame. */
     const drains = () =>
       eventually(() => expect(received.slice(before).some((bytes) => bytes.includes(0x88))).toBe(true));
-    return { pid, exited, drains };
+    return { pid, exited, allEnded, drains };
   }
 
   describe('a signal behind the launcher', () => {
@@ -152,11 +154,68 @@ describe('issue: Ctrl-C ended the program at once, without the drain that one si
       },
     );
 
+    it('that kills the launcher is a drain to its end, so that nothing goes on without one', async () => {
+      const run = await launched();
+      process.kill(run.pid, 'SIGKILL');
+      await run.drains();
+      await run.allEnded;
+    });
+
+    it('that kills the launcher in the middle of a drain does not cut the drain short', async () => {
+      const run = await launched();
+      process.kill(run.pid, 'SIGTERM');
+      await run.drains();
+      process.kill(run.pid, 'SIGKILL');
+      await run.allEnded;
+    });
+
+    it('that kills the launcher before the program has begun ends the program, too', async () => {
+      const launcher = spawn(process.execPath, ['--import', olderNode, entry, 'sandbox', '--rate', '0', '--json'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const ended = once(launcher.stdout.resume(), 'close');
+      const children = `/proc/${launcher.pid}/task/${launcher.pid}/children`;
+      await eventually(() => expect(readFileSync(children, 'utf8')).not.toBe(''));
+      launcher.kill('SIGKILL');
+      await ended;
+    });
+
     it('to the launcher alone is one drain to its end', async () => {
       const run = await launched();
       process.kill(run.pid, 'SIGTERM');
       await run.drains();
       expect(await run.exited).toBe(0);
     });
+  });
+});
+
+describe('issue: after a taken port came a drain of parts that had never begun, and its line was the last.', () => {
+  it.each(['TIDEMARK_HTTP_PORT', 'TIDEMARK_ADMIN_PORT'])('with %s taken the last line says why', async (setting) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const service = spawn(process.execPath, ['bin/tidemark.js', 'serve'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: {
+        ...{ PATH: process.env['PATH'], TIDEMARK_HTTP_PORT: '0', TIDEMARK_ADMIN_PORT: '0', [setting]: String(port) },
+        ...{
+          DATABASE_URL: 'postgres://127.0.0.1:1/x',
+          KAFKA_BROKERS: '127.0.0.1:1',
+          PLATFORM_URL: 'http://127.0.0.1:1',
+        },
+        ...{ PLATFORM_STREAM_URL: 'ws://127.0.0.1:1', PLATFORM_CLIENT_ID: 'x', PLATFORM_CLIENT_SECRET: 'x' },
+      },
+    });
+    const lines: { level: string; msg: string }[] = [];
+    createInterface(service.stdout).on('line', (line) => lines.push(JSON.parse(line)));
+    const [code] = (await once(service, 'close')) as [number];
+    expect(code).toBe(69);
+    expect(lines.at(-1)).toMatchObject({
+      level: 'error',
+      msg: `ended: port ${port} of 127.0.0.1 is in use by another program, or another Tidemark`,
+      err: { code: 'PORT_TAKEN', fix: expect.stringContaining(setting) },
+    });
+    expect(lines.filter(({ msg }) => msg.includes('drain'))).toEqual([]);
   });
 });

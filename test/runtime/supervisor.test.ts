@@ -91,6 +91,30 @@ describe('the supervisor', () => {
     expect(ended.code).toBe(1);
   });
 
+  it('lets go at once of what a failed start leaves, without a step, and says at last why', async () => {
+    const aborted: boolean[] = [];
+    const drain = async (signal: AbortSignal) => void aborted.push(signal.aborted);
+    const start = () => Promise.reject(new Error('port 8080 is in use'));
+    const { ended } = supervise([part('store', { drain }), part('rest', { start, drain })]);
+    await clock.settle();
+    expect([aborted, ended.code]).toEqual([[true, true], 1]);
+    expect(logged.map(({ message }) => message)).toEqual([
+      'part started',
+      'a part cannot go on',
+      'ended: port 8080 is in use',
+    ]);
+    expect(logged.at(-1)).toMatchObject({ level: 'error', fields: { part: 'rest' } });
+  });
+
+  it('says at last why a part that ran could not go on, after a whole drain', async () => {
+    const { supervisor } = supervise([part('relay')]);
+    await clock.settle();
+    supervisor.fatal('relay', new Error('broken'), 3);
+    supervisor.fatal('relay', new Error('again'), 4);
+    await clock.settle();
+    expect(logged.map(({ message }) => message).slice(-3)).toEqual(['drain step', 'drained', 'ended: broken']);
+  });
+
   it('ends with the exit code that a failed start asks for', async () => {
     const error = Object.assign(new Error('schema newer than the build'), { exitCode: 78 });
     const { ended } = supervise([part('store', { start: () => Promise.reject(error) })]);
