@@ -61,7 +61,7 @@ export const ownWords = {
     if (issue.code !== 'too_small' && issue.code !== 'too_big') return 'is not what this field takes';
     const [bound, least] =
       issue.code === 'too_small' ? [issue.minimum, 'at least'] : ([issue.maximum, 'at most'] as const);
-    const entries = { string: ' characters', array: ' entries' }[issue.origin] ?? '';
+    const entries = issue.origin === 'array' ? ' entries' : issue.origin === 'string' ? ' characters' : '';
     return `must ${entries === '' ? 'be' : 'have'} ${least} ${bound}${entries}`;
   },
 };

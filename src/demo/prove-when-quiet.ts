@@ -14,15 +14,15 @@ export interface DemoProof {
 }
 
 /** How far a proof is. */
-type ProofStep = 'quiet' | 'arriving' | 'comparing';
+export type ProofStep = 'quiet' | 'arriving' | 'comparing';
 
 interface ProveDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;
   readonly log: Logger;
   readonly stack: Pick<DemoStack, 'sandbox' | 'databaseUrl' | 'brokers'>;
   readonly counts: TopicCounts;
-  /** Called with each step as it begins. */
-  readonly onStep?: (step: ProofStep) => void;
+  /** Called with each step as it begins. `part`: what had come back from Kafka, 0 to 1. */
+  readonly onStep?: (step: ProofStep, part?: number) => void;
 }
 
 const settleMs = 30_000;
@@ -44,14 +44,16 @@ export async function proveWhenQuiet({ io, log, stack, counts, onStep }: ProveDe
   const taken = stack.brokers === undefined ? undefined : counts;
   try {
     const deadline = io.clock.monotonicMs() + settleMs;
+    let part: number | undefined;
     for (;;) {
-      onStep?.('arriving');
+      onStep?.('arriving', part);
       await io.clock.sleep(1000);
-      onStep?.('comparing');
+      onStep?.('comparing', part);
       const run = await proveRun({ pool, fetch: io.fetch, counts: taken }, { control, accounts });
       const commands = await proveCommands({ pool, fetch: io.fetch }, control);
       const settled =
         run.lost === 0 && (taken === undefined || run.consumed === run.updates) && commands.faults.length === 0;
+      part = taken && run.consumed / Math.max(1, run.updates);
       if (settled || io.clock.monotonicMs() > deadline) return { run, commands };
     }
   } finally {

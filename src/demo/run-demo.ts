@@ -9,8 +9,9 @@ import { readTopic } from '../service/log/read-topic.ts';
 import { awaitLive } from './await-live.ts';
 import { BreakIt } from './break-it/break-it.ts';
 import { BreakItServer } from './break-it/break-it-server.ts';
+import { DemoScreen } from './demo-screen.ts';
 import { TopicCounts } from './proof/topic-counts.ts';
-import { type DemoProof, proveWhenQuiet } from './prove-when-quiet.ts';
+import { type DemoProof, type ProofStep, proveWhenQuiet } from './prove-when-quiet.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
 import type { Market } from './stack/start-parts.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
@@ -37,7 +38,8 @@ const liveWithinMs = 20_000;
 export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const log = commandLogger(io, readConfig(io));
   const output = flags.json ? 'stderr' : 'stdout';
-  const say = (line: string) => io[output].write(`${line}\n`);
+  const screen = new DemoScreen(io, { output });
+  const say = (line: string) => screen.say(line);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   const server = new BreakItServer();
@@ -48,33 +50,37 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     throw error;
   });
   const reading = new AbortController();
+  const looking = new AbortController();
   const counts = new TopicCounts();
   const watched = new BreakIt({ io, log, stack, counts }, { rate });
   server.attach(watched);
   try {
-    say(
-      stack.brokers === undefined
-        ? '\nWithout Kafka the log fills, and the relay waits for it.\n'
-        : '\nUpdates, read back from Kafka:\n',
-    );
+    if (stack.brokers === undefined) say('\nWithout Kafka the log fills, and the relay waits for it.\n');
+    else if (!screen.hasStatus) say('\nUpdates, read back from Kafka:\n');
     const stage = { ours: false };
-    const consumer = consume(io, log, stack, { counts, say, output, stage, signal: reading.signal });
+    const consumer = consume(io, log, stack, { counts, screen, output, stage, signal: reading.signal });
     let ended: number | undefined;
     void stack.service.exited.then((code) => {
       ended = code;
       interrupted.abort();
     });
+    const { signal } = interrupted;
+    const status = showStatus(io, screen, { stack, counts, watched, signal: looking.signal });
     const [shown] = await Promise.all([
-      showOnStage(io, stack, { stage, say, signal: interrupted.signal }, () => watched.presses > 0),
-      io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
+      showOnStage(io, stack, { stage, screen, signal }, () => watched.presses > 0),
+      io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, signal),
     ]);
+    looking.abort();
+    await status;
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
     await server.close();
-    const proof = await proveWhenQuiet({ io, log, stack, counts });
+    say('');
+    const proof = await proveWhenQuiet({ io, log, stack, counts, onStep: tellSteps(screen) });
     report(io, flags, stack, { proof, shown }, say);
     reading.abort();
     await consumer;
   } finally {
+    looking.abort();
     reading.abort();
     unsubscribe();
     await server.close();
@@ -87,9 +93,51 @@ interface Stage {
   ours: boolean;
 }
 
+const stepWords: Readonly<Record<ProofStep, string>> = {
+  quiet: 'comparing: the market is stopped …',
+  arriving: 'comparing: what is under way arrives …',
+  comparing: 'comparing the ledger of the platform, the database and the topic …',
+};
+
+/** In place; where nothing stays in place, each step once. */
+function tellSteps(screen: DemoScreen): (step: ProofStep, part?: number) => void {
+  const told = new Set<ProofStep>();
+  return (step, part) => {
+    if (!screen.hasStatus && !told.has(step)) screen.say(stepWords[step]);
+    told.add(step);
+    screen.show(stepWords[step], part);
+  };
+}
+
+interface StatusOptions {
+  readonly stack: DemoStack;
+  readonly counts: TopicCounts;
+  readonly watched: BreakIt;
+  readonly signal: AbortSignal;
+}
+
+/** The address, the rate and the faults, in place until the signal. */
+async function showStatus(
+  io: CliIo,
+  screen: DemoScreen,
+  { stack, counts, watched, signal }: StatusOptions,
+): Promise<void> {
+  let [before, beforeMs] = [counts.records, io.clock.monotonicMs()];
+  while (screen.hasStatus && !signal.aborted) {
+    await io.clock.sleep(1000, signal);
+    const [records, nowMs] = [counts.records, io.clock.monotonicMs()];
+    const rate = Math.round(((records - before) * 1000) / Math.max(1, nowMs - beforeMs));
+    [before, beforeMs] = [records, nowMs];
+    const { incidents } = watched.document();
+    const open = incidents.filter(({ state }) => state !== 'healed').length;
+    const faults = watched.presses === 0 ? 'no faults' : `${plural(watched.presses, 'fault')}, ${open} not healed`;
+    screen.show(`${stack.restAddress}/console  ${rate}/s, ${records} read back  ${faults}  Ctrl-C: the proof`);
+  }
+}
+
 interface StageOptions {
   readonly stage: Stage;
-  readonly say: (line: string) => void;
+  readonly screen: DemoScreen;
   readonly signal: AbortSignal;
 }
 
@@ -100,18 +148,18 @@ interface StageOptions {
 async function showOnStage(
   io: CliIo,
   stack: DemoStack,
-  { stage, say, signal }: StageOptions,
+  { stage, screen, signal }: StageOptions,
   disturbed: () => boolean,
 ): Promise<CommandsShown> {
   await io.clock.sleep(marketFirstMs, signal);
   await awaitLive(io, stack.adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
   stage.ours = true;
   try {
-    const shown = await showCommands(io, stack, say, signal);
+    const shown = await showCommands(io, stack, (line) => screen.say(line), signal);
     return disturbed() ? { faults: [] } : shown;
   } finally {
     stage.ours = false;
-    if (!signal.aborted) say('\nThe market again:\n');
+    if (!signal.aborted && !screen.hasStatus) screen.say('\nThe market again:\n');
   }
 }
 
@@ -124,8 +172,8 @@ function serviceEnded(code: number, lines: readonly string[]): ProgramError {
 
 interface ConsumeOptions {
   readonly counts: TopicCounts;
-  readonly say: (line: string) => void;
-  /** The stream of `say`. */
+  readonly screen: DemoScreen;
+  /** Where the screen writes. */
   readonly output: 'stdout' | 'stderr';
   readonly stage: Stage;
   readonly signal: AbortSignal;
@@ -135,7 +183,7 @@ async function consume(
   io: CliIo,
   log: Logger,
   stack: DemoStack,
-  { counts, say, output, stage, signal }: ConsumeOptions,
+  { counts, screen, output, stage, signal }: ConsumeOptions,
 ): Promise<void> {
   if (stack.brokers === undefined) return;
   const kafka = { ...kafkaDefaults, brokers: stack.brokers };
@@ -153,13 +201,13 @@ async function consume(
     const now = Math.floor(io.clock.monotonicMs() / 1000);
     if (now !== second) [second, shown] = [now, 0];
     // Parsing a record costs more than this text search, and most are not ours.
-    if (stage.ours && !value.includes('"origin":"tidemark"')) continue;
+    if ((stage.ours || screen.hasStatus) && !value.includes('"origin":"tidemark"')) continue;
     shown += 1;
     const update = shown <= shownPerSecond ? parseUpdate(value) : undefined;
-    if (update !== undefined) say(formatUpdate(update, 'short', paint));
+    if (update !== undefined) screen.say(formatUpdate(update, 'short', paint));
     if (!hintShown && !stage.ours && counts.records >= 30) {
       hintShown = true;
-      say(whereToLook(stack));
+      screen.say(whereToLook(stack));
     }
   }
 }

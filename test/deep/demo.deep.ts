@@ -1,10 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, it, onTestFinished } from 'vitest';
+import { neutralEnv } from '../support/runs/neutral-env.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { expectNothingLeft, lastLine, ownFolder, startDemo } from '../support/runs/running-demo.ts';
+import { tidemarkEntry } from '../support/runs/tidemark-process.ts';
 import { emptyDatabase } from '../support/servers/database.ts';
 
 /** Postgres and Kafka of the run, so that only what the test is about is the demo's own. */
@@ -47,8 +50,33 @@ it('interrupted by Ctrl-C, the demo still proves its run and ends in order', asy
   });
   demo.child.kill('SIGINT');
   expect(await demo.exited, demo.err).toBe(0);
+  expect(demo.out).toMatch(/\ncomparing the ledger of the platform, the database and the topic …\n/);
   expect(demo.out).toContain('By ledger, database and topic: 0 lost, 0 doubled, 0 out of order.');
   await expectNothingLeft(demo);
+}, 240_000);
+
+it('on a terminal the demo is quiet but for one line in place, and shows how far its comparison is', async () => {
+  const env = { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') };
+  // As a terminal does it: Ctrl-C is a character, and its signal reaches the whole group.
+  const command = `stty cols 100; exec ${process.execPath} ${tidemarkEntry} demo`;
+  const terminal = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...neutralEnv(), ...env } });
+  onTestFinished(() => void terminal.kill('SIGKILL'));
+  const exited = once(terminal, 'exit');
+  let out = '';
+  terminal.stdout.on('data', (chunk: Buffer) => {
+    out += chunk;
+  });
+  await eventually(() => expect(out).toMatch(/⇒ rejected[\s\S]*\d+ read back {2}no faults[\s\S]*read back/), {
+    ...{ deadlineMs: 120_000, everyMs: 50 },
+  });
+  const inPlace = out.slice(out.indexOf('⇒ rejected')).split('\n').slice(1).join('\n');
+  expect(inPlace.replaceAll('\u001b[K', '')).toMatch(
+    /^(?:\rhttp:\S+\/console {2}\d+\/s, \d+ read back {2}no faults {2}Ctrl-C: the proof)+$/,
+  );
+  terminal.stdin.write('\u0003');
+  expect(await exited, out).toEqual([0, null]);
+  const afterwards = out.slice(out.lastIndexOf('Ctrl-C: the proof'));
+  expect(afterwards).toMatch(/\rcomparing[\s\S]*By ledger, database and topic: 0 lost, 0 doubled, 0 out of order\./);
 }, 240_000);
 
 it('without Java and Docker the demo says in one sentence what is missing, and runs while the log fills', async () => {
