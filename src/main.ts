@@ -96,7 +96,7 @@ function asked(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', way: SignalWay): void {
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => asked(signal, 'system'));
 // Only a launcher has a channel to us (bin/tidemark.js). It does not keep the process alive.
 process.on('message', ({ signal }: { readonly signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM' }) => asked(signal, 'launcher'));
-// Without its launcher nobody could stop it: the end of the channel asks as a hang-up does, unless
+// Without its launcher no signal reaches it: the end of the channel asks as a hang-up does, unless
 // it is ending already. It may be closed before this line is reached.
 const orphaned = () => signals.isAsked || asked('SIGHUP', 'launcher');
 if (process.connected === false) orphaned();

@@ -37,8 +37,7 @@ const liveWithinMs = 20_000;
  */
 export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const log = commandLogger(io, readConfig(io));
-  const output = flags.json ? 'stderr' : 'stdout';
-  const screen = new DemoScreen(io, { output });
+  const screen = new DemoScreen(io, flags.json ? 'stderr' : 'stdout');
   const say = (line: string) => screen.say(line);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
@@ -58,7 +57,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     if (stack.brokers === undefined) say('\nWithout Kafka the log fills, and the relay waits for it.\n');
     else if (!screen.hasStatus) say('\nUpdates, read back from Kafka:\n');
     const stage = { ours: false };
-    const consumer = consume(io, log, stack, { counts, screen, output, stage, signal: reading.signal });
+    const consumer = consume(io, log, stack, { counts, screen, stage, signal: reading.signal });
     let ended: number | undefined;
     void stack.service.exited.then((code) => {
       ended = code;
@@ -101,10 +100,10 @@ const stepWords: Readonly<Record<ProofStep, string>> = {
 
 /** In place; where nothing stays in place, each step once. */
 function tellSteps(screen: DemoScreen): (step: ProofStep, part?: number) => void {
-  const told = new Set<ProofStep>();
+  const shown = new Set<ProofStep>();
   return (step, part) => {
-    if (!screen.hasStatus && !told.has(step)) screen.say(stepWords[step]);
-    told.add(step);
+    if (!screen.hasStatus && !shown.has(step)) screen.say(stepWords[step]);
+    shown.add(step);
     screen.show(stepWords[step], part);
   };
 }
@@ -173,8 +172,6 @@ function serviceEnded(code: number, lines: readonly string[]): ProgramError {
 interface ConsumeOptions {
   readonly counts: TopicCounts;
   readonly screen: DemoScreen;
-  /** Where the screen writes. */
-  readonly output: 'stdout' | 'stderr';
   readonly stage: Stage;
   readonly signal: AbortSignal;
 }
@@ -183,14 +180,14 @@ async function consume(
   io: CliIo,
   log: Logger,
   stack: DemoStack,
-  { counts, screen, output, stage, signal }: ConsumeOptions,
+  { counts, screen, stage, signal }: ConsumeOptions,
 ): Promise<void> {
   if (stack.brokers === undefined) return;
   const kafka = { ...kafkaDefaults, brokers: stack.brokers };
   let second = 0;
   let shown = 0;
   let hintShown = false;
-  const paint = (word: string) => io.colours.word(word, output);
+  const paint = (word: string) => io.colours.word(word, screen.output);
   const records = readTopic(
     { log, clock: io.clock, random: io.random },
     { kafka, topic: stack.topic, from: 'beginning', readCommitted: true, signal },

@@ -102,7 +102,7 @@ describe('place', () => {
     expect(code).toBe(75);
     expect(out).toBe(
       'unknown  command 4f7c1d1e-1111-4222-8333-444455556666\n  outcome unknown (HTTP_504)\n' +
-        '  Do not send it again.\n  Look: tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
+        '  Do not send it again.\n  tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
     );
   });
 

@@ -189,7 +189,7 @@ describe('issue: Ctrl-C ended the program at once, without the drain that one si
   });
 });
 
-describe('issue: after a taken port came a drain of parts that had never begun, and its line was the last.', () => {
+describe('issue: After a taken port came a drain of parts that had not begun, and its line was the last.', () => {
   it.each(['TIDEMARK_HTTP_PORT', 'TIDEMARK_ADMIN_PORT'])('with %s taken the last line says why', async (setting) => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());

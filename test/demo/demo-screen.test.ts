@@ -11,7 +11,7 @@ function screenOn(isTerminal: boolean, output: 'stdout' | 'stderr', columns = 40
     },
   });
   const io = { ...cliIo(), isTerminal, columns, stdout: into('stdout'), stderr: into('stderr') };
-  return { screen: new DemoScreen(io, { output }), written };
+  return { screen: new DemoScreen(io, output), written };
 }
 
 it('a line of the screen overwrites the line in place, which is never longer than the terminal', () => {

@@ -42,7 +42,7 @@ function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, re
   // The platform has the same code for an unknown order, and the same fix applies.
   if (outcome === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
   if (advice !== undefined) lines.push(`  ${advice}`);
-  if (isOpen) lines.push(`  Look: tidemark command show ${commandId}`);
+  if (isOpen) lines.push(`  tidemark command show ${commandId}`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 

@@ -35,8 +35,8 @@ export interface Submission {
   readonly requestId: string;
   /**
    * How long the caller waits for the end (`Prefer: wait`), also while the platform has not
-   * answered. The answer comes earlier when there is nothing left to wait for. Without it the answer
-   * comes once the command is not open any more: by the platform's answer, or by the stream.
+   * answered. The answer comes earlier when there is nothing left to wait for. Without it the
+   * answer comes once the command is not open any more: by the platform's answer, or by the stream.
    */
   readonly waitMs?: number;
   /** The span of whatever asked, where traces are on. */

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Allowance } from '../commands/commands.ts';
 import type { ProblemCode } from './problem-codes.ts';
-import type { Route } from './route.ts';
 import { parseStreamId } from './stream/stream-event.ts';
 
 declare module 'fastify' {
@@ -110,7 +109,7 @@ export function readIfMatch(header: string | undefined): number | null | undefin
 }
 
 interface HeaderCheck {
-  readonly path: NonNullable<Route['headers']>[number];
+  readonly path: string;
   /** Of the answer where nothing else is wrong. */
   readonly code: ProblemCode;
   readonly isRight: (text: string | undefined) => boolean;
@@ -129,10 +128,10 @@ const headerChecks: readonly HeaderCheck[] = [
 ];
 
 /** Those of the route's own headers that are wrong. */
-export function headerFaults({ headers = [] }: Route, request: FastifyRequest): readonly HeaderCheck[] {
+export function headerFaults(names: readonly string[], request: FastifyRequest): readonly HeaderCheck[] {
   // Node joins repeated ones to one text.
   const textOf = (name: string) => request.headers[name.toLowerCase()] as string | undefined;
-  return headerChecks.filter(({ path, isRight }) => headers.includes(path) && !isRight(textOf(path)));
+  return headerChecks.filter(({ path, isRight }) => names.includes(path) && !isRight(textOf(path)));
 }
 
 const longestWaitSeconds = 30;

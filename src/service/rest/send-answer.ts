@@ -16,8 +16,8 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
 
 /**
  * With its code's sentence, if it has none of its own. So what does not exist and what belongs to
- * another have the same body: a caller that may not see it learns nothing. What is wrong in headers
- * is told with what is wrong in body or parameters.
+ * another have the same body: a caller that may not see it learns nothing. The faults of headers
+ * stand beside those of body or parameters.
  */
 export function sendProblem(
   reply: FastifyReply,

@@ -156,7 +156,7 @@ function serve(
     const kind = route.params[name];
     if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, 'NOT_FOUND');
   }
-  request.headerFaults = headerFaults(route, request);
+  request.headerFaults = headerFaults(route.headers ?? [], request);
   const query = readQuery(route, request);
   if ('faults' in query) return sendProblem(reply, 'INVALID_PARAMETER', undefined, { faults: query.faults });
   const body = readBody(request, route.body !== undefined);

@@ -480,7 +480,7 @@ describe('an answer', () => {
   });
 });
 
-describe('issue: a lost answer held its caller for 10 s, though the stream had settled the command.', () => {
+describe('issue: A lost answer held its caller for 10 s, though the stream had settled the command.', () => {
   /** The platform's answer is lost: the write is given up after 10 s. */
   async function lostAnswer(): Promise<CommandRig> {
     const rig = await CommandRig.leading();

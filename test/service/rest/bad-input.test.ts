@@ -350,7 +350,7 @@ describe('a parameter', () => {
   });
 });
 
-describe('issue: faults came one part of the request at a time, and in the words of a library.', () => {
+describe('issue: Faults came one part of the request at a time, and in the words of a library.', () => {
   const faultsOf = (body: Readonly<Record<string, unknown>>) => body['faults'] as { path: string; message: string }[];
   const wrongHeaders = { 'idempotency-key': 'two words', 'if-match': '12' };
 
