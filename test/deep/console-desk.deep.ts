@@ -80,23 +80,33 @@ describe('issue: Opposite contracts looked alike, since the end of their name wa
           const orderId = `${longest.orderId}-${at}-${outcome}`;
           add({ ...(at === 3 ? usual : longest), stream: 'prediction', orderId, instrument } as never);
         }
+      const legs = ['GOOGL1261218P00200000', 'GOOGL1261218C00200000'].map((symbol) => ({
+        symbol,
+        side: 'buy',
+        ratioQty: '1',
+      }));
+      add({ ...longest, orderId: 'put', instrument: { kind: 'option', symbol: 'GOOGL', legs: legs.slice(0, 1) } });
+      add({ ...longest, orderId: 'legs', instrument: { kind: 'option', symbol: 'SHUTDOWN-2026-DEC-31', legs } });
       const page = await browser().newPage();
       await page.setViewportSize({ width, height: 900 });
       await page.goto(`${address}/console?columns=${columnNames.join()}`);
-      await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(8));
+      await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(10));
       await eventually(async () => expect(await page.evaluate(cutCells(harmless))).toEqual([]));
       expect(await page.locator('.rows .col-outcome').allTextContents()).toEqual(
         expect.arrayContaining(['YES', 'NO', 'YES', 'NO']),
       );
+      const instruments = await page.locator('.rows .col-instrument').allTextContents();
+      for (const end of [/P00200000$/, /, 2 legs$/])
+        expect(instruments.filter((text) => end.test(text))).toHaveLength(1);
       // A reader can't make them too narrow either.
       if (width > 760) {
         const widths = columnNames.map((name) => `${name}:40`).join();
         await page.goto(`${address}/console?columns=${columnNames.join()}&widths=${widths}`);
-        await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(8));
+        await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(10));
         expect(await page.evaluate(cutCells(harmless.filter((name) => name !== 'created')))).toEqual([]);
       }
       await page.goto(`${address}/console?group=account,symbol,side&sums=only`);
-      await eventually(async () => expect(await page.locator('.rows .group').count()).toBe(8));
+      await eventually(async () => expect(await page.locator('.rows .group').count()).toBe(10));
       expect(await page.evaluate(cutCells(harmless))).toEqual([]);
       await expectAccessible(page);
     },
