@@ -3,7 +3,7 @@
  * templates are the manifests beside this file with values in the places below, so both ways to
  * install have the same objects. Dashboards and rules come from grafana/.
  */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
 const here = import.meta.dirname;
@@ -84,7 +84,6 @@ function settings(): string {
 
 export function makeChart(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(join(folder, 'templates'), { recursive: true });
   cpSync(join(here, 'chart'), folder, { recursive: true });
   for (const [file, of] of Object.entries(places))
     writeFileSync(join(folder, 'templates', basename(file)), templateOf(file, of));

@@ -1,6 +1,7 @@
 import { Component, type VNode } from 'preact';
 import { dayOf } from '../parts/time-text.tsx';
 import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
+import type { ListRow } from '../state/orders/order-groups.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
 import { cellOf } from './blotter-columns.tsx';
 import type { ColumnSizes } from './column-sizes.tsx';
@@ -52,18 +53,29 @@ export class BlotterRow extends Component<RowProps> {
   override render({ row, index, height, active, pick }: RowProps): VNode {
     return (
       <div
-        id={rowId(row.key)}
-        class={active ? 'row active' : 'row'}
         role="row"
-        aria-rowindex={index + 2}
-        aria-selected={active}
-        style={{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
+        {...rowProps({ row, index, height, active })}
+        class={active ? 'row active' : 'row'}
         onClick={() => pick(row.key)}
       >
         {this.cells}
       </div>
     );
   }
+}
+
+interface RowPlace extends Pick<RowProps, 'index' | 'height' | 'active'> {
+  readonly row: ListRow;
+}
+
+/** The attributes of a row's element, of an order and of a group alike. */
+export function rowProps({ row, index, height, active }: RowPlace) {
+  return {
+    id: rowId(row.key),
+    'aria-rowindex': index + 2,
+    'aria-selected': active,
+    style: { height: `${height}px`, transform: `translateY(${index * height}px)` },
+  } as const;
 }
 
 /** The id of an order's element. */

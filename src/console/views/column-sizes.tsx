@@ -28,7 +28,7 @@ const mostWidth = 50;
 export function spanOf(columns: readonly ColumnName[]): number {
   return Math.max(
     1,
-    columns.findIndex((name) => (summed as readonly ColumnName[]).includes(name)),
+    columns.findIndex((name) => summed.includes(name)),
   );
 }
 

@@ -4,7 +4,7 @@ import { type ColumnName, columnOf } from '../state/orders/order-columns.ts';
 import { type GroupPart, type GroupRow, groupText, summed } from '../state/orders/order-groups.ts';
 import { textOfUnits } from '../state/text/decimal-text.ts';
 import { amountCell, leastPlaces } from './blotter-columns.tsx';
-import { cellClass, rowId } from './blotter-row.tsx';
+import { cellClass, rowProps } from './blotter-row.tsx';
 import { spanOf } from './column-sizes.tsx';
 
 interface LineProps {
@@ -19,16 +19,12 @@ interface LineProps {
 
 /** A group's first line: its name, and its orders' sums. */
 export function GroupLine({ row, group, index, height, columns, active, fold }: LineProps): VNode {
-  const names = columns.map((name) => (summed as readonly ColumnName[]).indexOf(name));
   const span = spanOf(columns);
   return (
     <div
-      id={rowId(row.key)}
-      class={active ? 'row group active' : 'row group'}
       role="row"
-      aria-rowindex={index + 2}
-      aria-selected={active}
-      style={{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
+      {...rowProps({ row, index, height, active })}
+      class={active ? 'row group active' : 'row group'}
       onClick={() => fold(row.key)}
     >
       <div role="gridcell" class="cell group-name" style={`--span:${span}`}>
@@ -37,8 +33,8 @@ export function GroupLine({ row, group, index, height, columns, active, fold }: 
         </button>{' '}
         <span class="soft">{plural(row.orders, 'order')}</span>
       </div>
-      {columns.slice(span).map((name, at) => {
-        const sum = row.sums[names[at + span] ?? -1];
+      {columns.slice(span).map((name) => {
+        const sum = row.sums[summed.indexOf(name)];
         return (
           <div role="gridcell" class={cellClass(name)} data-label={columnOf(name).label}>
             {name === 'value' && row.unpriced > 0 && (

@@ -67,7 +67,7 @@ export class FillList {
     this.since ??= update.occurredAt;
     this.filled.delete(row.key);
     this.filled.set(row.key, { revision, cumQty: order.cumQty });
-    for (const [oldest] of this.filled) if (this.filled.size > mostOrders) this.filled.delete(oldest);
+    while (this.filled.size > mostOrders) this.filled.delete(this.filled.keys().next().value ?? '');
     if (fill !== undefined) this.put(row, update, fill);
     else if (revision > 1 && update.changed.includes('cumQty')) {
       const known = before?.revision === revision - 1 ? before.cumQty : undefined;

@@ -1,5 +1,5 @@
 import { unitsOf } from '../text/decimal-text.ts';
-import { columnOf, valueUnits } from './order-columns.ts';
+import { type ColumnName, columnOf, valueUnits } from './order-columns.ts';
 import { directionOf, type OrderRow } from './order-row.ts';
 
 export const groupParts = ['account', 'symbol', 'side'] as const;
@@ -14,7 +14,7 @@ export const partOf: Readonly<Record<GroupPart, (row: OrderRow) => string>> = {
 };
 
 /** A group has a sum for these columns. */
-export const summed = ['quantity', 'working', 'fill', 'left', 'value'] as const;
+export const summed: readonly ColumnName[] = ['quantity', 'working', 'fill', 'left', 'value'];
 
 /** A group's line, before its orders. */
 export interface GroupRow {
