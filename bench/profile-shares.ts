@@ -18,7 +18,10 @@ export interface CpuProfile {
  */
 const parts: readonly (readonly [part: string, url: RegExp])[] = [
   ['websocket', /node_modules\/ws\/|(sources|connectors)\/(ws-socket|connection)\.ts/],
-  ['parse and decode', /(sources|connectors)\/(decode|describe)[\w-]*\.ts|\/platform\/(parse-json|wire\/)/],
+  [
+    'parse and decode',
+    /(sources|connectors|platform)\/(decode|describe)[\w-]*\.ts|venue\/[\w-]+\.ts|\/platform\/(parse-json|wire\/)/,
+  ],
   ['audits', /(sources|connectors)\/(audit|row-reader|account-reader|absent-orders|order-looks|read-progress)\.ts/],
   ['connectors', /src\/(service\/sources|connectors)\//],
   ['encode', /domain\/encode-/],

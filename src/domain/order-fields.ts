@@ -8,6 +8,7 @@ import {
   type OrderView,
   type OwnFields,
   orderTable,
+  type Stream,
   type Whole,
   type WorkingTerms,
 } from './order.ts';
@@ -96,11 +97,16 @@ function fillPrice(before: Order | undefined, after: Order): string | undefined 
 }
 
 /**
- * The reference an order was placed with. Prediction orders have a `clOrdId` too, but it is
- * between the platform and its venue.
+ * Where the reference stands that an order was placed with. Prediction orders have a `clOrdId` too,
+ * but it is between the platform and its venue.
  */
+export const referenceField = {
+  account: 'clOrdId',
+  prediction: 'clientOrderRef',
+} as const satisfies Record<Stream, keyof OrderView>;
+
 export function clientReferenceOf(view: OrderView): string | undefined {
-  return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
+  return view[referenceField[view.stream]];
 }
 
 /** A platform, or a venue behind it, may show a reference in capitals. */

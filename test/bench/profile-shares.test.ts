@@ -45,7 +45,8 @@ test.each([
   ['service/log/kafkajs', 'encode-produce.ts', 'kafkajs'],
   ['service/log', 'relay.ts', 'relay'],
   ['service/orders', 'batch-pipeline.ts', 'ingest'],
-  ['service/sources', 'decode-frame.ts', 'parse and decode'],
+  ['venue/platform', 'decode-frame.ts', 'parse and decode'],
+  ['service/sources', 'decode-order.ts', 'parse and decode'],
   ['service/sources', 'audit.ts', 'audits'],
   ['store/orders', 'apply-batch.ts', 'statement'],
 ])('time in src/%s/%s is put down to: %s', (room, file, part) => {

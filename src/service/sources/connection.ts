@@ -1,9 +1,9 @@
 import type { Stream } from '../../domain/order.ts';
 import type { Clock, Moment, Timer } from '../../runtime/clock.ts';
 import { momentOf } from '../../runtime/clock.ts';
+import { decodeFrame, type Frame } from '../../venue/platform/decode-frame.ts';
 import type { AccessToken } from '../../venue/platform/token-source.ts';
 import { accountTarget } from '../../venue/platform/wire/stream-messages.ts';
-import { decodeFrame, type Frame } from './decode-frame.ts';
 import { Pings } from './pings.ts';
 import type { Socket, SocketFactory } from './socket.ts';
 import { type ConnectionEnd, endOfSocket } from './socket.ts';

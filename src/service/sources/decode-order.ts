@@ -1,257 +1,12 @@
-import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
-import type { Instrument, Leg, OrderStatus, OrderView, Stream, Whole } from '../../domain/order.ts';
-import { isTerminal, orderStatuses, orderWord, parseVersion, statusWord } from '../../domain/order.ts';
-import { canonicalSymbol, optionRoot, shortestContract } from '../../domain/symbol.ts';
+import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
+import type { DecodedOrder, OrderDecoder } from '../../venue/order-decoder.ts';
+import { accountOrders } from '../../venue/platform/decode-account-order.ts';
+import { predictionOrders } from '../../venue/platform/decode-prediction-order.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
-import { accountOrderItem } from '../../venue/platform/wire/account-order.ts';
-import { predictionOrder, predictionStates } from '../../venue/platform/wire/prediction-order.ts';
-import { type Fault, RowReader } from './row-reader.ts';
+import { type Fault, RowReader } from '../../venue/row-reader.ts';
 
-/** A decoded row, without its source. `sourceVersion` only where the row had one. */
-interface DecodedOrder {
-  readonly view: OrderView;
-  readonly sourceVersion?: bigint;
-}
-
-const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
-const maxLegs = 16;
-
-/** They show a request, and not the order's status. */
-const pendingActions: ReadonlyMap<string, string> = new Map([
-  ['pending_cancel', 'cancel'],
-  ['pending_replace', 'replace'],
-]);
-const accountStatuses: ReadonlySet<string> = new Set(orderStatuses);
-
-/**
- * An equity or option order of the platform → the normalised view (platform specification,
- * "Events"). Events name their account in the target only, so it is passed in. Account orders have
- * no working terms of their own: they repeat the terms.
- */
-function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
-  const word = statusWord(row.text('ordStatus'));
-  const known = knownStatus(word, accountStatuses);
-  const quantity = row.quantity('qty');
-  const cumQty = filledOf(row, quantity, known);
-  const orderType = wordOf(row, 'type');
-  const price = hasNoPrice.has(orderType) ? nonZero(row, 'price') : row.optionalDecimal('price');
-  const stopPrice = nonZero(row, 'stopPrice');
-  const averagePrice = row.carriedDecimal('avgPrice');
-  const pendingAction = pendingActions.get(word);
-  const status = pendingAction === undefined ? known : cumQty === '0' ? 'new' : 'partially_filled';
-  const instrument = readInstrument(row);
-  const text = row.carriedText('text');
-  const statusText = status === 'rejected' ? undefined : text;
-  const view: Whole<OrderView> = {
-    stream: 'account',
-    orderId: row.id('ordId'),
-    accountId: row.optionalId('accountId') ?? accountId,
-    instrument,
-    side: sideOf(row, instrument),
-    orderType,
-    timeInForce: wordOf(row, 'timeInForce'),
-    status,
-    statusRaw: word.toUpperCase(),
-    certainty: 'certain',
-    certaintyReason: undefined,
-    pendingAction: pendingAction ?? 'none',
-    quantity,
-    price,
-    stopPrice,
-    working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
-    cumQty,
-    leavesQty: leavesOf(row, quantity, cumQty, status),
-    avgPrice: cumQty === '0' ? undefined : averagePrice,
-    clOrdId: row.carriedText('clOrdId'),
-    clientOrderRef: undefined,
-    venueOrderId: undefined,
-    placedBy: undefined,
-    rejectReason: row.carriedText('ordRejReason'),
-    rejectText: status === 'rejected' ? text : undefined,
-    createdAt: row.carriedInstant('createdAt'),
-    updatedAt: row.instant('updatedAt'),
-    sentAt: undefined,
-    firstAckAt: undefined,
-    closedAt: undefined,
-    expireTime: undefined,
-    // `text` is a status message on every order; only on a rejected one is it the reason.
-    extra:
-      statusText === undefined ? row.extra(knownAccountFields) : { ...row.extra(knownAccountFields), text: statusText },
-  };
-  return { view };
-}
-
-const hasNoPrice: ReadonlySet<string> = new Set(['market', 'stop']);
-
-/**
- * A price that an order may have none of: some platforms write that as zero. Only a package of legs
- * may have the limit zero.
- */
-function nonZero(row: RowReader, field: string): string | undefined {
-  const price = row.optionalDecimal(field);
-  return price === '0' ? undefined : price;
-}
-
-/**
- * A field's word for how an order works, not for what became of it: `unknown` if it is left out.
- */
-function wordOf(row: RowReader, field: string): string {
-  return orderWord(row.carriedText(field) ?? 'unknown');
-}
-
-/**
- * The filled quantity. An order just begun, or rejected, may be shown without one; a working one
- * may have the rest instead. If it follows from neither, it is missing.
- */
-function filledOf(row: RowReader, total: string, status: OrderStatus): string {
-  const filled = row.optionalQuantity('cumQty');
-  if (filled !== undefined || row.fault !== undefined) return filled ?? '0';
-  if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
-  const leaves = isTerminal(status) ? undefined : row.optionalQuantity('leavesQty');
-  if (leaves === undefined || row.fault !== undefined || compareDecimals(leaves, total) > 0)
-    return row.quantity('cumQty');
-  return subtractDecimals(total, leaves);
-}
-
-/** The working quantity: if left out, the rest, unless the order has ended. */
-function leavesOf(row: RowReader, total: string, cumQty: string, status: OrderStatus): string {
-  const leaves = row.optionalQuantity('leavesQty');
-  if (leaves !== undefined || row.fault !== undefined) return leaves ?? '0';
-  return isTerminal(status) || compareDecimals(cumQty, total) > 0 ? '0' : subtractDecimals(total, cumQty);
-}
-
-function knownStatus(word: string, statuses: ReadonlySet<string>): OrderStatus {
-  return statuses.has(word) ? (word as OrderStatus) : 'unknown';
-}
-
-/** Several legs each have a side, and the order as a whole may have none. */
-function sideOf(row: RowReader, { legs = [] }: Instrument): string {
-  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side'));
-}
-
-/** Several legs may come without a symbol over them: then it is the underlying of the first one. */
-function readInstrument(row: RowReader): Instrument {
-  const legs = readLegs(row);
-  const [first] = legs;
-  const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
-  const symbol = told === undefined ? underlyingText(first?.symbol ?? '') : canonicalSymbol(told);
-  const type = wordOf(row, 'securityType');
-  const isOption =
-    legs.length > 0 ||
-    wordOf(row, 'category').startsWith('option') ||
-    type.startsWith('opt') ||
-    type === 'mleg' ||
-    (symbol.length >= shortestContract && optionRoot(symbol) !== undefined);
-  if (!isOption) return { kind: 'equity', symbol };
-  return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
-}
-
-function underlyingText(leg: string): string {
-  return optionRoot(leg) ?? leg;
-}
-
-function readLegs(row: RowReader): Leg[] {
-  const items = row.list('legs', maxLegs);
-  return items.map((item) => {
-    const leg = new RowReader(item);
-    const positionEffect = leg.carriedText('positionEffect');
-    const decoded = {
-      symbol: canonicalSymbol(leg.text('symbol')),
-      side: wordOf(leg, 'side'),
-      ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
-      ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
-    };
-    if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
-    return decoded;
-  });
-}
-
-const knownPredictionFields: ReadonlySet<string> = new Set(Object.keys(predictionOrder.shape));
-const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
-
-/**
- * A prediction order of the platform → the normalised view (platform specification,
- * "Prediction order"). On the stream `version` is required: without it the place of the
- * event in the order's history is not known.
- */
-function decodePredictionOrder(
-  row: RowReader,
-  accountId: string,
-  version: unknown,
-  versionRequired: boolean,
-): DecodedOrder {
-  const view = readView(row, accountId);
-  const sourceVersion = readVersion(row, version, versionRequired);
-  return sourceVersion === undefined ? { view } : { view, sourceVersion };
-}
-
-function readVersion(row: RowReader, version: unknown, required: boolean): bigint | undefined {
-  if (version === undefined || version === null || version === '') {
-    if (required) row.fail('version', 'missing_version', 'an int64');
-    return undefined;
-  }
-  const parsed = typeof version === 'string' ? parseVersion(version) : undefined;
-  if (parsed === undefined) row.fail('version', 'bad_version', 'an int64 from 0 on');
-  return parsed;
-}
-
-function readView(row: RowReader, accountId: string): Whole<OrderView> {
-  const word = statusWord(row.text('state'));
-  const status = knownStatus(word, predictionStatuses);
-  const quantity = row.quantity('quantity');
-  const working = row.optionalQuantity('workingQuantity') ?? quantity;
-  const cumQty = filledOf(row, working, status);
-  const averagePrice = row.carriedDecimal('avgPx');
-  const price = nonZero(row, 'price');
-  const stopPrice = nonZero(row, 'stopPx');
-  const workingPrice = nonZero(row, 'workingPrice');
-  const workingOrderType = row.carriedText('workingOrderType');
-  return {
-    stream: 'prediction',
-    orderId: row.id('orderId'),
-    accountId: row.optionalId('accountId') ?? accountId,
-    instrument: {
-      kind: 'prediction',
-      symbol: canonicalSymbol(row.text('symbol')),
-      outcome: row.text('outcome').toUpperCase(),
-    },
-    side: orderWord(row.text('side')),
-    orderType: wordOf(row, 'orderType'),
-    timeInForce: wordOf(row, 'timeInForce'),
-    status,
-    statusRaw: word,
-    certainty: orderWord(row.optionalText('certainty') ?? 'certain'),
-    certaintyReason: row.carriedText('certaintyReason'),
-    pendingAction: orderWord(row.optionalText('pendingAction') ?? 'none'),
-    quantity,
-    price,
-    stopPrice,
-    working: {
-      quantity: working,
-      ...(workingPrice !== undefined && { price: workingPrice }),
-      ...(workingOrderType !== undefined && { orderType: orderWord(workingOrderType) }),
-    },
-    cumQty,
-    leavesQty: leavesOf(row, working, cumQty, status),
-    // The table calls avgPx required, its text says that optional decimals are never zero: a zero
-    // before the first fill is not a price.
-    avgPrice: cumQty === '0' ? undefined : averagePrice,
-    clOrdId: row.carriedText('clOrdId'),
-    clientOrderRef: row.carriedText('clientOrderRef'),
-    venueOrderId: row.carriedText('venueOrderId'),
-    placedBy: row.carriedText('placedBy'),
-    rejectReason: row.carriedText('rejectReason'),
-    rejectText: row.carriedText('rejectText'),
-    createdAt: row.carriedInstant('createdAt'),
-    updatedAt: row.instant('updatedAt'),
-    sentAt: row.carriedInstant('sentAt'),
-    firstAckAt: row.carriedInstant('firstAckAt'),
-    closedAt: row.carriedInstant('closedAt'),
-    expireTime: row.carriedInstant('expireTime'),
-    extra: row.extra(knownPredictionFields),
-  };
-}
+const decoders: Readonly<Record<Stream, OrderDecoder>> = { account: accountOrders, prediction: predictionOrders };
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
@@ -304,14 +59,12 @@ export function decodeOrder(
   if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
     return { kind: 'foreign', accountId: namedAccount };
   }
-  const temporary = temporaryId(origin.stream, fields);
+  const { names, decode } = decoders[origin.stream];
+  const temporary = temporaryId(fields[names.orderId], fields[names.status]);
   if (temporary !== undefined) return { kind: 'unacknowledged', orderId: temporary };
   const reader = new RowReader(fields);
-  const decoded =
-    origin.stream === 'account'
-      ? decodeAccountOrder(reader, origin.accountId)
-      : decodePredictionOrder(reader, origin.accountId, fields['version'], origin.cause === 'stream');
-  if (reader.fault !== undefined) return unreadable(origin, reader.fault, raw, nameOf(origin.stream, fields));
+  const decoded = decode(reader, { accountId: origin.accountId, isEvent: origin.cause === 'stream' });
+  if (reader.fault !== undefined) return unreadable(origin, reader.fault, raw, nameIn(fields, names.orderId));
   if (reader.hasOddId) origin.onOddId?.(decoded.view);
   return observation(decoded, origin);
 }
@@ -319,9 +72,7 @@ export function decodeOrder(
 const placeholder = /^(?:0*|-+|pending|none|null|nil|undefined|n\/?a|unknown|unassigned)$/i;
 
 /** Only before the acknowledgement: a platform may count its orders from 0. */
-function temporaryId(stream: Stream, fields: Readonly<Record<string, unknown>>): string | undefined {
-  const [id, status] =
-    stream === 'account' ? [fields['ordId'], fields['ordStatus']] : [fields['orderId'], fields['state']];
+function temporaryId(id: unknown, status: unknown): string | undefined {
   const text = String(id ?? '').trim();
   if (text.length > maxPlaceholder || !placeholder.test(text)) return undefined;
   return typeof status === 'string' && statusWord(status.trim()) === 'pending_new' ? text : undefined;
@@ -373,9 +124,9 @@ function textOf(raw: () => string): string {
 }
 
 /** The order in a row's name, if at least the name can be read. */
-function nameOf(stream: Stream, fields: Readonly<Record<string, unknown>>): string | undefined {
+function nameIn(fields: Readonly<Record<string, unknown>>, field: string): string | undefined {
   const reader = new RowReader(fields);
-  const orderId = reader.id(stream === 'account' ? 'ordId' : 'orderId');
+  const orderId = reader.id(field);
   return reader.fault === undefined ? orderId : undefined;
 }
 

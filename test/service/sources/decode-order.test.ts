@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Observation, Unreadable } from '../../../src/domain/observation.ts';
-import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
 import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
+import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { accountRow, eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 

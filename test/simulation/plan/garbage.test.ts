@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
+import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { accountRow, eventText, predictionRow } from '../../support/platform/platform-rows.ts';
 import { spoils } from './garbage.ts';
 

@@ -3,8 +3,8 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
+import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
 import type { Http } from '../../../src/venue/platform/http.ts';
 import {

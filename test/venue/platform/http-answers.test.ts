@@ -6,8 +6,8 @@ import { databaseFix, databaseTrouble } from '../../../src/cli/with-database.ts'
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
 import { decodeBody } from '../../../src/venue/platform/decode-body.ts';
+import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
 import type { HttpRequest } from '../../../src/venue/platform/http.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
+import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { accountRow, eventText } from '../../support/platform/platform-rows.ts';
 
 describe('decodeFrame', () => {

@@ -1,8 +1,7 @@
-import { type Decimal, parseSpelledDecimal, plainText } from '../../domain/decimal.ts';
-import { isInstant, respelledInstant } from '../../domain/instant.ts';
-import { idWords, isOddId, platformId } from '../../domain/platform-id.ts';
-import { storableText } from '../../venue/platform/parse-json.ts';
-import { describeValue } from './decode-frame.ts';
+import { type Decimal, parseSpelledDecimal, plainText } from '../domain/decimal.ts';
+import { isInstant, respelledInstant } from '../domain/instant.ts';
+import { idWords, isOddId, platformId } from '../domain/platform-id.ts';
+import { storableText } from './platform/parse-json.ts';
 
 export interface Fault {
   /** Short and stable: a metric label. */
@@ -52,6 +51,11 @@ export class RowReader {
       if (platformId.test(value)) return value;
     }
     return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_id', `an id of ${idWords}`);
+  }
+
+  /** A field as it came. */
+  found(field: string): unknown {
+    return this.row[field];
   }
 
   optionalId(field: string): string | undefined {
@@ -159,6 +163,18 @@ export class RowReader {
     this.fault ??= { reason, detail: `${field}: expected ${expected}, found ${describeValue(this.row[field])}` };
     return '';
   }
+}
+
+/**
+ * A value as it may stand in a message: short for any value, and never walked into (a hostile depth
+ * would overflow the stack).
+ */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  const text =
+    typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value);
+  return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,18 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
-import { parseJson } from '../../venue/platform/parse-json.ts';
-import { accountOfTarget, eventNames, streamTopics } from '../../venue/platform/wire/stream-messages.ts';
-
-/**
- * A value as it may stand in a message: short for any value, and never walked into (a hostile depth
- * would overflow the stack).
- */
-export function describeValue(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  const text =
-    typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value);
-  return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
-}
+import { describeValue } from '../row-reader.ts';
+import { parseJson } from './parse-json.ts';
+import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
 
 /** The kinds of frames of the stream. */
 export type Frame =

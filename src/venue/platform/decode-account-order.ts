@@ -1,0 +1,130 @@
+import {
+  type Instrument,
+  type Leg,
+  type OrderView,
+  orderStatuses,
+  orderWord,
+  statusWord,
+  type Whole,
+} from '../../domain/order.ts';
+import { canonicalSymbol, optionRoot, shortestContract } from '../../domain/symbol.ts';
+import { knownStatus, nonZero, type OrderDecoder, wordOf } from '../order-decoder.ts';
+import { RowReader } from '../row-reader.ts';
+import { filledOf, leavesOf } from './decode-quantities.ts';
+import { accountOrderItem } from './wire/account-order.ts';
+
+const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
+const maxLegs = 16;
+
+/** They show a request, and not the order's status. */
+const pendingActions: ReadonlyMap<string, string> = new Map([
+  ['pending_cancel', 'cancel'],
+  ['pending_replace', 'replace'],
+]);
+const accountStatuses: ReadonlySet<string> = new Set(orderStatuses);
+
+export const accountOrders: OrderDecoder = {
+  names: { orderId: 'ordId', status: 'ordStatus' },
+  decode: (row, { accountId }) => ({ view: readView(row, accountId) }),
+};
+
+/**
+ * An equity or option order of the platform → the normalised view (platform specification,
+ * "Events"). Events name their account in the target only, so it is passed in. Account orders have
+ * no working terms of their own: they repeat the terms.
+ */
+function readView(row: RowReader, accountId: string): Whole<OrderView> {
+  const word = statusWord(row.text('ordStatus'));
+  const known = knownStatus(word, accountStatuses);
+  const quantity = row.quantity('qty');
+  const cumQty = filledOf(row, quantity, known);
+  const orderType = wordOf(row, 'type');
+  const price = hasNoPrice.has(orderType) ? nonZero(row, 'price') : row.optionalDecimal('price');
+  const stopPrice = nonZero(row, 'stopPrice');
+  const averagePrice = row.carriedDecimal('avgPrice');
+  const pendingAction = pendingActions.get(word);
+  const status = pendingAction === undefined ? known : cumQty === '0' ? 'new' : 'partially_filled';
+  const instrument = readInstrument(row);
+  const text = row.carriedText('text');
+  const statusText = status === 'rejected' ? undefined : text;
+  return {
+    stream: 'account',
+    orderId: row.id('ordId'),
+    accountId: row.optionalId('accountId') ?? accountId,
+    instrument,
+    side: sideOf(row, instrument),
+    orderType,
+    timeInForce: wordOf(row, 'timeInForce'),
+    status,
+    statusRaw: word.toUpperCase(),
+    certainty: 'certain',
+    certaintyReason: undefined,
+    pendingAction: pendingAction ?? 'none',
+    quantity,
+    price,
+    stopPrice,
+    working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
+    cumQty,
+    leavesQty: leavesOf(row, quantity, cumQty, status),
+    avgPrice: cumQty === '0' ? undefined : averagePrice,
+    clOrdId: row.carriedText('clOrdId'),
+    clientOrderRef: undefined,
+    venueOrderId: undefined,
+    placedBy: undefined,
+    rejectReason: row.carriedText('ordRejReason'),
+    rejectText: status === 'rejected' ? text : undefined,
+    createdAt: row.carriedInstant('createdAt'),
+    updatedAt: row.instant('updatedAt'),
+    sentAt: undefined,
+    firstAckAt: undefined,
+    closedAt: undefined,
+    expireTime: undefined,
+    // `text` is a status message on every order; only on a rejected one is it the reason.
+    extra:
+      statusText === undefined ? row.extra(knownAccountFields) : { ...row.extra(knownAccountFields), text: statusText },
+  };
+}
+
+const hasNoPrice: ReadonlySet<string> = new Set(['market', 'stop']);
+
+/** Several legs each have a side, and the order as a whole may have none. */
+function sideOf(row: RowReader, { legs = [] }: Instrument): string {
+  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side'));
+}
+
+/** Several legs may come without a symbol over them: then it is the underlying of the first one. */
+function readInstrument(row: RowReader): Instrument {
+  const legs = readLegs(row);
+  const [first] = legs;
+  const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
+  const symbol = told === undefined ? underlyingText(first?.symbol ?? '') : canonicalSymbol(told);
+  const type = wordOf(row, 'securityType');
+  const isOption =
+    legs.length > 0 ||
+    wordOf(row, 'category').startsWith('option') ||
+    type.startsWith('opt') ||
+    type === 'mleg' ||
+    (symbol.length >= shortestContract && optionRoot(symbol) !== undefined);
+  if (!isOption) return { kind: 'equity', symbol };
+  return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
+}
+
+function underlyingText(leg: string): string {
+  return optionRoot(leg) ?? leg;
+}
+
+function readLegs(row: RowReader): Leg[] {
+  const items = row.list('legs', maxLegs);
+  return items.map((item) => {
+    const leg = new RowReader(item);
+    const positionEffect = leg.carriedText('positionEffect');
+    const decoded = {
+      symbol: canonicalSymbol(leg.text('symbol')),
+      side: wordOf(leg, 'side'),
+      ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
+      ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
+    };
+    if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
+    return decoded;
+  });
+}
