@@ -233,6 +233,7 @@ async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
     }
     if (agreed) return [];
     if (clock.monotonicMs() >= deadlineMs || world.breaches().length > 0) return [...disagreements(world), ...others];
+    world.repairStates();
     await clock.advance(1_000);
   }
 }

@@ -4,7 +4,7 @@ import { shardOf } from '../../src/domain/partition.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { CommitCheckpoint } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { below, oneOf } from '../../src/sandbox/market/instruments.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { commandDefaults } from '../../src/service/commands/command-options.ts';
 import type { PublishRow } from '../../src/service/log/publisher.ts';
@@ -92,6 +92,8 @@ export class SimulatedWorld {
   readonly pastBreaches: string[] = [];
   private readonly stops: OperatorActions;
   private readonly stopping: Random;
+  /** Accounts that are read for a person. */
+  private readonly repairing = new Set<string>();
   commits = 0;
   /** What misleads the members of the fleet now. */
   /** How far the wall clocks of processes may differ, at most. */
@@ -245,8 +247,8 @@ export class SimulatedWorld {
   }
 
   /**
-   * The stored state of an open order is lost, and the process that has it in memory ends in the
-   * same instant.
+   * The stored state of an open order is lost. The process that has it in memory ends in the same
+   * instant, or goes on and does not notice.
    */
   damageSomething(random: Random): void {
     const { database, trace, clock } = this;
@@ -256,9 +258,23 @@ export class SimulatedWorld {
     trace.add('database', 'damages', key);
     database.damaged.add(key);
     const holder = this.slots.findIndex((service) => service?.held.follows(accountId));
-    if (holder < 0) return;
+    if (holder < 0 || happens(random, 0.5)) return;
     this.crash(holder);
     clock.after(random.next() * 3_000, () => this.startIn(holder));
+  }
+
+  /** A person asks for each account with a lost state to be read, as `RepairWorker` does it. */
+  repairStates(): void {
+    const { database, services, repairing } = this;
+    for (const key of database.damaged) {
+      const { stream, accountId } = database.heads.get(key) ?? {};
+      const holder = services.find(({ held }) => accountId !== undefined && held.follows(accountId));
+      if (stream === undefined || accountId === undefined || holder === undefined || repairing.has(accountId)) continue;
+      repairing.add(accountId);
+      holder.ingest.forgetOrders((of) => of === accountId);
+      const look = holder.connectors.account(stream, accountId)?.lookAtAll({ atMs: 0 }, new AbortController().signal);
+      void Promise.resolve(look).finally(() => repairing.delete(accountId));
+    }
   }
 
   /** Halts that were answered and do not hold any more. */

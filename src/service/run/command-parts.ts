@@ -21,7 +21,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
   const { clock, random, log, metrics, lease, tracing } = made;
   const shared = { clock, random, log, lease, tracing };
   const { http, proxies } = platform;
-  const { sources: accounts, held, checkpoint } = way;
+  const { sources: accounts, ingest, held, checkpoint } = way;
   const { platformUrl, platformStagingUrl: stagingUrl } = config;
   const toPlatform = { accounts, clock, random, log, metrics: metrics.platform };
   const entry = new PlatformOrderEntry(
@@ -51,7 +51,8 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
   );
   const { pool, changes } = store;
   const isIdle = () => changes.isNone('repairs');
-  const repairs = new RepairWorker({ clock, log, pool, accounts, metrics: metrics.ingest, isIdle });
+  const forgetOrders = (accountId: string) => ingest.forgetOrders((of) => of === accountId);
+  const repairs = new RepairWorker({ clock, log, pool, accounts, forgetOrders, metrics: metrics.ingest, isIdle });
   return { service, outcomes, repairs };
 }
 

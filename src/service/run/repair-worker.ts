@@ -14,6 +14,8 @@ interface RepairWorkerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
+  /** States of the account's orders in memory are not used any more. */
+  readonly forgetOrders: (accountId: string) => void;
   readonly metrics: Pick<Metrics['ingest'], 'deadLetterJobRows'>;
   /** A look has just shown that nothing is asked for. Left out: not known. */
   readonly isIdle?: () => boolean;
@@ -142,11 +144,13 @@ export class RepairWorker implements Service {
   }
 
   private async work(
-    { kind, stream, orderId, sinceMs }: RepairRequest,
+    { kind, stream, accountId, orderId, sinceMs }: RepairRequest,
     account: AccountAccess,
     signal: AbortSignal,
   ): Promise<RepairAnswer> {
     if (kind !== 'retry') {
+      // A damaged state is noticed by reading it from the store, never by an order in memory.
+      this.deps.forgetOrders(accountId);
       const look = await account.lookAtAll(kind === 'read' ? undefined : { atMs: sinceMs ?? 0 }, signal);
       if (!look.complete) return { outcome: 'failed', detail: look.error.message };
       return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };

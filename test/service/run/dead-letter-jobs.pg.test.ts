@@ -80,7 +80,7 @@ async function rigWith(rows: readonly Partial<DeadLetterRow>[]) {
       account: (_stream: string, id: string) => (state.holds && follows.includes(id) ? account : undefined),
     };
     const metrics = createMetrics().ingest;
-    const deps = { pool, accounts, clock: systemClock, log: testLog, metrics };
+    const deps = { pool, accounts, forgetOrders: () => undefined, clock: systemClock, log: testLog, metrics };
     const worker = new RepairWorker(deps, { lookEveryMs: 5, ...pace });
     const until = async (check: () => unknown) => {
       await worker.start();
