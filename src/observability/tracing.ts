@@ -12,6 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Clock } from '../runtime/clock.ts';
+import { dropOldest } from '../runtime/drop-oldest.ts';
 
 interface Beginning {
   readonly kind?: keyof typeof kinds;
@@ -73,9 +74,8 @@ export class Tracing {
   /** This command's steps and records belong to the trace of `context`, if it is recorded. */
   rememberCommand(commandId: string, context: SpanContext): void {
     if (!isSampled(context)) return;
-    for (const oldest of this.commands.size < mostCommands ? [] : [...this.commands.keys()].slice(0, 1))
-      this.commands.delete(oldest);
     this.commands.set(commandId, context);
+    dropOldest(this.commands, mostCommands);
   }
 
   /**

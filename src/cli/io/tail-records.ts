@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { updateRecord } from '../../contract/update-record.ts';
 import { namesInstrument } from '../../domain/symbol.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { clip, printable } from './format-text.ts';
 import { instrumentText } from './order-text.ts';
@@ -76,10 +77,7 @@ export class FirstOccurrences {
     // Set anew: the map keeps the order of the last updates.
     this.newest.delete(key);
     this.newest.set(key, { generation, revision });
-    if (this.newest.size > this.limit) {
-      const [oldest] = this.newest.keys();
-      if (oldest !== undefined) this.newest.delete(oldest);
-    }
+    dropOldest(this.newest, this.limit);
     return true;
   }
 }

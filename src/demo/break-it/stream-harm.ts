@@ -1,4 +1,5 @@
 import { compareInstants } from '../../domain/instant.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 
 /** A line in the sandbox's ledger, with the kind `change`, `event` or `session`. */
 export interface LedgerLine {
@@ -98,7 +99,7 @@ export class StreamHarm {
       if (kept.length > keptRows) kept.shift();
       this.rows.set(key, kept);
     }
-    while (this.rows.size > mostOrders) this.rows.delete(this.rows.keys().next().value ?? '');
+    dropOldest(this.rows, mostOrders);
     this.heal();
   }
 

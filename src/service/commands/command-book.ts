@@ -1,6 +1,7 @@
 import { awaitsVenue, type Command, isFinal, isUnresolved } from '../../domain/command.ts';
 import { orderKey } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import { type Watched, watchedFrom } from './watched.ts';
@@ -221,9 +222,8 @@ export class CommandBook {
    */
   remember(command: Command): void {
     if (!mayHaveNews(command) || this.recent.has(command.commandId)) return;
-    if (this.recent.size >= maxRecent)
-      for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
+    dropOldest(this.recent, maxRecent);
   }
 
   /** The term is over: its commands are another holder's. */

@@ -2,6 +2,7 @@ import { type Command, isFinal } from '../../domain/command.ts';
 import { attemptTransition } from '../../domain/command-machine.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandBook } from './command-book.ts';
@@ -78,13 +79,12 @@ export class JournalSweep {
 
   /** A command may be in the journal although its opening failed. */
   lookFor(attemptId: string, neverWritten: boolean): void {
-    const [oldest] = this.lost.keys();
-    if (oldest !== undefined && this.lost.size >= maxLost) this.lost.delete(oldest);
     const untilMs = this.deps.clock.monotonicMs() + commitsWithinMs;
     this.lost.set(attemptId, {
       neverWritten: neverWritten || this.lost.get(attemptId)?.neverWritten === true,
       untilMs,
     });
+    dropOldest(this.lost, maxLost);
     this.start();
   }
 

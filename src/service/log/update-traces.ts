@@ -1,5 +1,6 @@
 import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
 import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { Random } from '../../runtime/random.ts';
 
 /** A row with its record's `traceparent` header, if it is traced. */
@@ -118,9 +119,8 @@ export class UpdateTraces {
   private countUpdate(commandId: string): boolean {
     const count = (this.counts.get(commandId) ?? 0) + 1;
     if (count > mostOfCommand) return false;
-    if (count === 1 && this.counts.size >= mostCounted)
-      for (const oldest of [...this.counts.keys()].slice(0, 1)) this.counts.delete(oldest);
     this.counts.set(commandId, count);
+    dropOldest(this.counts, mostCounted);
     return true;
   }
 }

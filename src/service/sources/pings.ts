@@ -1,4 +1,5 @@
 import type { Moment } from '../../runtime/clock.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 
 /**
  * With more unanswered ones than this, the oldest are forgotten: a peer
@@ -37,8 +38,7 @@ export class Pings {
     this.count += 1;
     const payload = `${this.count} ${moment.monotonicMs}`;
     this.unanswered.set(payload, moment);
-    const [oldest] = this.unanswered.keys();
-    if (this.unanswered.size > maxUnanswered && oldest !== undefined) this.unanswered.delete(oldest);
+    dropOldest(this.unanswered, maxUnanswered);
     return payload;
   }
 

@@ -5,6 +5,7 @@ import { referenceField } from '../../domain/order-fields.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { UnnamedOrder } from './account-access.ts';
 import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -144,9 +145,8 @@ export class RowIntake {
    * keeps its own.
    */
   expectOwn({ orderId, reference }: UnnamedOrder): void {
-    const [oldest] = this.own.keys();
-    if (this.own.size >= rememberedOwn && oldest !== undefined) this.own.delete(oldest);
     this.own.set(orderId, reference);
+    dropOldest(this.own, rememberedOwn);
   }
 
   takeRow(row: unknown, source: RowSource): TakenRow {
