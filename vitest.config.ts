@@ -46,6 +46,7 @@ export default defineConfig({
     // A bound against hanging, not a measure: nothing here fails because the machine is slow today.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     teardownTimeout: 30_000,
     projects: Object.entries(suffixes).map(([name, options]) => ({ extends: true, test: { name, ...options } })),
   },

@@ -56,7 +56,7 @@ const limit = { timeout: 60_000 };
  */
 async function press(page: Page, fault: string, badge: string): Promise<string[]> {
   const button = page.getByRole('button', { name: fault, exact: true });
-  await expect.poll(() => button.isEnabled(), limit).toBe(true);
+  await expect.poll(() => button.isEnabled()).toBe(true);
   await button.click();
   const story = page.locator('article.incident').filter({ has: page.locator('.story-title', { hasText: fault }) });
   await story.locator('.badge', { hasText: badge }).waitFor(limit);

@@ -19,6 +19,7 @@ export default defineConfig({
     // Bounds against hanging, not measures: nothing here fails because the machine is slow today.
     testTimeout: 1_200_000,
     hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
     teardownTimeout: 30_000,
   },
 });
