@@ -50,6 +50,13 @@ module.exports = {
       to: { path: '^src/cli/io/' },
     },
     {
+      // A venue is a folder beside the port. The assembly chooses it.
+      name: 'the-port-and-its-users-know-no-venue',
+      severity: 'error',
+      from: { path: '^src/(venue/[^/]+\\.ts$|service/(sources|commands)/)' },
+      to: { path: '^src/venue/[^/]+/' },
+    },
+    {
       name: 'domain-is-pure',
       severity: 'error',
       from: { path: '^src/domain/' },

@@ -1,7 +1,8 @@
-import { type Decimal, parseSpelledDecimal, plainText } from '../domain/decimal.ts';
+import { compareDecimals, type Decimal, parseSpelledDecimal, plainText, subtractDecimals } from '../domain/decimal.ts';
 import { isInstant, respelledInstant } from '../domain/instant.ts';
+import { isTerminal, type OrderStatus, orderWord } from '../domain/order.ts';
 import { idWords, isOddId, platformId } from '../domain/platform-id.ts';
-import { storableText } from './platform/parse-json.ts';
+import { storableText } from './parse-json.ts';
 
 export interface Fault {
   /** Short and stable: a metric label. */
@@ -79,6 +80,14 @@ export class RowReader {
     return typeof value === 'string' ? cut(value) : this.leave(field);
   }
 
+  /**
+   * The word of a field that says how an order works, not what became of it: `unknown` if it is
+   * left out.
+   */
+  word(field: string): string {
+    return orderWord(this.carriedText(field) ?? 'unknown');
+  }
+
   decimal(field: string): Decimal {
     const value = this.row[field];
     return decimalOf(value) ?? this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_decimal', 'a decimal string');
@@ -103,6 +112,36 @@ export class RowReader {
 
   optionalQuantity(field: string): Decimal | undefined {
     return isAbsent(this.row[field]) ? undefined : this.quantity(field);
+  }
+
+  /**
+   * A price that an order may have none of: some platforms write that as zero. Only a package of
+   * legs may have the limit zero.
+   */
+  nonZero(field: string): Decimal | undefined {
+    const price = this.optionalDecimal(field);
+    return price === '0' ? undefined : price;
+  }
+
+  /**
+   * The filled quantity. An order just begun, or rejected, may be shown without one; a working one
+   * may have the rest instead, in `rest`. If it follows from neither, it is missing.
+   */
+  filled(field: string, rest: string, total: Decimal, status: OrderStatus): Decimal {
+    const filled = this.optionalQuantity(field);
+    if (filled !== undefined || this.fault !== undefined) return filled ?? '0';
+    if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
+    const leaves = isTerminal(status) ? undefined : this.optionalQuantity(rest);
+    if (leaves === undefined || this.fault !== undefined || compareDecimals(leaves, total) > 0)
+      return this.quantity(field);
+    return subtractDecimals(total, leaves);
+  }
+
+  /** The working quantity: if left out, the rest, unless the order has ended. */
+  leaves(field: string, total: Decimal, filled: Decimal, status: OrderStatus): Decimal {
+    const leaves = this.optionalQuantity(field);
+    if (leaves !== undefined || this.fault !== undefined) return leaves ?? '0';
+    return isTerminal(status) || compareDecimals(filled, total) > 0 ? '0' : subtractDecimals(total, filled);
   }
 
   instant(field: string): string {

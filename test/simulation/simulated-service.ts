@@ -29,6 +29,7 @@ import { Window } from '../../src/service/sources/window.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import { platformReads } from '../../src/venue/platform/platform-reads.ts';
+import { platformVenue } from '../../src/venue/platform/platform-venue.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { Host } from './host.ts';
@@ -383,7 +384,7 @@ export class SimulatedService {
         part: () => this.held.part,
       },
     );
-    connectors.add('client', { reads, tokens, log });
+    connectors.add('client', { venue: platformVenue, reads, tokens, log });
     return connectors;
   }
 }

@@ -16,7 +16,7 @@ import type { EntryDeps, Refusal, Write } from '../../src/sandbox/entry/write.ts
 import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-order.ts';
 import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
-import type { WriteRequest } from '../../src/venue/platform/write-result.ts';
+import type { WriteRequest } from '../../src/venue/write-result.ts';
 
 /**
  * What order entry makes of a request: the sandbox's own reading of it, without its HTTP server.

@@ -2,7 +2,7 @@ import type { Random } from '../../src/runtime/random.ts';
 import { isRefusal, type Refusal, type Write } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeOrder, Stream } from '../../src/sandbox/exchange/exchange-order.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';
-import type { HttpOutcome } from '../../src/venue/platform/http.ts';
+import type { HttpOutcome } from '../../src/venue/http.ts';
 import { predictionErrors } from '../../src/venue/platform/wire/error-bodies.ts';
 
 /** What order entry answers when nothing goes wrong. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { fetchWithin } from '../../runtime/waiting.ts';
-import type { Http } from '../../venue/platform/http.ts';
+import type { Http } from '../../venue/http.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 interface CallerCheckDeps {

@@ -3,9 +3,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import type { Http, HttpOutcome } from '../../venue/http.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
-import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import { tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type UserAccounts,
   userAccounts,
 } from '../../venue/platform/wire/user.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 import { ClientToken, type ClientTokenDeps } from './client-token.ts';
 import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
 

@@ -6,9 +6,9 @@ import { clientName } from '../../service/run/credentials.ts';
 import { holderName } from '../../service/run/platform-parts.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
+import type { Http } from '../../venue/http.ts';
 import { acquireToken, claimMs } from '../../venue/platform/acquire-token.ts';
-import type { Http } from '../../venue/platform/http.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 
 export interface ClientTokenDeps extends Pick<Ambient, 'clock' | 'random' | 'log'> {
   readonly http: Http;

@@ -1,5 +1,5 @@
 import { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../../venue/platform/http.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../../venue/http.ts';
 
 /** The result of one check. */
 export interface Finding {

@@ -6,13 +6,13 @@ import type { Clock } from '../../runtime/clock.ts';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CredentialList, Token, TokenStore } from '../../runtime/token-store.ts';
+import type { Http } from '../../venue/http.ts';
 import { beginAuthorization, readCallback } from '../../venue/platform/authorization.ts';
 import { type Credential, exchangeToken } from '../../venue/platform/exchange-token.ts';
-import type { Http } from '../../venue/platform/http.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import { listAccounts } from '../../venue/platform/platform-reads.ts';
-import type { TokenSource } from '../../venue/platform/token-source.ts';
 import { storeLogin } from '../../venue/platform/token-source.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
+import type { TokenSource } from '../../venue/tokens.ts';
 
 export interface LinkDeps {
   readonly http: Http;

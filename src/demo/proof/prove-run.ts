@@ -4,7 +4,8 @@ import { compareInstants } from '../../domain/instant.ts';
 import type { Order, OrderView, Stream } from '../../domain/order.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { decodeOrder } from '../../service/sources/decode-order.ts';
-import { parseJson } from '../../venue/platform/parse-json.ts';
+import { parseJson } from '../../venue/parse-json.ts';
+import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { TopicCounts } from './topic-counts.ts';
 
 /**
@@ -243,6 +244,7 @@ export function differences(
 function viewOf(truth: TruthLine): OrderView | undefined {
   const { stream, accountId, order } = truth;
   const origin = {
+    venue: platformVenue,
     stream,
     accountId,
     cause: 'probe' as const,

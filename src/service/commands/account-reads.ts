@@ -3,7 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { ReadBudget } from '../../venue/platform/order-reads.ts';
+import type { ReadBudget } from '../../venue/order-reads.ts';
 import type { AccountLook, FollowedAccounts, LookSince } from '../sources/account-access.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ProbeBudget } from './probe-budget.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../domain/presumed-absent.ts';
 import type { Finding, Verdict } from '../../domain/resolving.ts';
 import type { CommandStep, NewEvidence } from '../../store/commands/command-journal.ts';
-import type { WriteResult } from '../../venue/platform/write-result.ts';
+import type { WriteResult } from '../../venue/write-result.ts';
 import type { OperatorWord } from './commands.ts';
 import { secondPrincipal } from './four-eyes.ts';
 

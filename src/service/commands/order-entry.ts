@@ -1,7 +1,6 @@
 import type { CommandRequest } from '../../domain/command.ts';
 import type { Quote, Quoted } from '../../domain/measure-command.ts';
-import type { WriteOptions } from '../../venue/platform/write-platform.ts';
-import type { WriteResult } from '../../venue/platform/write-result.ts';
+import type { WriteOptions, WriteResult } from '../../venue/write-result.ts';
 
 /**
  * The platform's order entry, one write for each call. Never rejects, never repeats anything. If

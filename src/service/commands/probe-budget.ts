@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { ReadBudget } from '../../venue/platform/order-reads.ts';
+import type { ReadBudget } from '../../venue/order-reads.ts';
 import { type BucketOptions, TokenBucket } from './rate-budget.ts';
 
 /**

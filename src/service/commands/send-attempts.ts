@@ -4,7 +4,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { timeOrderedUuid } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
+import { notSent, type WriteResult } from '../../venue/write-result.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';

@@ -2,6 +2,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
+import type { Http, HttpOutcome } from '../../venue/http.ts';
 import {
   type ClockReading,
   clockReading,
@@ -9,7 +10,6 @@ import {
   readingOf,
   skewWords,
 } from '../../venue/platform/clock-reading.ts';
-import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
 
 interface ClockWatchDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['process'], 'clockAhead'>;

@@ -3,12 +3,14 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { type CredentialList, loginPrefix, type StoredCredential } from '../../runtime/token-store.ts';
 import { type ReadIfChanged, readAlways } from '../../store/fleet/changes.ts';
-import type { OrderReads } from '../../venue/platform/order-reads.ts';
+import type { OrderReads } from '../../venue/order-reads.ts';
 import { type RefreshingTokenSource, type TokenStatus, tokenStates } from '../../venue/platform/token-source.ts';
+import type { Venue } from '../../venue/venue.ts';
 import type { Connectors } from '../sources/connectors.ts';
 
 /** One credential's tokens, and the reads that use them. */
 interface SignedIn {
+  readonly venue: Venue;
   readonly tokens: RefreshingTokenSource;
   readonly reads: OrderReads;
 }
@@ -156,10 +158,10 @@ export class Credentials implements Service {
 
   private async add(credential: string, generation: number | undefined): Promise<void> {
     const { log, connectors, signedIn } = this.deps;
-    const { tokens, reads } = signedIn(credential, generation === undefined ? 'client_credentials' : 'refresh');
+    const { venue, tokens, reads } = signedIn(credential, generation === undefined ? 'client_credentials' : 'refresh');
     this.entries.set(credential, { tokens, generation });
     await tokens.start();
-    connectors.add(credential, { tokens, reads, log: log.child({ credential }) });
+    connectors.add(credential, { venue, tokens, reads, log: log.child({ credential }) });
     if (generation !== undefined) log.info({ credential }, 'a linked login is followed');
   }
 

@@ -1,7 +1,7 @@
 import type { CommandRequest } from '../../domain/command.ts';
 import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
-import type { WriteDeps, WriteOptions } from '../../venue/platform/write-platform.ts';
-import type { WriteResult } from '../../venue/platform/write-result.ts';
+import type { WriteDeps } from '../../venue/platform/write-platform.ts';
+import type { WriteOptions, WriteResult } from '../../venue/write-result.ts';
 import type { OrderEntry } from '../commands/order-entry.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 

@@ -4,9 +4,10 @@ import { Proxies } from '../../runtime/proxies.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CredentialOptions } from '../../venue/platform/acquire-token.ts';
 import { platformReads } from '../../venue/platform/platform-reads.ts';
-import type { TokenSource } from '../../venue/platform/token-source.ts';
+import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
+import type { TokenSource } from '../../venue/tokens.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import type { Watched } from './watch-parts.ts';
 
@@ -38,7 +39,7 @@ export function platformParts(made: Watched, config: PlatformConfig) {
   const signedIn = (name: string, grant: CredentialOptions['grant']) => {
     const options = { name, holder, baseUrl, credential: client, grant };
     const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
-    return { tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };
+    return { venue: platformVenue, tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };
   };
   return { http, proxies, signedIn };
 }

@@ -9,7 +9,7 @@ import type { Quote, Quoted } from '../../domain/measure-command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
-import type { Http } from '../../venue/platform/http.ts';
+import type { Http } from '../../venue/http.ts';
 import { readChartQuotes, readOptionsQuotes } from '../../venue/platform/market-data.ts';
 import type { ReadDeps } from '../../venue/platform/read-platform.ts';
 import type { Quotes } from '../commands/order-entry.ts';

@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import type { CompleteRead } from '../../domain/presumed-absent.ts';
-import type { ReadBudget } from '../../venue/platform/order-reads.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { ReadBudget } from '../../venue/order-reads.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 
 /**
  * A look at an account, at its end. Every order it showed was offered as a probe and is committed.

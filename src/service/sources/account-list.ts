@@ -1,6 +1,6 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { AccountsResult, OrderReads } from '../../venue/platform/order-reads.ts';
+import type { AccountsResult, OrderReads } from '../../venue/order-reads.ts';
 import { type AccountStanding, restAskedMs } from './account-access.ts';
 import { type FollowInputs, type LoginLists, noteList } from './wanted-accounts.ts';
 

@@ -5,7 +5,8 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { Clock, Moment } from '../../runtime/clock.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
-import type { OrderReads } from '../../venue/platform/order-reads.ts';
+import type { OrderReads } from '../../venue/order-reads.ts';
+import type { Venue } from '../../venue/venue.ts';
 import { AbsentOrders } from './absent-orders.ts';
 import { AccountReader } from './account-reader.ts';
 import { Audit } from './audit.ts';
@@ -23,6 +24,7 @@ import type { Pace, Window } from './window.ts';
 export interface AccountPartsDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** See `RowIntake`. */
   readonly observedBy?: Pick<Clock, 'nowMs'> | undefined;
+  readonly venue: Venue;
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;

@@ -4,7 +4,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import { cautiousWallMs, type Moment, momentOf } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 import type { AccountAccess } from './account-access.ts';
 import { concernsWholeAccount, restAskedMs } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';

@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import type { AccountRegistry, OpenOrder } from '../../store/fleet/account-registry.ts';
-import type { OrderReads, Page } from '../../venue/platform/order-reads.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { OrderReads, Page } from '../../venue/order-reads.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 import type { AbsentOrders } from './absent-orders.ts';
 import { concernsWholeAccount } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';

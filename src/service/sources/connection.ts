@@ -1,9 +1,7 @@
-import type { Stream } from '../../domain/order.ts';
 import type { Clock, Moment, Timer } from '../../runtime/clock.ts';
 import { momentOf } from '../../runtime/clock.ts';
-import { decodeFrame, type Frame } from '../../venue/platform/decode-frame.ts';
-import type { AccessToken } from '../../venue/platform/token-source.ts';
-import { accountTarget } from '../../venue/platform/wire/stream-messages.ts';
+import type { Frame, StreamProtocol } from '../../venue/stream-protocol.ts';
+import type { AccessToken } from '../../venue/tokens.ts';
 import { Pings } from './pings.ts';
 import type { Socket, SocketFactory } from './socket.ts';
 import { type ConnectionEnd, endOfSocket } from './socket.ts';
@@ -17,7 +15,7 @@ export type SubscribeOutcome =
   | { readonly kind: 'ended' };
 
 interface ConnectionOptions {
-  readonly stream: Stream;
+  readonly protocol: StreamProtocol;
   readonly url: string;
   readonly token: AccessToken;
   readonly timings: StreamTimings;
@@ -127,7 +125,7 @@ export class Connection {
       onOpen: () => this.opened(),
       onFrame: (text) => this.received(text),
       onPong: (payload) => this.ponged(payload),
-      onEnd: (end) => this.ended(endOfSocket(end)),
+      onEnd: (end) => this.ended(endOfSocket(end, options.protocol.closeReasons)),
     });
   }
 
@@ -165,14 +163,14 @@ export class Connection {
     pending.ids.push(id);
     if (pending.ids.length > maxIds) this.asked.delete(pending.ids.shift() ?? '');
     this.await(pending);
-    this.socket.send(this.message('subscribe', id, pending.accountId));
+    this.socket.send(this.options.protocol.subscribe(id, pending.accountId));
   }
 
   /** The account is no longer followed: its later events and this answer have no effect. */
   unsubscribe(accountId: string): void {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.inForce.delete(accountId);
-    if (this.state === 'open') this.socket.send(this.message('unsubscribe', this.nextId(), accountId));
+    if (this.state === 'open') this.socket.send(this.options.protocol.unsubscribe(this.nextId(), accountId));
   }
 
   pause(): void {
@@ -217,7 +215,7 @@ export class Connection {
   private received(text: string): void {
     if (this.state !== 'open') return;
     this.frameMs = this.byteMs = this.clock.monotonicMs();
-    const frame = decodeFrame(text);
+    const frame = this.options.protocol.read(text);
     if (frame.kind === 'event') this.handlers.onEvent(frame, text, this);
     else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text, this);
     else this.controlled(frame);
@@ -319,7 +317,7 @@ export class Connection {
     if (accountId === undefined) return false;
     if (this.askedInSilenceMs === this.frameMs) return true;
     this.askedInSilenceMs = this.frameMs;
-    this.socket.send(this.message('subscribe', this.nextId(), accountId));
+    this.socket.send(this.options.protocol.subscribe(this.nextId(), accountId));
     return true;
   }
 
@@ -338,9 +336,5 @@ export class Connection {
   private nextId(): string {
     this.subscriptions += 1;
     return `sub-${this.subscriptions}`;
-  }
-
-  private message(type: 'subscribe' | 'unsubscribe', id: string, accountId: string): string {
-    return JSON.stringify({ type, id, payload: { topic: this.options.stream, target: accountTarget(accountId) } });
   }
 }

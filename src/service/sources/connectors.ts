@@ -1,7 +1,8 @@
 import { type Stream, streams } from '../../domain/order.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { OrderReads } from '../../venue/platform/order-reads.ts';
-import type { TokenSource } from '../../venue/platform/token-source.ts';
+import type { OrderReads } from '../../venue/order-reads.ts';
+import type { TokenSource } from '../../venue/tokens.ts';
+import type { Venue } from '../../venue/venue.ts';
 import type { AccountAccess, AccountStanding } from './account-access.ts';
 import { AccountList } from './account-list.ts';
 import {
@@ -15,8 +16,9 @@ import type { ConnectionReading, SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Pace, Window } from './window.ts';
 
-/** One login's way to the platform. */
+/** One login's way to its venue. */
 interface Login {
+  readonly venue: Venue;
   readonly reads: OrderReads;
   readonly tokens: TokenSource;
   readonly log: Logger;

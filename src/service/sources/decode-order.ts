@@ -1,16 +1,14 @@
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
-import type { DecodedOrder, OrderDecoder } from '../../venue/order-decoder.ts';
-import { accountOrders } from '../../venue/platform/decode-account-order.ts';
-import { predictionOrders } from '../../venue/platform/decode-prediction-order.ts';
-import { storableText } from '../../venue/platform/parse-json.ts';
+import type { DecodedOrder } from '../../venue/order-decoder.ts';
+import { storableText } from '../../venue/parse-json.ts';
 import { type Fault, RowReader } from '../../venue/row-reader.ts';
-
-const decoders: Readonly<Record<Stream, OrderDecoder>> = { account: accountOrders, prediction: predictionOrders };
+import type { Venue } from '../../venue/venue.ts';
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
   readonly stream: Stream;
+  readonly venue: Venue;
   readonly cause: Cause;
   /** The account whose stream or list brought it. */
   readonly accountId: string;
@@ -59,7 +57,7 @@ export function decodeOrder(
   if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
     return { kind: 'foreign', accountId: namedAccount };
   }
-  const { names, decode } = decoders[origin.stream];
+  const { names, decode } = origin.venue[origin.stream].orders;
   const temporary = temporaryId(fields[names.orderId], fields[names.status]);
   if (temporary !== undefined) return { kind: 'unacknowledged', orderId: temporary };
   const reader = new RowReader(fields);

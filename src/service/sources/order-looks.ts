@@ -1,8 +1,8 @@
 import type { Cause, Observation } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { OrderReads, ReadBudget } from '../../venue/platform/order-reads.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { OrderReads, ReadBudget } from '../../venue/order-reads.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 import { givenUp, notCommitted, restAskedMs, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';

@@ -1,6 +1,6 @@
 import type { Cause } from '../../domain/observation.ts';
-import type { ReadBudget } from '../../venue/platform/order-reads.ts';
-import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { ReadBudget } from '../../venue/order-reads.ts';
+import type { PlatformError } from '../../venue/platform-error.ts';
 import type { OnRowOutcome } from './row-intake.ts';
 
 /**

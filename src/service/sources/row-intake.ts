@@ -6,6 +6,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
+import type { Venue } from '../../venue/venue.ts';
 import type { UnnamedOrder } from './account-access.ts';
 import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -56,6 +57,7 @@ interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
    * (docs/decisions/084-commands-go-by-the-databases-time.md). Left out: the machine's.
    */
   readonly observedBy?: Pick<Clock, 'nowMs'> | undefined;
+  readonly venue: Venue;
   readonly sink: ObservationSink;
   readonly metrics: Metrics['source'];
   /** Gets every order before its version is used. True: the order is not offered. */
@@ -187,6 +189,7 @@ export class RowIntake {
   private originOf({ cause, receivedMs, bytes, overrules, urgent, upTo, onDoubt }: RowSource): RowOrigin {
     return {
       stream: this.stream,
+      venue: this.deps.venue,
       accountId: this.accountId,
       sourceEpoch: this.sourceEpoch,
       cause,

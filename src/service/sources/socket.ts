@@ -1,5 +1,5 @@
 import type { Secret } from '../../runtime/secret.ts';
-import { streamCloseCodes } from '../../venue/platform/wire/stream-messages.ts';
+import type { CloseReason } from '../../venue/stream-protocol.ts';
 
 /** How a socket ended. Reported exactly once, also for one that never opened. */
 export type SocketEnd =
@@ -57,12 +57,9 @@ export type SocketFactory = (url: string, accessToken: Secret, handlers: SocketH
  * `store_lost` are our own decisions.
  */
 export type EndReason =
-  | 'unauthorized'
-  | 'forbidden'
+  | CloseReason
   | 'refused'
   | 'closed'
-  | 'restarting'
-  | 'slow_consumer'
   | 'connect'
   | 'timeout'
   | 'protocol'
@@ -90,8 +87,8 @@ export interface ConnectionEnd {
   readonly goodbye?: true;
 }
 
-/** A socket's end in these terms. */
-export function endOfSocket(end: SocketEnd): ConnectionEnd {
+/** A socket's end in these terms. `closeReasons`: of the venue's own close codes. */
+export function endOfSocket(end: SocketEnd, closeReasons: ReadonlyMap<number, CloseReason>): ConnectionEnd {
   switch (end.kind) {
     case 'refused':
       return {
@@ -115,13 +112,6 @@ const answersToOurs: ReadonlySet<number> = new Set([1000, 1005]);
 const refusals: ReadonlyMap<number, EndReason> = new Map([
   [401, 'unauthorized'],
   [403, 'forbidden'],
-]);
-const closeReasons: ReadonlyMap<number, EndReason> = new Map([
-  [streamCloseCodes.unauthorized, 'unauthorized'],
-  [streamCloseCodes.forbidden, 'forbidden'],
-  [streamCloseCodes.slowConsumer, 'slow_consumer'],
-  [streamCloseCodes.goingAway, 'restarting'],
-  [streamCloseCodes.restarting, 'restarting'],
 ]);
 const failures: ReadonlyMap<string, EndReason> = new Map(
   (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map(

@@ -2,7 +2,7 @@ import type { Stream } from '../../domain/order.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
-import type { AccessToken, TokenSource } from '../../venue/platform/token-source.ts';
+import type { AccessToken, TokenSource } from '../../venue/tokens.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountRoster } from './account-roster.ts';
 import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
@@ -221,9 +221,10 @@ export class Source {
 
   private open(token: AccessToken, onOpen: ConnectionHandlers['onOpen']): Connection {
     const { stream, url, timings } = this.options;
+    const { protocol } = this.deps.venue[stream];
     const connection = new Connection(
       this.deps,
-      { stream, url, token, timings },
+      { protocol, url, token, timings },
       {
         onOpen,
         onEvent: (frame, text, from) => this.event(frame, text, from),

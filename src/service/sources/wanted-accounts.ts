@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { AccountsResult } from '../../venue/platform/order-reads.ts';
+import type { AccountsResult } from '../../venue/order-reads.ts';
 import type { AccountStanding } from './account-access.ts';
 
 interface ListedAccount {

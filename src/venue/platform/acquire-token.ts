@@ -1,8 +1,8 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { StoredToken, Token, TokenStore, UnreadableToken } from '../../runtime/token-store.ts';
+import type { Http } from '../http.ts';
+import type { PlatformError } from '../platform-error.ts';
 import { type Credential, exchangeToken, type Grant } from './exchange-token.ts';
-import type { Http } from './http.ts';
-import type { PlatformError } from './platform-error.ts';
 
 export interface AcquireDeps {
   readonly http: Http;

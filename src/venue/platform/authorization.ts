@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { Secret } from '../../runtime/secret.ts';
+import type { PlatformError } from '../platform-error.ts';
 import type { Grant } from './exchange-token.ts';
-import type { PlatformError } from './platform-error.ts';
 import { authorizeScreenPath } from './wire/oauth.ts';
 
 interface AuthorizationOptions {

@@ -1,4 +1,4 @@
-import type { HttpOutcome } from './http.ts';
+import type { HttpOutcome } from '../http.ts';
 
 /** One question's result about two clocks. Milliseconds. */
 export interface ClockReading {

@@ -1,6 +1,7 @@
 import {
   type Instrument,
   type Leg,
+  type OrderStatus,
   type OrderView,
   orderStatuses,
   orderWord,
@@ -8,9 +9,8 @@ import {
   type Whole,
 } from '../../domain/order.ts';
 import { canonicalSymbol, optionRoot, shortestContract } from '../../domain/symbol.ts';
-import { knownStatus, nonZero, type OrderDecoder, wordOf } from '../order-decoder.ts';
+import type { OrderDecoder } from '../order-decoder.ts';
 import { RowReader } from '../row-reader.ts';
-import { filledOf, leavesOf } from './decode-quantities.ts';
 import { accountOrderItem } from './wire/account-order.ts';
 
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
@@ -35,12 +35,12 @@ export const accountOrders: OrderDecoder = {
  */
 function readView(row: RowReader, accountId: string): Whole<OrderView> {
   const word = statusWord(row.text('ordStatus'));
-  const known = knownStatus(word, accountStatuses);
+  const known = accountStatuses.has(word) ? (word as OrderStatus) : 'unknown';
   const quantity = row.quantity('qty');
-  const cumQty = filledOf(row, quantity, known);
-  const orderType = wordOf(row, 'type');
-  const price = hasNoPrice.has(orderType) ? nonZero(row, 'price') : row.optionalDecimal('price');
-  const stopPrice = nonZero(row, 'stopPrice');
+  const cumQty = row.filled('cumQty', 'leavesQty', quantity, known);
+  const orderType = row.word('type');
+  const price = hasNoPrice.has(orderType) ? row.nonZero('price') : row.optionalDecimal('price');
+  const stopPrice = row.nonZero('stopPrice');
   const averagePrice = row.carriedDecimal('avgPrice');
   const pendingAction = pendingActions.get(word);
   const status = pendingAction === undefined ? known : cumQty === '0' ? 'new' : 'partially_filled';
@@ -54,7 +54,7 @@ function readView(row: RowReader, accountId: string): Whole<OrderView> {
     instrument,
     side: sideOf(row, instrument),
     orderType,
-    timeInForce: wordOf(row, 'timeInForce'),
+    timeInForce: row.word('timeInForce'),
     status,
     statusRaw: word.toUpperCase(),
     certainty: 'certain',
@@ -65,7 +65,7 @@ function readView(row: RowReader, accountId: string): Whole<OrderView> {
     stopPrice,
     working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
     cumQty,
-    leavesQty: leavesOf(row, quantity, cumQty, status),
+    leavesQty: row.leaves('leavesQty', quantity, cumQty, status),
     avgPrice: cumQty === '0' ? undefined : averagePrice,
     clOrdId: row.carriedText('clOrdId'),
     clientOrderRef: undefined,
@@ -89,7 +89,7 @@ const hasNoPrice: ReadonlySet<string> = new Set(['market', 'stop']);
 
 /** Several legs each have a side, and the order as a whole may have none. */
 function sideOf(row: RowReader, { legs = [] }: Instrument): string {
-  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side'));
+  return legs.length > 1 ? row.word('side') : orderWord(row.text('side'));
 }
 
 /** Several legs may come without a symbol over them: then it is the underlying of the first one. */
@@ -98,10 +98,10 @@ function readInstrument(row: RowReader): Instrument {
   const [first] = legs;
   const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
   const symbol = told === undefined ? underlyingText(first?.symbol ?? '') : canonicalSymbol(told);
-  const type = wordOf(row, 'securityType');
+  const type = row.word('securityType');
   const isOption =
     legs.length > 0 ||
-    wordOf(row, 'category').startsWith('option') ||
+    row.word('category').startsWith('option') ||
     type.startsWith('opt') ||
     type === 'mleg' ||
     (symbol.length >= shortestContract && optionRoot(symbol) !== undefined);
@@ -120,7 +120,7 @@ function readLegs(row: RowReader): Leg[] {
     const positionEffect = leg.carriedText('positionEffect');
     const decoded = {
       symbol: canonicalSymbol(leg.text('symbol')),
-      side: wordOf(leg, 'side'),
+      side: leg.word('side'),
       ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
       ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
     };

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { textOfBody } from './http.ts';
+import { textOfBody } from '../http.ts';
 
 type Decoder = (body: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 

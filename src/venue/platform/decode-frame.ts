@@ -1,21 +1,12 @@
 import type { Stream } from '../../domain/order.ts';
+import { parseJson } from '../parse-json.ts';
 import { describeValue } from '../row-reader.ts';
-import { parseJson } from './parse-json.ts';
+import type { Frame } from '../stream-protocol.ts';
 import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
-
-/** The kinds of frames of the stream. */
-export type Frame =
-  | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
-  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
-  /** `id` is absent where the platform could not read the request it answers. */
-  | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
-  | { readonly kind: 'heartbeat' }
-  | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
 
 /**
  * The text of a frame → its kind and content (platform specification, "Events"; the rest is the
- * assumption of wire/stream-messages.ts). Never throws. An event's row is left to `decodeOrder`,
- * because its account has to be looked up first.
+ * assumption of wire/stream-messages.ts).
  */
 export function decodeFrame(text: string): Frame {
   let message: unknown;

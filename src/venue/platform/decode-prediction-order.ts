@@ -1,8 +1,14 @@
-import { type OrderView, orderWord, parseVersion, statusWord, type Whole } from '../../domain/order.ts';
+import {
+  type OrderStatus,
+  type OrderView,
+  orderWord,
+  parseVersion,
+  statusWord,
+  type Whole,
+} from '../../domain/order.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
-import { knownStatus, nonZero, type OrderDecoder, wordOf } from '../order-decoder.ts';
+import type { OrderDecoder } from '../order-decoder.ts';
 import type { RowReader } from '../row-reader.ts';
-import { filledOf, leavesOf } from './decode-quantities.ts';
 import { predictionOrder, predictionStates } from './wire/prediction-order.ts';
 
 const knownPredictionFields: ReadonlySet<string> = new Set(Object.keys(predictionOrder.shape));
@@ -35,14 +41,14 @@ function readVersion(row: RowReader, required: boolean): bigint | undefined {
 
 function readView(row: RowReader, accountId: string): Whole<OrderView> {
   const word = statusWord(row.text('state'));
-  const status = knownStatus(word, predictionStatuses);
+  const status = predictionStatuses.has(word) ? (word as OrderStatus) : 'unknown';
   const quantity = row.quantity('quantity');
   const working = row.optionalQuantity('workingQuantity') ?? quantity;
-  const cumQty = filledOf(row, working, status);
+  const cumQty = row.filled('cumQty', 'leavesQty', working, status);
   const averagePrice = row.carriedDecimal('avgPx');
-  const price = nonZero(row, 'price');
-  const stopPrice = nonZero(row, 'stopPx');
-  const workingPrice = nonZero(row, 'workingPrice');
+  const price = row.nonZero('price');
+  const stopPrice = row.nonZero('stopPx');
+  const workingPrice = row.nonZero('workingPrice');
   const workingOrderType = row.carriedText('workingOrderType');
   return {
     stream: 'prediction',
@@ -54,8 +60,8 @@ function readView(row: RowReader, accountId: string): Whole<OrderView> {
       outcome: row.text('outcome').toUpperCase(),
     },
     side: orderWord(row.text('side')),
-    orderType: wordOf(row, 'orderType'),
-    timeInForce: wordOf(row, 'timeInForce'),
+    orderType: row.word('orderType'),
+    timeInForce: row.word('timeInForce'),
     status,
     statusRaw: word,
     certainty: orderWord(row.optionalText('certainty') ?? 'certain'),
@@ -70,7 +76,7 @@ function readView(row: RowReader, accountId: string): Whole<OrderView> {
       ...(workingOrderType !== undefined && { orderType: orderWord(workingOrderType) }),
     },
     cumQty,
-    leavesQty: leavesOf(row, working, cumQty, status),
+    leavesQty: row.leaves('leavesQty', working, cumQty, status),
     // The table calls avgPx required, its text says that optional decimals are never zero: a zero
     // before the first fill is not a price.
     avgPrice: cumQty === '0' ? undefined : averagePrice,

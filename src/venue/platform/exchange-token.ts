@@ -4,8 +4,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Token } from '../../runtime/token-store.ts';
-import type { Http, HttpOutcome } from './http.ts';
-import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
+import type { Http, HttpOutcome } from '../http.ts';
+import { type PlatformError, retryAfterMsOf } from '../platform-error.ts';
 import { tokenPath } from './wire/oauth.ts';
 import { neededText, optionalField, optionalText } from './wire/optional-field.ts';
 

@@ -1,9 +1,10 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import type { HttpOutcome } from './http.ts';
-import { parseJson } from './parse-json.ts';
-import { errorFromAnswer, reasonOf, retryAfterMsOf } from './platform-error.ts';
+import type { HttpOutcome } from '../http.ts';
+import { parseJson } from '../parse-json.ts';
+import { reasonOf, retryAfterMsOf } from '../platform-error.ts';
+import type { WriteAnswer, WriteResult } from '../write-result.ts';
+import { errorFromAnswer } from './error-from-answer.ts';
 import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
-import type { WriteAnswer, WriteResult } from './write-result.ts';
 
 /** How one endpoint's answers are read. */
 export interface WriteReading {

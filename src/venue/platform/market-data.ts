@@ -1,6 +1,6 @@
 import type { Secret } from '../../runtime/secret.ts';
+import type { PlatformError } from '../platform-error.ts';
 import { CursorCircle } from './cursor-circle.ts';
-import type { PlatformError } from './platform-error.ts';
 import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape, unsuccessful } from './read-platform.ts';
 import {

@@ -5,13 +5,14 @@ import { orderWord } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
+import type { WriteOptions } from '../write-result.ts';
+import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
 import type { WriteReading } from './judge-write.ts';
 import { notAnId, outOfReach, queryText } from './platform-address.ts';
 import { neededText, optionalText } from './wire/optional-field.ts';
 import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
 import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
-import { type WriteDeps, type WriteName, type WriteOptions, writePlatform } from './write-platform.ts';
-import { notSent, type WriteAnswer, type WriteResult } from './write-result.ts';
+import { type WriteDeps, type WriteName, writePlatform } from './write-platform.ts';
 
 export interface WriteAddresses {
   /** Production's REST base: equity and option orders. */

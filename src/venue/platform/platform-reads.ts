@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stream } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
-import { CursorCircle } from './cursor-circle.ts';
 import type {
   AccountsResult,
   GetResult,
@@ -10,9 +9,10 @@ import type {
   OrderReads,
   Page,
   PlatformAccount,
-} from './order-reads.ts';
+} from '../order-reads.ts';
+import type { PlatformError } from '../platform-error.ts';
+import { CursorCircle } from './cursor-circle.ts';
 import { notAnId, outOfReach, queryText } from './platform-address.ts';
-import type { PlatformError } from './platform-error.ts';
 import { type ReadDeps, readPlatform } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
 import {

@@ -4,12 +4,13 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpOutcome, HttpRequest } from './http.ts';
-import type { ReadBudget } from './order-reads.ts';
-import { parseJson } from './parse-json.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../http.ts';
+import type { ReadBudget } from '../order-reads.ts';
+import { parseJson } from '../parse-json.ts';
+import { type PlatformError, retryAfterMsOf } from '../platform-error.ts';
+import type { AccessToken, TokenSource } from '../tokens.ts';
+import { errorFromAnswer } from './error-from-answer.ts';
 import { queryText } from './platform-address.ts';
-import { errorFromAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
-import type { AccessToken, TokenSource } from './token-source.ts';
 
 export interface ReadDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly http: Http;

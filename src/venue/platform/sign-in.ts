@@ -1,9 +1,10 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
+import type { Http } from '../http.ts';
+import { parseJson } from '../parse-json.ts';
+import type { PlatformError } from '../platform-error.ts';
 import type { Authorization } from './authorization.ts';
-import type { Http } from './http.ts';
-import { parseJson } from './parse-json.ts';
-import { errorFromAnswer, type PlatformError } from './platform-error.ts';
+import { errorFromAnswer } from './error-from-answer.ts';
 import { type CodeGiven, codeGiven, confirmPath, mfaAnswer, mfaPath, signInAnswer, signInPath } from './wire/oauth.ts';
 
 interface SignInDeps {

@@ -4,9 +4,9 @@ import type { Clock } from '../../runtime/clock.ts';
 import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
+import type { HttpOutcome } from '../http.ts';
+import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../write-result.ts';
 import { decodeBody, isDenial } from './decode-body.ts';
-import type { HttpOutcome } from './http.ts';
-import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-result.ts';
 
 export interface SocketWriteOptions {
   readonly connectMs?: number;

@@ -3,10 +3,11 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { Secret } from '../../runtime/secret.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { CredentialList, StoredToken, TokenStore } from '../../runtime/token-store.ts';
 import { SingleFlight } from '../../runtime/waiting.ts';
+import type { PlatformError } from '../platform-error.ts';
+import type { AccessToken, TokenResult, TokenSource } from '../tokens.ts';
 import {
   type AcquireDeps,
   acquireToken,
@@ -16,45 +17,6 @@ import {
   type PendingSave,
 } from './acquire-token.ts';
 import type { ExchangeResult } from './exchange-token.ts';
-import type { PlatformError } from './platform-error.ts';
-
-export interface AccessToken {
-  readonly secret: Secret;
-  /** Rises with every new token from this source, in this process. */
-  readonly generation: number;
-  /** Wall time, milliseconds since the epoch. */
-  readonly expiresAtMs: number;
-}
-
-export type TokenResult =
-  | { readonly ok: true; readonly token: AccessToken }
-  /**
-   * Code `LOGIN_REQUIRED`: a person has to sign in or repair the credential. `TOKEN_UNAVAILABLE`:
-   * none just now, ask again.
-   */
-  | { readonly ok: false; readonly error: PlatformError };
-
-/**
- * One credential's access tokens. Renewals are single flight: callers that come meanwhile share the
- * one under way. `url` is the address for which a token is asked: one of the platform's hosts may
- * refuse what the others take. Never rejects.
- */
-export interface TokenSource {
-  /**
-   * A token good now. Near its end a renewal is begun in the background, and the old one is handed
-   * out until it is there.
-   */
-  get(url: string): Promise<TokenResult>;
-  /**
-   * The platform answered 401 to the token of `rejectedGeneration`: another one, and never this
-   * one. `TOKEN_UNAVAILABLE` in the rest after renewals that did not help.
-   */
-  renew(rejectedGeneration: number, url: string): Promise<TokenResult>;
-  /** The platform answered otherwise than 401 to this token. */
-  taken(generation: number, url: string): void;
-  /** Calls back with each new token; returns the way to unsubscribe. */
-  onRenewed(callback: (token: AccessToken) => void): () => void;
-}
 
 interface Held extends AccessToken {
   /** Since then the platform gives this same text, whenever it is asked for another one. */

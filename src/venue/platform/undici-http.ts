@@ -5,8 +5,8 @@ import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../http.ts';
 import { decodeBody, isDenial } from './decode-body.ts';
-import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 
 interface UndiciHttpOptions {
   readonly connectMs?: number;

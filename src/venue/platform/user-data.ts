@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpOutcome } from './http.ts';
-import { parseJson, parsePlainJson } from './parse-json.ts';
-import { errorFromAnswer, retryAfterMsOf } from './platform-error.ts';
+import type { Http, HttpOutcome } from '../http.ts';
+import { parseJson, parsePlainJson } from '../parse-json.ts';
+import { retryAfterMsOf } from '../platform-error.ts';
+import { errorFromAnswer } from './error-from-answer.ts';
 import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape } from './read-platform.ts';
 import { changeEmailPath, health, healthPath, settingPath, settingsPath } from './wire/user.ts';

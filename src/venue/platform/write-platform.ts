@@ -1,32 +1,16 @@
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Secret } from '../../runtime/secret.ts';
+import { reasonOf } from '../platform-error.ts';
+import type { TokenSource } from '../tokens.ts';
+import { notSent, type WriteLines, type WriteOptions, type WriteRequest, type WriteResult } from '../write-result.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
-import { reasonOf } from './platform-error.ts';
-import type { TokenSource } from './token-source.ts';
-import { notSent, type WriteLines, type WriteRequest, type WriteResult } from './write-result.ts';
 
 export interface WriteDeps {
   readonly lines: WriteLines;
   readonly clock: Clock;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
-}
-
-export interface WriteOptions {
-  /**
-   * Asked once there is a token and the socket is connected, immediately before the one write. The
-   * coming write is recorded here. False or a rejection: nothing is written, and the result is
-   * `not_sent`.
-   */
-  readonly mayWrite: () => Promise<boolean>;
-  /**
-   * Asked once after `mayWrite`, synchronously with the write. Nothing is awaited between its
-   * answer and the first byte, so no byte follows a halt raised before. False: nothing is written,
-   * and the result is `not_sent`.
-   */
-  readonly mayStillWrite: () => boolean;
-  readonly signal: AbortSignal;
 }
 
 /** Names for the platform's writes: a metric label. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 import {
   accountOrderEventData,
   accountOrderItem,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 import { nestedError, predictionError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { accountOrderPage, predictionOrderPage } from '../../../src/venue/platform/wire/order-pages.ts';
 import { ask, control, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';

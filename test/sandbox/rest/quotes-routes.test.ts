@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dayText, newYorkDay, tradingDayBefore } from '../../../src/sandbox/data/trading-days.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { optionsQuotes, previousDay } from '../../../src/venue/platform/wire/market-data.ts';
 import { listedOption } from '../../support/platform/listed-option.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import type { WriteResult } from '../../../src/venue/write-result.ts';
 import {
   accepted,
   CommandRig,

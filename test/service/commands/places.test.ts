@@ -9,7 +9,7 @@ import type { SubmitCommand } from '../../../src/service/commands/submit-command
 import { CommandTraces } from '../../../src/service/commands/trace-commands.ts';
 import { bindOrder, referenceOf, referenceToBind } from '../../../src/service/orders/load-known.ts';
 import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
-import type { HttpOutcome } from '../../../src/venue/platform/http.ts';
+import type { HttpOutcome } from '../../../src/venue/http.ts';
 import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import {
   accepted,

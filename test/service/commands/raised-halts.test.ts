@@ -11,7 +11,7 @@ import { Halts } from '../../../src/service/commands/halts.ts';
 import { RateBreaker } from '../../../src/service/commands/rate-breaker.ts';
 import { RateBudget } from '../../../src/service/commands/rate-budget.ts';
 import type { AuditTrailEntry } from '../../../src/store/commands/command-journal.ts';
-import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import type { WriteResult } from '../../../src/venue/write-result.ts';
 import { CommandRig, placeEquity, refused, unknown, word } from '../../support/commands/command-rig.ts';
 import { accountScope, fence, service } from '../../support/commands/journal-fixtures.ts';
 import type { JournalOperation } from '../../support/commands/memory-journal.ts';

@@ -8,7 +8,8 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Credentials } from '../../../src/service/run/credentials.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
-import type { Http } from '../../../src/venue/platform/http.ts';
+import type { Http } from '../../../src/venue/http.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
 import { accountRow } from '../../support/platform/platform-rows.ts';
@@ -79,7 +80,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
           { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
         );
         tokens.set(name, source);
-        return { tokens: source, reads: platform };
+        return { venue: platformVenue, tokens: source, reads: platform };
       },
     },
     { withClient: true, lookEveryMs: 2_000 },

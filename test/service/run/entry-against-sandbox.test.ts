@@ -11,6 +11,7 @@ import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { enrolled, limitOrder, orderClient, predictionOrder } from '../../support/commands/order-entry.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
@@ -44,7 +45,7 @@ async function tradingClient() {
     { streamUrl: stream, predictionStreamUrl: stagingStream },
   );
   const reads = platformReads(deps, { platformUrl: platform, stagingUrl: staging });
-  connectors.add('client', { reads, tokens, log: silentLog });
+  connectors.add('client', { venue: platformVenue, reads, tokens, log: silentLog });
   await connectors.begin();
   onTestFinished(() => connectors.end());
   const accounts: EntryAccounts = {

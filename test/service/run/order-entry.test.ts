@@ -3,7 +3,7 @@ import type { CommandRequest } from '../../../src/domain/command.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
-import type { AccessToken, TokenSource } from '../../../src/venue/platform/token-source.ts';
+import type { AccessToken, TokenSource } from '../../../src/venue/tokens.ts';
 import { writeDeps } from '../../support/commands/order-writes.ts';
 import { placePrediction } from '../../support/commands/resolving.ts';
 import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformQuotes } from '../../../src/service/run/platform-quotes.ts';
-import type { TokenSource } from '../../../src/venue/platform/token-source.ts';
+import type { TokenSource } from '../../../src/venue/tokens.ts';
 import { listedOption } from '../../support/platform/listed-option.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { runningSandbox } from '../../support/platform/sandbox.ts';

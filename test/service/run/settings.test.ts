@@ -8,7 +8,7 @@ import type { StoredCredential } from '../../../src/runtime/token-store.ts';
 import { toPublishError } from '../../../src/service/log/publish-sends.ts';
 import { ClockWatch } from '../../../src/service/run/clock-watch.ts';
 import { Credentials } from '../../../src/service/run/credentials.ts';
-import type { HttpOutcome } from '../../../src/venue/platform/http.ts';
+import type { HttpOutcome } from '../../../src/venue/http.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 

@@ -14,6 +14,7 @@ import type { StreamTimings } from '../../../src/service/sources/stream-timings.
 import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
@@ -71,7 +72,7 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
     },
   );
   await tokens.start();
-  connectors.add('client', { reads, tokens, log: silentLog });
+  connectors.add('client', { venue: platformVenue, reads, tokens, log: silentLog });
   await connectors.begin();
   onTestFinished(async () => {
     await connectors.end();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SocketEnd } from '../../../src/service/sources/socket.ts';
 import { endOfSocket } from '../../../src/service/sources/socket.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 
 describe('endOfSocket', () => {
   it.each<[SocketEnd, string]>([
@@ -17,6 +18,6 @@ describe('endOfSocket', () => {
     [{ kind: 'failed', code: 'binary', message: '' }, 'binary'],
     [{ kind: 'failed', code: 'never heard of', message: '' }, 'protocol'],
   ])('names %j as %s: a label of few values, whatever the platform invents', (end, reason) => {
-    expect(endOfSocket(end).reason).toBe(reason);
+    expect(endOfSocket(end, platformVenue.account.protocol.closeReasons).reason).toBe(reason);
   });
 });

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Observation, Unreadable } from '../../../src/domain/observation.ts';
 import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { accountRow, eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 function origin(stream: 'account' | 'prediction', over: Partial<RowOrigin> = {}): RowOrigin {
   return {
+    venue: platformVenue,
     stream,
     cause: 'stream',
     accountId: 'acct-1',

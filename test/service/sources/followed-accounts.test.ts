@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { SourceGauges } from '../../../src/service/sources/source-status.ts';
-import type { PlatformAccount } from '../../../src/venue/platform/order-reads.ts';
+import type { PlatformAccount } from '../../../src/venue/order-reads.ts';
 import {
   CommandRig,
   cancelWorking,

@@ -4,7 +4,8 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { SilentLossWatch } from '../../../src/service/sources/audit.ts';
 import { RowIntake } from '../../../src/service/sources/row-intake.ts';
-import type { ListRequest } from '../../../src/venue/platform/order-reads.ts';
+import type { ListRequest } from '../../../src/venue/order-reads.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
@@ -447,7 +448,7 @@ describe('issue: The memory grew by up to 64 MB for each account while the platf
     const clock = new VirtualClock();
     const sink = new ScriptedSink();
     const deps = {
-      ...{ sink, clock, metrics: createMetrics().source, log: silentLog },
+      ...{ venue: platformVenue, sink, clock, metrics: createMetrics().source, log: silentLog },
       ...{ guard: () => false, onDoubt: undefined, onOrder: () => {} },
     };
     const intake = new RowIntake(deps, { stream: 'account', accountId: 'acct-1', sourceEpoch: 0 });

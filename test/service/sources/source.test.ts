@@ -8,6 +8,7 @@ import { Source } from '../../../src/service/sources/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../../src/service/sources/stream-timings.ts';
 import { Pace, Window } from '../../../src/service/sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
 import { accountRow, eventText } from '../../support/platform/platform-rows.ts';
@@ -52,6 +53,7 @@ async function following(
     {
       clock: systemClock,
       random: seededRandom(3),
+      venue: platformVenue,
       reads: platform,
       registry: new ScriptedRegistry(),
       sink,

@@ -6,6 +6,7 @@ import type { Cause, Observation } from '../../../src/domain/observation.ts';
 import { reduce } from '../../../src/domain/reduce.ts';
 import { bindOrder } from '../../../src/service/orders/load-known.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { accountOrderItem } from '../../../src/venue/platform/wire/account-order.ts';
 import type { predictionOrder } from '../../../src/venue/platform/wire/prediction-order.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
@@ -15,7 +16,7 @@ import { accountRow, predictionRow, type Row } from '../../support/platform/plat
 
 describe('issue: An order whose price was "+187.5", or its time without a colon, became a dead letter.', () => {
   function decoded(stream: 'account' | 'prediction', row: object) {
-    const origin = { stream, cause: 'snapshot', accountId: 'acct-1', sourceEpoch: 0 } as const;
+    const origin = { venue: platformVenue, stream, cause: 'snapshot', accountId: 'acct-1', sourceEpoch: 0 } as const;
     return decodeOrder(row, { ...origin, observedAtMs: 0, receivedMs: 0, bytes: 1 }, () => '');
   }
   const viewOf = (stream: 'account' | 'prediction', row: object) => {
@@ -147,7 +148,7 @@ describe('issue: An order of several legs was in deadLetters: its own symbol and
   const decoded = (more: object) =>
     decodeOrder(
       row(more),
-      { stream: 'account', accountId: 'acct-1', cause: 'snapshot', sourceEpoch: 0 } as never,
+      { venue: platformVenue, stream: 'account', accountId: 'acct-1', cause: 'snapshot', sourceEpoch: 0 } as never,
       () => '',
     );
 
@@ -326,7 +327,16 @@ describe('issue: A padded symbol in a frame or a list made a revision, a record 
   ];
 
   function observationOf(stream: 'account' | 'prediction', row: Row, cause: Cause): Observation {
-    const origin = { stream, cause, accountId: 'acct-1', sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: 1 };
+    const origin = {
+      venue: platformVenue,
+      stream,
+      cause,
+      accountId: 'acct-1',
+      sourceEpoch: 0,
+      observedAtMs: 0,
+      receivedMs: 0,
+      bytes: 1,
+    };
     const version = row['version'];
     // The parser of JSON gives a version as the digits that it has in the text.
     const item = decodeOrder({ ...row, ...(version !== undefined && { version: String(version) }) }, origin, () => '');

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ListRequest } from '../../../src/venue/platform/order-reads.ts';
+import type { ListRequest } from '../../../src/venue/order-reads.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 

@@ -7,7 +7,7 @@ import {
   noteList,
   wantedAccounts,
 } from '../../../src/service/sources/wanted-accounts.ts';
-import type { AccountsResult } from '../../../src/venue/platform/order-reads.ts';
+import type { AccountsResult } from '../../../src/venue/order-reads.ts';
 import { failedList } from '../../support/orders/follower-rig.ts';
 
 const ids = ['a', 'b', 'c', 'd'];

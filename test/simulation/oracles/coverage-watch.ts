@@ -1,7 +1,7 @@
 import type { IngestItem, Observation } from '../../../src/domain/observation.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { ObservationSink } from '../../../src/service/sources/observation-sink.ts';
-import type { Http, HttpRequest } from '../../../src/venue/platform/http.ts';
+import type { Http, HttpRequest } from '../../../src/venue/http.ts';
 import { ordersPath, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
 import type { MemorySocket } from '../world/memory-socket.ts';
 import { InFlightWatch } from './in-flight-watch.ts';

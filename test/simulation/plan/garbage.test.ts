@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { accountRow, eventText, predictionRow } from '../../support/platform/platform-rows.ts';
 import { spoils } from './garbage.ts';
 
@@ -15,6 +16,7 @@ function read(text: string): unknown {
   if (frame.kind !== 'event') return undefined;
   const { stream, accountId } = frame;
   const origin = {
+    venue: platformVenue,
     stream,
     cause: 'stream',
     accountId,

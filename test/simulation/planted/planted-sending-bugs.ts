@@ -9,7 +9,7 @@ import { SubmitCommand } from '../../../src/service/commands/submit-command.ts';
 import { WritePermit } from '../../../src/service/commands/write-permit.ts';
 import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
 import type { Term } from '../../../src/store/commands/term.ts';
-import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import type { WriteResult } from '../../../src/venue/write-result.ts';
 import { opened } from '../../support/commands/journaled-command.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';

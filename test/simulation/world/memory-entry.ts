@@ -6,8 +6,8 @@ import { isRefusal, type Refusal, type Write } from '../../../src/sandbox/entry/
 import { present } from '../../../src/sandbox/exchange/change-list.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
-import type { HttpOutcome } from '../../../src/venue/platform/http.ts';
-import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../../src/venue/platform/write-result.ts';
+import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../../src/venue/write-result.ts';
 import type { Host } from '../host.ts';
 import type { CrashPoints } from '../plan/crash-points.ts';
 import { noWriteFaults, type WriteFaults } from '../plan/write-faults.ts';

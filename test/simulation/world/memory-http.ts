@@ -5,7 +5,7 @@ import type { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import type { Stream } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
 import { getOrder, listOrders, readListQuery } from '../../../src/sandbox/rest/order-routes.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/platform/http.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/http.ts';
 import { type ListState, ordersPath, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
 import { accountsPath } from '../../../src/venue/platform/wire/user.ts';
 import type { Host } from '../host.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import type { AccessToken, TokenResult, TokenSource } from '../../../src/venue/platform/token-source.ts';
+import type { AccessToken, TokenResult, TokenSource } from '../../../src/venue/tokens.ts';
 import type { Host } from '../host.ts';
 
 /** Which tokens the platform takes. */

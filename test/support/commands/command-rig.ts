@@ -19,8 +19,7 @@ import type {
   AccountStanding,
   FollowedAccounts,
 } from '../../../src/service/sources/account-access.ts';
-import type { WriteOptions } from '../../../src/venue/platform/write-platform.ts';
-import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import type { WriteOptions, WriteResult } from '../../../src/venue/write-result.ts';
 import { equityView, instantAt, predictionView } from '../orders/arbitrary-orders.ts';
 import { silentLog } from '../runs/silent-log.ts';
 import { VirtualClock } from '../runs/virtual-clock.ts';

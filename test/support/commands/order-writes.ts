@@ -4,9 +4,9 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { writeOrder } from '../../../src/venue/platform/order-writes.ts';
 import { SocketWriteLines, type SocketWriteOptions } from '../../../src/venue/platform/socket-write-lines.ts';
-import type { TokenSource } from '../../../src/venue/platform/token-source.ts';
-import type { WriteDeps, WriteOptions } from '../../../src/venue/platform/write-platform.ts';
-import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
+import type { TokenSource } from '../../../src/venue/tokens.ts';
+import type { WriteOptions, WriteResult } from '../../../src/venue/write-result.ts';
 import { accountRow, predictionRow, rowText } from '../platform/platform-rows.ts';
 
 /** A token that never ends, counted each time it is asked for. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { isRefusal, type Write } from '../../../src/sandbox/entry/write.ts';
-import type { HttpOutcome } from '../../../src/venue/platform/http.ts';
-import type { WriteLines, WriteRequest } from '../../../src/venue/platform/write-result.ts';
+import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { WriteLines, WriteRequest } from '../../../src/venue/write-result.ts';
 import type { Host } from '../../simulation/host.ts';
 import { presentAttempt } from '../../simulation/sending-attempt.ts';
 import { understandWrite } from '../../simulation/understand-write.ts';

@@ -7,6 +7,7 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Connectors, type ConnectorsOptions } from '../../../src/service/sources/connectors.ts';
 import type { AccountState } from '../../../src/service/sources/source-status.ts';
 import { Window } from '../../../src/service/sources/window.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { ScriptedPlatform } from '../platform/scripted-platform.ts';
 import { ScriptedRegistry } from '../platform/scripted-registry.ts';
 import { testLog } from '../runs/test-log.ts';
@@ -39,7 +40,7 @@ export function connectorsRig(
     },
     { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
   );
-  connectors.add('client', { reads: platform, tokens: platform, log });
+  connectors.add('client', { venue: platformVenue, reads: platform, tokens: platform, log });
   const account = (stream: Stream, accountId: string) =>
     connectors
       .status()

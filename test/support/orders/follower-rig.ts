@@ -10,7 +10,7 @@ import {
   type FollowingLogin,
 } from '../../../src/service/sources/accounts-follower.ts';
 import type { AccountRecord, AccountRegistry } from '../../../src/store/fleet/account-registry.ts';
-import type { AccountsResult } from '../../../src/venue/platform/order-reads.ts';
+import type { AccountsResult } from '../../../src/venue/order-reads.ts';
 import { ScriptedRegistry } from '../platform/scripted-registry.ts';
 import { silentLog } from '../runs/silent-log.ts';
 import { VirtualClock } from '../runs/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/platform/http.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/http.ts';
 import type { Host } from '../../simulation/host.ts';
 import type { MemoryPlatform } from '../../simulation/world/memory-platform.ts';
 

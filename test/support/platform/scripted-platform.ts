@@ -10,9 +10,9 @@ import type {
   OrderReads,
   Page,
   PlatformAccount,
-} from '../../../src/venue/platform/order-reads.ts';
-import type { PlatformError } from '../../../src/venue/platform/platform-error.ts';
-import type { AccessToken, TokenResult, TokenSource } from '../../../src/venue/platform/token-source.ts';
+} from '../../../src/venue/order-reads.ts';
+import type { PlatformError } from '../../../src/venue/platform-error.ts';
+import type { AccessToken, TokenResult, TokenSource } from '../../../src/venue/tokens.ts';
 import { eventText, type Row } from './platform-rows.ts';
 
 type Subscription = 'acknowledge' | 'silent' | { readonly code: string } | { readonly afterMs: number };

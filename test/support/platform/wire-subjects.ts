@@ -4,9 +4,10 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
+import type { Http } from '../../../src/venue/http.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
-import type { Http } from '../../../src/venue/platform/http.ts';
 import {
   readChartQuotes,
   readFdaCalendar,
@@ -16,8 +17,8 @@ import {
   readPreviousDay,
   searchSymbols,
 } from '../../../src/venue/platform/market-data.ts';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { Fetched, ReadDeps } from '../../../src/venue/platform/read-platform.ts';
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
 import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
@@ -92,7 +93,16 @@ async function accounts(text: string): Promise<Outcome> {
 }
 
 function row(stream: Stream, cause: 'stream' | 'snapshot', value: unknown): Outcome {
-  const origin = { stream, cause, accountId: 'acct-1', sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: 1 };
+  const origin = {
+    venue: platformVenue,
+    stream,
+    cause,
+    accountId: 'acct-1',
+    sourceEpoch: 0,
+    observedAtMs: 0,
+    receivedMs: 0,
+    bytes: 1,
+  };
   const item = decodeOrder(value, origin, () => '');
   if (item.kind === 'unreadable') return { word: `kept aside (${item.reason}), read again` };
   if (item.kind === 'foreign') return { word: 'of another account' };

@@ -1,4 +1,4 @@
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 
 /** Each way in which one field may come otherwise than in a good answer. */
 const variations = ['absent', 'null', 'empty', 'another type', 'unknown word', 'number or text'] as const;

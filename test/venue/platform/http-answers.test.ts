@@ -6,10 +6,10 @@ import { databaseFix, databaseTrouble } from '../../../src/cli/with-database.ts'
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
+import type { HttpRequest } from '../../../src/venue/http.ts';
 import { decodeBody } from '../../../src/venue/platform/decode-body.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
-import type { HttpRequest } from '../../../src/venue/platform/http.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { rawPredictionAnswer } from '../../../src/venue/platform/wire/order-pages.ts';
 import { orderResponse } from '../../../src/venue/platform/wire/order-writes.ts';

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 import { getOrder } from '../../../src/venue/platform/platform-reads.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { fixedToken, writeDeps, writeTo } from '../../support/commands/order-writes.ts';
 import { idsInReach } from '../../support/orders/odd-ids.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
@@ -50,6 +51,7 @@ it('an order under any id that the platform shows is read, looked at, cancelled 
       async (stream, orderId, accountId) => {
         known = { stream, orderId, accountId };
         const origin = {
+          venue: platformVenue,
           stream,
           accountId,
           cause: 'stream',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson } from '../../../src/venue/parse-json.ts';
 
 /** JSON values whose keys and strings are full of what the text search looks for. */
 const tricky = fc.oneof(

@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson, parsePlainJson, storableText } from '../../../src/venue/platform/parse-json.ts';
+import { parseJson, parsePlainJson, storableText } from '../../../src/venue/parse-json.ts';
 
 describe('parseJson', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import { createPlatformClient } from '../../../src/venue/platform/platform-client.ts';
-import type { PlatformError } from '../../../src/venue/platform/platform-error.ts';
 import type { Theme as WireTheme } from '../../../src/venue/platform/wire/research.ts';
+import type { PlatformError } from '../../../src/venue/platform-error.ts';
 import type { Theme } from '../../../types/platform.d.ts';
 import { listedOption } from '../../support/platform/listed-option.ts';
 import { runningSandbox } from '../../support/platform/sandbox.ts';

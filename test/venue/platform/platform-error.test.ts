@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorFromAnswer } from '../../../src/venue/platform/platform-error.ts';
+import { errorFromAnswer } from '../../../src/venue/platform/error-from-answer.ts';
 
 describe('errorFromAnswer', () => {
   it.each([

@@ -21,6 +21,7 @@ import type { SocketEnd } from '../../../src/service/sources/socket.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { enrolled, limitOrder, orderClient } from '../../support/commands/order-entry.ts';
@@ -230,7 +231,7 @@ describe('issue: A service behind an HTTP proxy could not reach the platform at 
         { streamUrl: at(stream, 'api.test'), predictionStreamUrl: at(stagingStream, 'staging.test') },
       );
       const reads = platformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' });
-      connectors.add('client', { reads, tokens: deps.tokens, log: silentLog });
+      connectors.add('client', { venue: platformVenue, reads, tokens: deps.tokens, log: silentLog });
       await connectors.begin();
       onTestFinished(() => connectors.end());
       await eventually(() => {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore, type TokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import type { Http } from '../../../src/venue/platform/http.ts';
+import type { Http } from '../../../src/venue/http.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';

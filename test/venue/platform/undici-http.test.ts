@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import type { HttpRequest } from '../../../src/venue/platform/http.ts';
+import type { HttpRequest } from '../../../src/venue/http.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { json, type ScriptedServer, scriptedServer } from '../../support/servers/http-server.ts';
 

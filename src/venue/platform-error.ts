@@ -1,6 +1,5 @@
-import type { Reason } from '../../domain/command.ts';
+import type { Reason } from '../domain/command.ts';
 import type { HttpOutcome } from './http.ts';
-import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
 
 /**
  * Why the platform did not grant a request. Made from every body shape (specification, "General
@@ -24,36 +23,6 @@ export interface PlatformError {
   readonly retryAfterMs?: number;
   /** Whether the platform may have received the request. */
   readonly sent: 'no' | 'yes' | 'maybe';
-}
-
-/**
- * A flat body's word if it is a code, as OAuth2's are (`invalid_grant`). Any other text is for
- * people, "not fixed and must not be relied on".
- */
-const flatCode = /^[a-z_]{1,40}$/;
-
-/**
- * An answer with a status other than success, as an error. `body` is the parsed body, or undefined
- * if it was empty or not JSON. `retryAfterMs`: the answer's, 0 if it has none.
- */
-export function errorFromAnswer(status: number, body: unknown, retryAfterMs = 0): PlatformError {
-  const nested = nestedError.safeParse(body);
-  const flat = nested.success ? undefined : flatError.safeParse(body).data;
-  const rejected = nested.success || flat !== undefined ? undefined : rejection.safeParse(body).data;
-  const word = flat?.error !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
-  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word ?? rejected?.ordRejReason;
-  const type = nested.data?.error.type;
-  const told = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? rejected?.text;
-  const message = told ?? `the platform answered with status ${status}`;
-  return {
-    status,
-    ...(code !== undefined && { code: code.slice(0, 100) }),
-    ...(type !== undefined && { type: type.slice(0, 100) }),
-    message: message.slice(0, 500).toWellFormed(),
-    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
-    ...(retryAfterMs > 0 && { retryAfterMs }),
-    sent: 'yes',
-  };
 }
 
 /** Why the platform did not carry out a request, in the journal's terms. */

@@ -1,5 +1,5 @@
-import type { Reason } from '../../domain/command.ts';
-import type { Secret } from '../../runtime/secret.ts';
+import type { Reason } from '../domain/command.ts';
+import type { Secret } from '../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
 
 /**
@@ -74,4 +74,20 @@ export type OpenLine =
  */
 export interface WriteLines {
   open(url: string, signal?: AbortSignal): Promise<OpenLine>;
+}
+
+export interface WriteOptions {
+  /**
+   * Asked once there is a token and the socket is connected, immediately before the one write. The
+   * coming write is recorded here. False or a rejection: nothing is written, and the result is
+   * `not_sent`.
+   */
+  readonly mayWrite: () => Promise<boolean>;
+  /**
+   * Asked once after `mayWrite`, synchronously with the write. Nothing is awaited between its
+   * answer and the first byte, so no byte follows a halt raised before. False: nothing is written,
+   * and the result is `not_sent`.
+   */
+  readonly mayStillWrite: () => boolean;
+  readonly signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Secret } from '../../runtime/secret.ts';
+import type { Secret } from '../runtime/secret.ts';
 
 export interface HttpRequest {
   /** Short and stable: a metric label (`list_orders`, `token` …). */

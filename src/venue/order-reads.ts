@@ -1,6 +1,5 @@
-import type { Stream } from '../../domain/order.ts';
+import type { Stream } from '../domain/order.ts';
 import type { PlatformError } from './platform-error.ts';
-import type { ListState } from './wire/order-pages.ts';
 
 /** One read's allowed cost, if requests are counted. */
 export interface ReadBudget {
@@ -19,7 +18,7 @@ export interface ReadBudget {
 export interface ListRequest {
   readonly stream: Stream;
   readonly accountId: string;
-  readonly state: ListState;
+  readonly state: 'open' | 'all';
   /** ISO 8601; strictly later than. Left out: all. */
   readonly updatedAfter?: string;
   /** Our reference: `clientOrderRef` on prediction orders, `clOrdId` on account orders. */

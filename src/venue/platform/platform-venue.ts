@@ -1,0 +1,27 @@
+import type { Stream } from '../../domain/order.ts';
+import type { CloseReason, StreamProtocol } from '../stream-protocol.ts';
+import type { Venue } from '../venue.ts';
+import { accountOrders } from './decode-account-order.ts';
+import { decodeFrame } from './decode-frame.ts';
+import { predictionOrders } from './decode-prediction-order.ts';
+import { accountTarget, streamCloseCodes } from './wire/stream-messages.ts';
+
+const closeReasons: ReadonlyMap<number, CloseReason> = new Map([
+  [streamCloseCodes.unauthorized, 'unauthorized'],
+  [streamCloseCodes.forbidden, 'forbidden'],
+  [streamCloseCodes.slowConsumer, 'slow_consumer'],
+  [streamCloseCodes.goingAway, 'restarting'],
+  [streamCloseCodes.restarting, 'restarting'],
+]);
+
+/** Its topics have the names of our streams. */
+function protocolOf(topic: Stream): StreamProtocol {
+  const message = (type: 'subscribe' | 'unsubscribe') => (id: string, accountId: string) =>
+    JSON.stringify({ type, id, payload: { topic, target: accountTarget(accountId) } });
+  return { read: decodeFrame, subscribe: message('subscribe'), unsubscribe: message('unsubscribe'), closeReasons };
+}
+
+export const platformVenue: Venue = {
+  account: { orders: accountOrders, protocol: protocolOf('account') },
+  prediction: { orders: predictionOrders, protocol: protocolOf('prediction') },
+};

@@ -1,0 +1,23 @@
+import type { Stream } from '../domain/order.ts';
+
+/** The kinds of messages on a venue's order stream. */
+export type Frame =
+  | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
+  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
+  /** `id` is absent where the venue could not read the request it answers. */
+  | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
+  | { readonly kind: 'heartbeat' }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
+
+/** What a close code of the venue's own asks for: a new token, a person, or another try. */
+export type CloseReason = 'unauthorized' | 'forbidden' | 'slow_consumer' | 'restarting';
+
+/** How one stream of a venue is spoken. */
+export interface StreamProtocol {
+  /** Never throws. An event's row is left to the stream's `OrderDecoder`. */
+  read(text: string): Frame;
+  /** `id`: repeated by the answer. */
+  subscribe(id: string, accountId: string): string;
+  unsubscribe(id: string, accountId: string): string;
+  readonly closeReasons: ReadonlyMap<number, CloseReason>;
+}

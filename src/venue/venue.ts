@@ -1,0 +1,8 @@
+import type { Stream } from '../domain/order.ts';
+import type { OrderDecoder } from './order-decoder.ts';
+import type { StreamProtocol } from './stream-protocol.ts';
+
+/** What is particular to a venue where its orders are followed. Pure: tables and functions. */
+export type Venue = {
+  readonly [stream in Stream]: { readonly orders: OrderDecoder; readonly protocol: StreamProtocol };
+};
