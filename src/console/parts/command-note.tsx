@@ -7,23 +7,28 @@ import { Link } from './link.tsx';
 
 interface CommandNoteProps {
   readonly state: ConsoleState;
-  /** As the service answered it; its further steps are followed. */
+  /** As the service answered it; its further steps are followed. Another one needs another note. */
   readonly command: CommandAnswer;
+  /** The order, in words. */
+  readonly about: string;
 }
 
 /** One line about a command sent by this page: its state now, and a link to the rest. */
-export function CommandNote({ state, command }: CommandNoteProps) {
+export function CommandNote({ state, command, about }: CommandNoteProps) {
   const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
-  useEffect(() => {
-    setNewest(command);
-    return state.outcomes.add(({ commandId, ...step }) => {
-      if (commandId === command.commandId) setNewest((before) => (step.version > before.version ? step : before));
-    });
-  }, [state, command]);
+  useEffect(
+    () =>
+      state.outcomes.add(({ commandId, ...step }) => {
+        if (commandId === command.commandId) setNewest((before) => (step.version > before.version ? step : before));
+      }),
+    [state, command],
+  );
   const why = newest.reason === undefined ? '' : `: ${newest.reason.message}`;
   return (
     <p class="command-note" role="status">
-      <span class="soft">Your {command.kind}</span>
+      <span class="soft">
+        Your {command.kind} of {about}
+      </span>
       <span class={`status ${commandTone(newest.state)}`}>
         {commandStateText(newest.state)}
         {why}

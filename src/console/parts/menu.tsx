@@ -18,13 +18,16 @@ export function Menu({ label, class: name, children }: MenuProps) {
       if (!leaves) return;
       const hadFocus = current.contains(document.activeElement);
       current.open = false;
-      if (event instanceof KeyboardEvent && hadFocus) current.querySelector('summary')?.focus();
+      if (!(event instanceof KeyboardEvent)) return;
+      event.preventDefault();
+      if (hadFocus) current.querySelector('summary')?.focus();
     };
     addEventListener('pointerdown', close);
-    addEventListener('keydown', close);
+    // Before the keys of the page: the same Escape would leave the screen.
+    addEventListener('keydown', close, true);
     return () => {
       removeEventListener('pointerdown', close);
-      removeEventListener('keydown', close);
+      removeEventListener('keydown', close, true);
     };
   }, []);
   return (

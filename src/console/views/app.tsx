@@ -1,9 +1,10 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { isTyping } from '../parts/is-typing.ts';
+import { useKeys } from '../parts/keys.ts';
 import { Go, Link } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
-import { blotterAddress, type Place, placeOf } from '../state/address.ts';
+import { addressOf, blotterAddress, type Place, placeOf } from '../state/address.ts';
+import { mayCommand } from '../state/commands/may-command.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { Navigation } from './navigation.tsx';
@@ -30,11 +31,12 @@ export function App({ state }: { readonly state: ConsoleState }) {
     addEventListener('popstate', back);
     return () => removeEventListener('popstate', back);
   }, []);
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => globalKey(event, { place, setHelp, setSearch });
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
-  }, [place]);
+  useKeys({
+    help: () => setHelp(true),
+    search: () => setSearch(true),
+    place: mayCommand(state.session) ? () => go(addressOf('ticket')) : undefined,
+    back: place.screen === 'blotter' ? undefined : () => history.back(),
+  });
   useEffect(() => {
     document.title = titleOf(place);
   }, [place]);
@@ -92,19 +94,4 @@ function goer(setPlace: (place: Place) => void): GoTo {
     else history.pushState(null, '', address);
     setPlace(placeOf(location.pathname, location.search));
   };
-}
-
-interface KeyDeps {
-  readonly place: Place;
-  readonly setHelp: (open: boolean) => void;
-  readonly setSearch: (open: boolean) => void;
-}
-
-function globalKey(event: KeyboardEvent, { place, setHelp, setSearch }: KeyDeps): void {
-  if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;
-  if (event.key === '?') setHelp(true);
-  else if (event.key === '/') {
-    event.preventDefault();
-    setSearch(true);
-  } else if (event.key === 'Escape' && place.screen !== 'blotter') history.back();
 }

@@ -1,4 +1,5 @@
 import { useRef } from 'preact/hooks';
+import { actOnKey, keys } from '../parts/keys.ts';
 import { type BlotterView, widthBounds, withMoved } from '../state/orders/blotter-view.ts';
 import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
 import { cellClass } from './blotter-row.tsx';
@@ -12,6 +13,7 @@ interface HeadProps {
 }
 
 const keyStep = 16;
+const shortcuts = [keys.narrower, keys.wider, keys.toLeft, keys.toRight].map(([press]) => press).join(' ');
 const columnType = 'application/x-tidemark-column';
 
 /**
@@ -48,13 +50,9 @@ function HeadCell({ name, view, columns, change, preview }: HeadProps & { readon
     const moved = columns.find((other) => other === event.dataTransfer?.getData(columnType));
     if (moved !== undefined) move(moved, columns.indexOf(name));
   };
-  const key = (event: KeyboardEvent) => {
-    if (event.key === '<' || event.key === '>') return move(name, columns.indexOf(name) + (event.key === '<' ? -1 : 1));
-    const step = { ArrowLeft: -keyStep, ArrowRight: keyStep }[event.key];
-    if (step === undefined || !event.shiftKey) return;
-    event.preventDefault();
-    change({ widths: widthsWith(shownWidth() + step) });
-  };
+  const size = (step: number) => () => change({ widths: widthsWith(shownWidth() + step) });
+  const shift = (step: number) => () => move(name, columns.indexOf(name) + step);
+  const actions = { narrower: size(-keyStep), wider: size(keyStep), toLeft: shift(-1), toRight: shift(1) };
   const begin = (event: PointerEvent) => {
     if (event.button !== 0) return;
     (event.target as HTMLElement).setPointerCapture(event.pointerId);
@@ -89,8 +87,8 @@ function HeadCell({ name, view, columns, change, preview }: HeadProps & { readon
         draggable
         onDragStart={(event: DragEvent) => event.dataTransfer?.setData(columnType, name)}
         onClick={pick}
-        onKeyDown={key}
-        aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight < >"
+        onKeyDown={(event: KeyboardEvent) => actOnKey(event, actions)}
+        aria-keyshortcuts={shortcuts}
       >
         {label}
         {mark}

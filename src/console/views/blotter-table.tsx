@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals-core';
 import type { VNode } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isTyping } from '../parts/is-typing.ts';
+import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
 import { dayOf } from '../parts/time-text.tsx';
 import { useMedia } from '../parts/use-media.ts';
@@ -13,6 +13,7 @@ import type { ColumnName } from '../state/orders/order-columns.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
 import { RowSlots } from '../state/orders/row-slots.ts';
 import type { Ports } from '../state/ports.ts';
+import { textOf } from './blotter-columns.tsx';
 import { BlotterHead } from './blotter-head.tsx';
 import { BlotterRow, rowId } from './blotter-row.tsx';
 import { ColumnSizes, phoneSums } from './column-sizes.tsx';
@@ -67,7 +68,11 @@ export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen,
     headHeight: phone ? 0 : rowHeight,
   });
   const [slots] = useState(() => new RowSlots<ListRow>());
-  const [active, setActive] = useActiveRow({ rows, placeOf, fold, chosen, reveal });
+  const [active, setActive] = useActiveRow({ rows, placeOf, fold, chosen, scroller, reveal });
+  const pickGroup = (key: string) => {
+    setActive(key);
+    fold(key);
+  };
   const [dragged, setDragged] = useState<BlotterView['widths'] | undefined>(undefined);
   const nowMs = ports.nowMs();
   const shown = rows.slice(first, end);
@@ -100,7 +105,7 @@ export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen,
             const common = { index, height, columns, active: row.key === active };
             if (isGroup(row)) {
               const sums = phone ? { columns: phoneGroup } : {};
-              return <GroupLine key={slot} {...common} {...sums} row={row} group={view.group} fold={fold} />;
+              return <GroupLine key={slot} {...common} {...sums} row={row} group={view.group} fold={pickGroup} />;
             }
             const flashing = calm && row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs;
             const drawn = { sizes, grown: sizes.grown, flashing, nowMs, ...(phone && { lines: phoneLines }) };
@@ -121,43 +126,45 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
 }
 
 interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'fold' | 'chosen'> {
+  readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }
 
+/** As the column "In doubt" says it. */
+function isInDoubt(row: ListRow): boolean {
+  return !isGroup(row) && textOf('certainty', row, 0) !== '';
+}
+
 /** The row under the keys. It follows its order, not its place. */
-function useActiveRow({ rows, placeOf, fold, chosen, reveal }: ActiveDeps) {
+function useActiveRow({ rows, placeOf, fold, chosen, scroller, reveal }: ActiveDeps) {
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
   }, []);
+  const at = active === undefined ? -1 : placeOf(active);
   useEffect(() => {
-    const at = active === undefined ? -1 : placeOf(active);
     if (at >= 0) reveal(at);
   }, []);
   const go = useContext(Go);
-  const latest = useRef({ rows, placeOf, active, reveal });
-  latest.current = { rows, placeOf, active, reveal };
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      const { rows, placeOf, active, reveal } = latest.current;
-      const at = active === undefined ? -1 : placeOf(active);
-      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
-      if (step !== undefined && rows.length > 0) {
-        event.preventDefault();
-        const next = Math.min(rows.length - 1, Math.max(0, at + step));
-        setActive(rows[next]?.key);
-        reveal(next);
-      }
-      const row = rows[at];
-      // There, Enter has an effect of its own.
-      const isUsed = event.target instanceof Element && event.target.closest('a, button, summary') !== null;
-      if (event.key !== 'Enter' || row === undefined || isUsed) return;
-      if (isGroup(row)) fold(row.key);
-      else go(orderAddress(row));
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
-  }, [go, fold]);
+  const move = (step: 1 | -1, fits: (row: ListRow) => boolean) => () => {
+    // Not `at`: a second key may come before the next frame.
+    const from = placeOf(chosen.peek() ?? '');
+    let next = from < 0 && step < 0 ? rows.length - 1 : from + step;
+    let row = rows[next];
+    for (; row !== undefined && !fits(row); row = rows[next]) next += step;
+    if (row === undefined) return;
+    setActive(row.key);
+    reveal(next);
+    // The keys are for the rows now, and a screen reader says the chosen one.
+    scroller.current?.focus({ preventScroll: true });
+  };
+  const row = rows[at];
+  useKeys({
+    next: move(1, () => true),
+    previous: move(-1, () => true),
+    nextDoubt: move(1, isInDoubt),
+    previousDoubt: move(-1, isInDoubt),
+    open: row && (() => (isGroup(row) ? fold(row.key) : go(orderAddress(row)))),
+  });
   return [active, setActive] as const;
 }

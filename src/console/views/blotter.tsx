@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { isTyping } from '../parts/is-typing.ts';
+import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
@@ -9,10 +9,12 @@ import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
 import { keepLayout } from '../state/orders/kept-layout.ts';
 import { csvOf } from '../state/orders/order-csv.ts';
+import { isGroup } from '../state/orders/order-groups.ts';
 import { OrderList } from '../state/orders/order-list.ts';
 import type { OrderStore } from '../state/orders/order-store.ts';
 import { BlotterFilters } from './blotter-filters.tsx';
 import { BlotterTable } from './blotter-table.tsx';
+import { OrderActions } from './order-actions.tsx';
 
 interface BlotterProps {
   readonly state: ConsoleState;
@@ -21,12 +23,14 @@ interface BlotterProps {
 
 /** Live orders, newest change first. Its filters, order and columns are in the address. */
 export function Blotter({ state, view }: BlotterProps) {
-  const go = useContext(Go) as (address: string, options?: { readonly replace?: boolean }) => void;
+  const go = useContext(Go);
   const list = useMemo(() => new OrderList(state.orders, view), [state]);
   const [held, setHeld] = useState(false);
   const selecting = useSelecting();
   useValue(list.version);
   const { rows } = list;
+  // As the list shows it: while it is paused the newest state may be another.
+  const row = rows[list.placeOf(useValue(state.chosenOrder) ?? '')];
   const waiting = useValue(list.waiting);
   const load = useValue(state.openOrders);
   const others = useValue(state.otherOrders);
@@ -42,19 +46,11 @@ export function Blotter({ state, view }: BlotterProps) {
     if (over.columns !== undefined || over.widths !== undefined) keepLayout(state, next);
     go(blotterAddress(next), { replace: true });
   };
-  useEffect(() => {
-    const key = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === 'p') setHeld((before) => !before);
-      if (event.key === 'f') {
-        event.preventDefault();
-        document.getElementById('search')?.focus();
-      }
-      if (event.key === 'o') change({ openOnly: !view.openOnly });
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
-  }, [view]);
+  useKeys({
+    pause: () => setHeld((before) => !before),
+    filter: () => document.getElementById('search')?.focus(),
+    openOnly: () => change({ openOnly: !view.openOnly }),
+  });
   return (
     <section class="blotter" aria-label="Orders">
       <h1 class="unseen">Orders</h1>
@@ -73,6 +69,7 @@ export function Blotter({ state, view }: BlotterProps) {
           </button>
         </span>
       </div>
+      <OrderActions state={state} order={row === undefined || isGroup(row) ? undefined : row} keysOnly />
       <BlotterTable
         rows={rows}
         placeOf={list.placeOf}

@@ -16,7 +16,7 @@ import type { ScreenProps } from './screen-props.ts';
 
 /** Commands of every caller: unknown outcomes first, then the newest. */
 export function Commands({ state, query }: ScreenProps) {
-  const go = useContext(Go) as (address: string, options?: { readonly replace?: boolean }) => void;
+  const go = useContext(Go);
   const filters = filtersIn(commandFilters, query);
   const { shown, again, more } = useCommandList(state, filters);
   const change = (over: FilterTexts<typeof commandFilters>) =>

@@ -1,19 +1,21 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { keys } from '../parts/keys.ts';
 
-const keys: readonly (readonly [key: string, does: string])[] = [
-  ['/', 'search orders, commands, accounts and references'],
-  ['j  k  ↓  ↑', 'next and previous order'],
-  ['Enter', 'open the order'],
-  ['Esc', 'back'],
-  ['f', 'filter the orders by a text'],
-  ['p', 'pause, and go on'],
-  ['o', 'open orders only, or all'],
-  ['Shift ← →', 'on a heading: narrower, wider'],
-  ['<  >', 'on a heading: to the left, to the right'],
-  ['?', 'this list'],
+const shortNames: readonly (readonly [event: string, shown: string])[] = [
+  ['Arrow', ''],
+  ['Up', '↑'],
+  ['Down', '↓'],
+  ['Left', '←'],
+  ['Right', '→'],
+  ['Shift+', 'Shift '],
+  ['Escape', 'Esc'],
 ];
 
-/** The keys that work everywhere. */
+function shown(press: string): string {
+  return shortNames.reduce((text, [event, short]) => text.replace(event, short), press);
+}
+
+/** All keys. */
 export function KeysHelp({ close }: { readonly close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -21,10 +23,14 @@ export function KeysHelp({ close }: { readonly close: () => void }) {
     <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={close}>
       <h2 id="keys-title">Keys</h2>
       <dl>
-        {keys.map(([key, does]) => (
+        {Object.values(keys).map(([presses, does]) => (
           <>
             <dt>
-              <kbd>{key}</kbd>
+              {presses.split(' ').map((press) => (
+                <>
+                  <kbd>{shown(press)}</kbd>{' '}
+                </>
+              ))}
             </dt>
             <dd>{does}</dd>
           </>

@@ -1,8 +1,10 @@
+import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
 import { instrumentText } from '../parts/instrument-text.ts';
+import { useKeys } from '../parts/keys.ts';
 import { fieldText, sideText, statusText } from '../parts/words.ts';
 import { changedTerms, type NewTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -13,6 +15,16 @@ import { ReplaceFields } from './replace-fields.tsx';
 
 interface OrderActionsProps {
   readonly state: ConsoleState;
+  /** Undefined: none is chosen. */
+  readonly order: ListedOrder | undefined;
+  /** By its keys alone. */
+  readonly keysOnly?: true;
+}
+
+type Kind = 'cancel' | 'replace';
+
+interface Asked {
+  readonly kind: Kind;
   readonly order: ListedOrder;
 }
 
@@ -20,32 +32,52 @@ interface OrderActionsProps {
  * Cancel and replace for one order, within this reader's rights, and the state of the command they
  * led to.
  */
-export function OrderActions({ state, order }: OrderActionsProps) {
-  const [asked, setAsked] = useState<'cancel' | 'replace' | undefined>(undefined);
-  const [sent, setSent] = useState<CommandAnswer | undefined>(undefined);
-  const actions = orderActions(state.session, order);
-  const close = () => setAsked(undefined);
+export function OrderActions({ state, order, keysOnly }: OrderActionsProps) {
+  // With its order: another one may be chosen, or this one leave the list, before the answer.
+  const [asked, setAsked] = useState<Asked | undefined>(undefined);
+  const [note, setNote] = useState<VNode | undefined>(undefined);
+  const [refused, setRefused] = useState<string | undefined>(undefined);
+  const actions = order === undefined ? [] : orderActions(state.session, order);
+  const ask = (kind: Kind) => () => {
+    if (order === undefined) return;
+    const may = actions.includes(kind);
+    setRefused(may ? undefined : order.orderId);
+    if (may) setAsked({ kind, order });
+  };
+  useKeys({ cancel: ask('cancel'), replace: ask('replace') });
+  const done = (command: CommandAnswer, seen: ListedOrder) =>
+    setNote(<CommandNote key={command.commandId} state={state} command={command} about={orderText(seen)} />);
   return (
     <div class="order-actions">
-      {actions.length > 0 && (
+      {actions.length > 0 && keysOnly !== true && (
         <div class="actions">
-          {actions.includes('replace') && <button onClick={() => setAsked('replace')}>Replace …</button>}
-          <button class="danger" onClick={() => setAsked('cancel')}>
+          {actions.includes('replace') && <button onClick={ask('replace')}>Replace …</button>}
+          <button class="danger" onClick={ask('cancel')}>
             Cancel order …
           </button>
         </div>
       )}
-      {sent !== undefined && <CommandNote state={state} command={sent} />}
+      {refused === order?.orderId && refused !== undefined && (
+        <p role="status">{actions.length > 0 ? notReplaced : notHere}</p>
+      )}
+      {note}
       {asked !== undefined && (
-        <OrderActionDialog state={state} order={order} kind={asked} done={setSent} close={close} />
+        <OrderActionDialog state={state} {...asked} done={done} close={() => setAsked(undefined)} />
       )}
     </div>
   );
 }
 
-interface DialogProps extends OrderActionsProps {
-  readonly kind: 'cancel' | 'replace';
-  readonly done: (command: CommandAnswer) => void;
+const notReplaced = 'Only an open prediction order can be replaced.';
+const notHere = 'Commands are off here, or this token may not send them.';
+
+function orderText({ order: { side, working, instrument } }: ListedOrder): string {
+  return `${sideText(side)} ${working.quantity} ${instrumentText(instrument)}`;
+}
+
+interface DialogProps extends Asked {
+  readonly state: ConsoleState;
+  readonly done: (command: CommandAnswer, seen: ListedOrder) => void;
   readonly close: () => void;
 }
 
@@ -66,11 +98,14 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
     }
     return answer;
   };
-  const what = `${sideText(seen.order.side)} ${seen.order.working.quantity} ${instrumentText(seen.order.instrument)}, ${statusText(seen.order.status)}, revision ${seen.revision}`;
   return (
     <ActionDialog
       title={kind === 'cancel' ? 'Cancel this order?' : 'Replace the terms of this order'}
-      text={<span class="action-about">{what}</span>}
+      text={
+        <span class="action-about">
+          {orderText(seen)}, {statusText(seen.order.status)}, revision {seen.revision}
+        </span>
+      }
       label={kind === 'cancel' ? 'Cancel the order' : 'Replace'}
       danger={kind === 'cancel'}
       asksReason={false}
@@ -79,7 +114,7 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
         isChanged(answer) ? 'The order has changed since you opened this, so nothing was sent.' : undefined
       }
       run={run}
-      done={({ body }: { readonly body: unknown }) => done(body as CommandAnswer)}
+      done={({ body }: { readonly body: unknown }) => done(body as CommandAnswer, seen)}
       close={close}
     >
       {meanwhile.length > 0 && meanwhileList(meanwhile)}

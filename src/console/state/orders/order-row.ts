@@ -29,7 +29,7 @@ export interface ListedOrder {
   readonly orderId: string;
   readonly accountId: string;
   readonly revision: number;
-  readonly sourceVersion?: string;
+  readonly sourceVersion?: string | undefined;
   readonly order: NormalisedOrder;
 }
 
