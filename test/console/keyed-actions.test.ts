@@ -20,7 +20,7 @@ const keyOf = ({ headers }: ConsoleRig['asked'][number]) => headers['idempotency
 
 function filled(rig: ConsoleRig) {
   const ticket = rig.state.openTicket({});
-  ticket.set({ accountId: 'ACC-1', symbol: ' AAPL ', quantity: '5', price: '1.10' });
+  ticket.set({ accountId: 'ACC-1', symbol: ' AAPL ', side: 'BUY', quantity: '5', price: '1.10' });
   return ticket;
 }
 
@@ -132,6 +132,8 @@ describe('a ticket', () => {
     ticket.set({ legs: [{ symbol: 'AAPL261218C00200000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' }] });
     expect(requestOf(ticket.fields.value).body).toMatchObject({ side: 'SELL', price: '1.10', clientId: 'mine' });
     ticket.setKind('prediction');
+    expect(ticket.fields.value).toMatchObject({ side: '', outcome: '' });
+    ticket.set({ side: 'buy', outcome: 'YES' });
     expect(requestOf(ticket.fields.value)).toEqual({
       path: '/v1/predictions/orders',
       body: {

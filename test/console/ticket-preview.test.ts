@@ -19,12 +19,12 @@ async function started() {
   return { rig, preview, asked };
 }
 
-const fields = { ...emptyFields(), accountId: 'ACC-1', symbol: 'AAPL', quantity: '5', price: '1.10' };
+const fields = { ...emptyFields(), accountId: 'ACC-1', symbol: 'AAPL', side: 'SELL', quantity: '5', price: '1.10' };
 
 describe('what a ticket comes to', () => {
   it('is asked for once a reader pauses, by previews alone, and again while the ticket is looked at', async () => {
     const { rig, preview, asked } = await started();
-    void preview.ask({ ...fields, quantity: '' });
+    void preview.ask({ ...fields, symbol: '' });
     await rig.pass(10_000);
     expect(asked()).toEqual([]);
     for (const quantity of ['5', '50', '500']) {
@@ -36,7 +36,7 @@ describe('what a ticket comes to', () => {
       ['/v1/orders/preview', '500'],
     ]);
     expect(asked().map(({ headers }) => headers['idempotency-key'])).toEqual([undefined]);
-    expect(preview.state.value).toMatchObject({ said, isOld: false });
+    expect(preview.state.value).toMatchObject({ said, isWhole: true, isOld: false });
     await rig.pass(5_000);
     expect(asked()).toHaveLength(2);
     preview.close();
@@ -63,14 +63,30 @@ describe('what a ticket comes to', () => {
     preview.close();
   });
 
-  it('names the fault of a field that was typed, not of one that is still empty, and asks no more about it', async () => {
+  it('has the quotes alone while a field is empty, and says no fault of what the reader did not choose', async () => {
     const { rig, preview, asked } = await started();
-    const faults = [
-      { path: 'qty', message: 'must be greater than zero' },
-      { path: 'price', message: 'is missing' },
-    ];
+    void preview.ask({ ...fields, side: '', quantity: '', price: '' });
+    await rig.pass(400);
+    expect(asked().map(({ path, body }) => [path, body])).toEqual([
+      [
+        '/v1/orders/preview',
+        { accountId: 'ACC-1', symbol: 'AAPL', side: 'BUY', type: 'MARKET', qty: '1', timeInForce: 'DAY' },
+      ],
+    ]);
+    expect(preview.state.value).toMatchObject({ said, isWhole: false });
+    rig.answers.set(route, { status: 400, body: { code: 'INVALID_ORDER', detail: 'no', faults: [{ path: 'type' }] } });
+    await rig.pass(5_000);
+    expect(preview.state.value).toEqual({ isOld: false });
+    void preview.ask({ ...emptyFields('prediction'), accountId: 'ACC-1', symbol: 'RAIN-26' });
+    await rig.pass(60_000);
+    expect(asked()).toHaveLength(2);
+  });
+
+  it('names the faults of the fields, and asks no more about them', async () => {
+    const { rig, preview, asked } = await started();
+    const faults = [{ path: 'qty', message: 'must be greater than zero' }];
     rig.answers.set(route, { status: 400, body: { code: 'INVALID_ORDER', detail: 'no', faults } });
-    void preview.ask({ ...fields, quantity: '0', price: '' });
+    void preview.ask({ ...fields, quantity: '0' });
     await rig.pass(60_000);
     expect(preview.state.value).toEqual({ isOld: false, note: 'qty must be greater than zero.' });
     expect(asked()).toHaveLength(1);

@@ -51,7 +51,8 @@ async function placesOnce(running: RunningConsole, page: Page): Promise<void> {
   await page.goto(`${rest}/console`);
   await page.getByRole('link', { name: 'Place' }).click();
   await page.getByRole('option', { name: `${accountId}, simulated` }).waitFor({ state: 'attached' });
-  await fillTicket(page, { Account: accountId, Symbol: 'AAPL', Quantity: '0', Price: '1.00', 'Time in force': 'GTC' });
+  await fillTicket(page, { Account: accountId, Symbol: 'AAPL', Side: 'BUY', Quantity: '0', Price: '1.00' });
+  await fillTicket(page, { 'Time in force': 'GTC' });
   await placeButton(page).click();
   await page.getByText('must be greater than zero', { exact: true }).waitFor();
   expect(await page.getByLabel('Quantity').getAttribute('aria-invalid')).toBe('true');
@@ -81,7 +82,7 @@ async function showsWhatItComesTo(running: RunningConsole, page: Page): Promise<
   await page.goto(`${rest}/console/place?accountId=${accountId}&symbol=AAPL`);
   const panel = page.locator('.comes-to');
   await panel.getByText('are shown once the fields are filled in').waitFor();
-  await fillTicket(page, { Quantity: '5', Price: '1.00', 'Time in force': 'GTC' });
+  await fillTicket(page, { Side: 'BUY', Quantity: '5', Price: '1.00', 'Time in force': 'GTC' });
   await panel.getByText('5 USD at most').waitFor();
   await panel.getByText(/bid \d.*ask \d.*last \d.*, \d+ s old/).waitFor();
   await panel.getByText('Nothing would refuse this order now.').waitFor();
@@ -118,7 +119,8 @@ async function placesOnceOverACut(running: RunningConsole, page: Page): Promise<
     await route.fetch();
     await route.abort();
   });
-  await fillTicket(page, { Quantity: '10', Price: '0.01', 'Time in force': 'gtc', 'Your reference': 'cut-1' });
+  await fillTicket(page, { Outcome: 'YES', Side: 'buy', Quantity: '10', Price: '0.01', 'Time in force': 'gtc' });
+  await fillTicket(page, { 'Your reference': 'cut-1' });
   await placeButton(page).click();
   const commandId = await shownCommand(page);
   await page.unroute('**/v1/predictions/orders');
@@ -298,7 +300,7 @@ async function resumesByTwo(running: RunningConsole, ann: Page, ben: Page): Prom
   await ann.getByText('asked for by you').waitFor({ state: 'detached' });
   expect((await call(service, 'GET', '/v1/halts', { token })).body.halts).toEqual([]);
   await ann.goto(`${rest}/console/place?accountId=${accountId}&symbol=AAPL&quantity=7`);
-  await fillTicket(ann, { Price: '1.00', 'Time in force': 'GTC' });
+  await fillTicket(ann, { Side: 'BUY', Price: '1.00', 'Time in force': 'GTC' });
   await placeButton(ann).click();
   const commandId = await shownCommand(ann);
   await eventually(async () => expect(await decisionsOf(running, commandId)).toEqual(['accepted']));

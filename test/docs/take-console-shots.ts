@@ -138,6 +138,7 @@ async function takeScreen(browser: Browser, { rest }: Demo, name: string, addres
 
 /** Until the service has said what it comes to. */
 async function fillTicket(page: Page): Promise<void> {
+  await page.getByLabel('Side').selectOption('SELL');
   await page.getByLabel('Price', { exact: true }).fill('210');
   await page.locator('.comes-to table').waitFor({ timeout: 60_000 });
 }

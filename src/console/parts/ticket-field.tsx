@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks';
+
 interface FieldProps {
   readonly id: string;
   readonly label: string;
@@ -10,10 +12,17 @@ interface FieldProps {
   /** Words by value: a choice instead of text. */
   readonly choices?: Readonly<Record<string, string>>;
   readonly decimal?: boolean;
+  /** To choose from, beside typing. */
+  readonly known?: () => readonly string[];
 }
 
+/** A longer list than this is not looked through. */
+const mostOffered = 50;
+
 /** One field with its label, and the fault the service found in it. */
-export function TicketField({ id, label, value, change, fault, hint, disabled, choices, decimal }: FieldProps) {
+export function TicketField(props: FieldProps) {
+  const { id, label, value, change, fault, hint, disabled, choices, decimal, known } = props;
+  const [offered, setOffered] = useState<readonly string[]>([]);
   const about = fault === undefined ? (hint === undefined ? undefined : `${id}-hint`) : `${id}-fault`;
   const input = (event: Event) => change((event.target as HTMLInputElement | HTMLSelectElement).value);
   const shared = {
@@ -33,6 +42,8 @@ export function TicketField({ id, label, value, change, fault, hint, disabled, c
           autocomplete="off"
           spellcheck={false}
           inputmode={decimal === true ? 'decimal' : 'text'}
+          list={`${id}-known`}
+          onFocus={() => known && setOffered(known())}
           onInput={input}
         />
       ) : (
@@ -41,6 +52,16 @@ export function TicketField({ id, label, value, change, fault, hint, disabled, c
             <option value={word}>{text}</option>
           ))}
         </select>
+      )}
+      {known && (
+        <datalist id={`${id}-known`}>
+          {offered
+            .filter((each) => each.startsWith(value.trim().toUpperCase()))
+            .slice(0, mostOffered)
+            .map((each) => (
+              <option value={each} />
+            ))}
+        </datalist>
       )}
       {fault === undefined ? (
         hint !== undefined && (

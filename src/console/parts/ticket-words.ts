@@ -1,9 +1,18 @@
 import type { PlaceAccountBody, PlacePredictionBody } from '../../contract/command-bodies.ts';
+import { termsText } from '../../domain/terms-text.ts';
+import { fieldsShown, isWhole, type TicketFields } from '../state/commands/ticket-body.ts';
+import { amountText } from '../state/text/decimal-text.ts';
+import { sideText } from './words.ts';
 
 // The choices on a ticket with their words. Each list has exactly the words allowed in its body:
 // the compiler compares them with the service's shapes.
 
 type Leg = NonNullable<PlaceAccountBody['legs']>[number];
+
+/** Without a choice beforehand. */
+export function withNone(what: string, choices: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return { '': `Choose ${what}`, ...choices };
+}
 
 export const accountSides: Readonly<Record<PlaceAccountBody['side'], string>> = {
   BUY: 'buy',
@@ -46,3 +55,26 @@ export const predictionTimesInForce: Readonly<Record<PlacePredictionBody['timeIn
 };
 
 export const outcomes: Readonly<Record<PlacePredictionBody['outcome'], string>> = { YES: 'yes', NO: 'no' };
+
+/** The order of a ticket: `Sell 100 KO at 64.05, day`. Undefined: a choice of it is missing. */
+export function orderWords(fields: TicketFields): string | undefined {
+  if (!isWhole(fields)) return undefined;
+  const { symbol, outcome, side, type, price, stopPrice, timeInForce, expireTime, quantity, legs } = fields;
+  const shown = fieldsShown(fields);
+  const text = termsText('place', {
+    side: shown.side ? side : undefined,
+    qty: amountText(quantity.trim()),
+    symbol: shown.outcome ? `${symbol} ${outcome}` : symbol,
+    type: /^limit$/i.test(type) ? undefined : type,
+    price: shown.price ? price : undefined,
+    stopPrice: shown.stopPrice ? stopPrice : undefined,
+    ...(shown.expireTime
+      ? { until: expireTime }
+      : { timeInForce: Reflect.get(predictionTimesInForce, timeInForce.toLowerCase()) }),
+  });
+  const parts = legs.map(
+    ({ side: word, ratioQty, symbol: contract, positionEffect }) =>
+      `${sideText(word).toLowerCase()} ${ratioQty} ${contract} to ${positionEffect.toLowerCase()}`,
+  );
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${shown.legs ? `: ${parts.join(', ')}` : ''}`;
+}

@@ -1,5 +1,6 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { canonicalSymbol, symbolLetters } from '../../domain/symbol.ts';
+import type { OrderRow } from './orders/order-row.ts';
 
 /** Typed text may break off within a contract; `O:` is no part of it. */
 function lettersOf(text: string): string {
@@ -17,4 +18,15 @@ export function symbolFilter(typed: string): (instrument: NormalisedOrder['instr
   if (wanted === '') return () => false;
   return ({ symbol, legs = [] }) =>
     lettersOf(symbol).startsWith(wanted) || legs.some((leg) => lettersOf(leg.symbol).startsWith(wanted));
+}
+
+/** The symbols of orders of one kind, or of their legs, each once and by the alphabet. */
+export function symbolsOf(kind: string, rows: Iterable<OrderRow>, ofLegs = false): readonly string[] {
+  const symbols = new Set<string>();
+  for (const { order } of rows) {
+    const { instrument } = order;
+    if (instrument.kind === kind)
+      for (const { symbol } of ofLegs ? (instrument.legs ?? []) : [instrument]) symbols.add(symbol);
+  }
+  return [...symbols].sort();
 }

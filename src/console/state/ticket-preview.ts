@@ -1,12 +1,14 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
-import { fieldOfPath, isEmpty, requestOf, type TicketFields } from './commands/ticket-body.ts';
+import { forQuotes, isEmpty, isWhole, requestOf, type TicketFields } from './commands/ticket-body.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
 interface PreviewState {
   /** The service's last word, on these fields or on the ones before. */
   readonly said?: PreviewAnswer;
+  /** False: the fields were not all filled in, and it has the quotes alone. */
+  readonly isWhole?: boolean;
   /** When it said that, by the monotonic clock. */
   readonly saidAtMs?: number;
   /** `said` is about fields that were changed since. */
@@ -42,17 +44,19 @@ export class TicketPreview {
   async ask(fields: TicketFields): Promise<void> {
     this.close();
     const { signal } = this.asking;
-    if (['accountId', 'symbol', 'quantity'].some((name) => isEmpty(fields, name))) {
+    const whole = isWhole(fields);
+    // A prediction market has no quotes.
+    if (!whole && (fields.kind === 'prediction' || ['accountId', 'symbol'].some((name) => isEmpty(fields, name)))) {
       this.state.value = { isOld: false };
       return;
     }
     this.state.value = { ...this.state.peek(), isOld: true };
-    const { path, body } = requestOf(fields);
+    const { path, body } = requestOf(whole ? fields : forQuotes(fields));
     await pause(this.ports, restMs, signal);
     while (!signal.aborted) {
       const answer = await this.rest.send<PreviewAnswer>('POST', `${path}/preview`, { body });
       if (signal.aborted) return;
-      this.state.value = this.after(answer, fields);
+      this.state.value = this.after(answer, whole);
       // The fields themselves are at fault: only other fields have another answer.
       if (answer.kind === 'problem' && answer.faults.length > 0) return;
       await pause(this.ports, againMs, signal);
@@ -66,15 +70,12 @@ export class TicketPreview {
     this.asking = new AbortController();
   }
 
-  private after(answer: Answer<PreviewAnswer>, fields: TicketFields): PreviewState {
-    if (answer.kind === 'ok') return { said: answer.body, saidAtMs: this.ports.monotonicMs(), isOld: false };
+  private after(answer: Answer<PreviewAnswer>, isWhole: boolean): PreviewState {
+    if (answer.kind === 'ok') return { said: answer.body, isWhole, saidAtMs: this.ports.monotonicMs(), isOld: false };
     const faults = answer.kind === 'problem' ? answer.faults : [];
     if (faults.length === 0) return { ...this.state.peek(), isOld: true, note: sentenceOf(answer) };
-    // A field still empty is no fault of its reader.
-    const typed = faults.filter(({ path }) => !isEmpty(fields, fieldOfPath(path) ?? ''));
-    return {
-      isOld: false,
-      ...(typed.length > 0 && { note: `${typed.map(({ path, message }) => `${path} ${message}`).join('; ')}.` }),
-    };
+    // Of words that the reader has not chosen, there is nothing to say.
+    if (!isWhole) return { isOld: false };
+    return { isOld: false, note: `${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}.` };
   }
 }

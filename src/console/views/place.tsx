@@ -2,14 +2,16 @@ import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { Go, Link } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
+import { orderWords } from '../parts/ticket-words.ts';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { readAccounts } from '../state/account-rows.ts';
 import { addressOf, commandsAddress } from '../state/address.ts';
 import { mayCommand } from '../state/commands/may-command.ts';
 import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
-import { requestOf, type TicketKind } from '../state/commands/ticket-body.ts';
+import { requestOf, type TicketFields, type TicketKind } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { symbolsOf } from '../state/symbol-text.ts';
 import { TicketForm } from './ticket-form.tsx';
 import { Preview } from './ticket-preview.tsx';
 
@@ -74,12 +76,13 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
             ticket={ticket}
             fields={fields}
             progress={progress}
+            symbols={(ofLegs: boolean) => symbolsOf(fields.kind, state.orders.rows.values(), ofLegs)}
             accounts={accounts?.kind === 'ok' ? accounts.body.items : []}
           />
           {noteOf(progress, ticket.key)}
           <div class="actions">
             <button type="submit" class="main" disabled={progress.kind === 'sending' || progress.kind === 'sent'}>
-              {buttonText(progress)}
+              {buttonText(progress, fields)}
             </button>
           </div>
         </div>
@@ -94,10 +97,10 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
 
 type Progress = Ticket['progress']['value'];
 
-function buttonText({ kind }: Progress): string {
+function buttonText({ kind }: Progress, fields: TicketFields): string {
   if (kind === 'sending') return 'Sending …';
   if (kind === 'sent') return 'Sent';
-  return kind === 'away' ? 'Ask again' : 'Place the order';
+  return kind === 'away' ? 'Ask again' : (orderWords(fields) ?? 'Place the order');
 }
 
 function noteOf(progress: Progress, key: string) {

@@ -8,6 +8,7 @@ import {
   predictionSides,
   predictionTimesInForce,
   predictionTypes,
+  withNone,
 } from '../parts/ticket-words.ts';
 import type { Ticket } from '../state/commands/ticket.ts';
 import { fieldsShown, type TicketFields } from '../state/commands/ticket-body.ts';
@@ -18,10 +19,12 @@ interface TicketFormProps {
   readonly fields: TicketFields;
   readonly progress: Ticket['progress']['value'];
   readonly accounts: AccountListDocument['items'];
+  /** Those of known orders of the ticket's kind. */
+  readonly symbols: (ofLegs: boolean) => readonly string[];
 }
 
 /** The fields for the ticket's choices. */
-export function TicketForm({ ticket, fields, progress, accounts }: TicketFormProps) {
+export function TicketForm({ ticket, fields, progress, accounts, symbols }: TicketFormProps) {
   const shown = fieldsShown(fields);
   const isPrediction = fields.kind === 'prediction';
   const disabled = !ticket.mayChange();
@@ -42,9 +45,12 @@ export function TicketForm({ ticket, fields, progress, accounts }: TicketFormPro
     <>
       <div class="form-pair">
         {field('accountId', 'Account', accountChoices(fields, accounts))}
-        {field('symbol', fields.kind === 'option' ? 'Underlying' : isPrediction ? 'Market' : 'Symbol')}
-        {shown.outcome && field('outcome', 'Outcome', { choices: outcomes })}
-        {shown.side && field('side', 'Side', { choices: isPrediction ? predictionSides : accountSides })}
+        {field('symbol', fields.kind === 'option' ? 'Underlying' : isPrediction ? 'Market' : 'Symbol', {
+          known: () => symbols(false),
+        })}
+        {shown.outcome && field('outcome', 'Outcome', { choices: withNone('an outcome', outcomes) })}
+        {shown.side &&
+          field('side', 'Side', { choices: withNone('a side', isPrediction ? predictionSides : accountSides) })}
         {field('quantity', shown.legs ? 'Quantity of the whole' : 'Quantity', { decimal: true })}
         {field('type', 'Type', { choices: isPrediction ? predictionTypes : accountTypes })}
         {shown.price &&
@@ -62,6 +68,7 @@ export function TicketForm({ ticket, fields, progress, accounts }: TicketFormPro
       {shown.legs && (
         <TicketLegs
           legs={fields.legs}
+          symbols={() => symbols(true)}
           disabled={disabled}
           faults={faults}
           change={(legs: TicketFields['legs']) => ticket.set({ legs })}
@@ -91,5 +98,5 @@ function accountChoices({ kind, accountId }: TicketFields, accounts: AccountList
     account.accountId,
     `${account.accountId}, ${account.isSim ? 'simulated' : 'real money'}`,
   ]);
-  return { choices: Object.fromEntries([['', 'Choose an account'], ...unknown, ...known]) };
+  return { choices: withNone('an account', Object.fromEntries([...unknown, ...known])) };
 }

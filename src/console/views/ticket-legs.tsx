@@ -1,16 +1,17 @@
 import { TicketField } from '../parts/ticket-field.tsx';
-import { accountSides, positionEffects } from '../parts/ticket-words.ts';
+import { accountSides, positionEffects, withNone } from '../parts/ticket-words.ts';
 import { emptyLeg, mostLegs, type TicketLeg } from '../state/commands/ticket-body.ts';
 
 interface TicketLegsProps {
   readonly legs: readonly TicketLeg[];
+  readonly symbols: () => readonly string[];
   readonly disabled: boolean;
   readonly faults: ReadonlyMap<string, string>;
   readonly change: (legs: readonly TicketLeg[]) => void;
 }
 
 /** The legs of an option order, one to four. */
-export function TicketLegs({ legs, disabled, faults, change }: TicketLegsProps) {
+export function TicketLegs({ legs, symbols, disabled, faults, change }: TicketLegsProps) {
   const set = (at: number, over: Partial<TicketLeg>) =>
     change(legs.map((leg, i) => (i === at ? { ...leg, ...over } : leg)));
   return (
@@ -39,8 +40,8 @@ export function TicketLegs({ legs, disabled, faults, change }: TicketLegsProps) 
     );
     return (
       <div class="leg" role="group" aria-label={`Leg ${at + 1}`} key={at}>
-        {field('symbol', 'Option symbol', at === 0 ? { hint: 'As AAPL261218C00200000' } : {})}
-        {field('side', 'Side', { choices: accountSides })}
+        {field('symbol', 'Option symbol', { known: symbols, ...(at === 0 && { hint: 'As AAPL261218C00200000' }) })}
+        {field('side', 'Side', { choices: withNone('a side', accountSides) })}
         {field('ratioQty', 'Ratio', { decimal: true })}
         {field('positionEffect', 'Position', { choices: positionEffects })}
         {legs.length > 1 && (

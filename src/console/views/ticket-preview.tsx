@@ -6,6 +6,7 @@ import { fieldText } from '../parts/words.ts';
 import type { TicketFields } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { ageText } from '../state/text/age-text.ts';
+import { amountText } from '../state/text/decimal-text.ts';
 import { TicketPreview } from '../state/ticket-preview.ts';
 
 interface PreviewProps {
@@ -24,27 +25,27 @@ export function Preview({ state, fields, isOver }: PreviewProps) {
   }, [fields, isOver]);
   useEffect(() => () => preview.close(), [preview]);
   useValue(state.pulse);
-  const { said, saidAtMs = 0, isOld, note } = useValue(preview.state);
+  const { said, isWhole = false, saidAtMs = 0, isOld, note } = useValue(preview.state);
   const sinceMs = state.ports.monotonicMs() - saidAtMs;
   return (
     <div class="panel panel-body comes-to" aria-busy={isOld} data-old={isOld}>
       <h2>What it comes to</h2>
       {note !== undefined && <p class="soft">{note}</p>}
-      {said !== undefined && factsOf(said, sinceMs)}
-      {said === undefined && note === undefined && (
+      {said !== undefined && isWhole && refusalsOf(said)}
+      {said !== undefined && factsOf(said, sinceMs, isWhole)}
+      {!isWhole && note === undefined && (
         <p class="hint">
-          The quote, the value and the limits are shown once the fields are filled in. Nothing is sent by that.
+          The quote needs an account and a symbol. The value and the limits are shown once the fields are filled in.
+          Nothing is sent by that.
         </p>
       )}
     </div>
   );
 }
 
-function factsOf(said: PreviewAnswer, sinceMs: number) {
-  const { quotes, value, noValue, limits } = said;
+function factsOf({ quotes, value, noValue, limits }: PreviewAnswer, sinceMs: number, isWhole: boolean) {
   return (
     <>
-      {refusalsOf(said)}
       <dl class="preview-facts">
         {quotes.map((quote) => (
           <>
@@ -52,10 +53,18 @@ function factsOf(said: PreviewAnswer, sinceMs: number) {
             <dd>{quoteText(quote, sinceMs)}</dd>
           </>
         ))}
-        <dt>Value</dt>
-        <dd>{value === null ? `not known: ${noValue ?? 'the service does not say why'}` : `${value} USD at most`}</dd>
+        {isWhole && (
+          <>
+            <dt>Value</dt>
+            <dd>
+              {value === null
+                ? `not known: ${noValue ?? 'the service does not say why'}`
+                : `${amountText(value)} USD at most`}
+            </dd>
+          </>
+        )}
       </dl>
-      {limits.length === 0 ? <p class="hint">No limit is set for this order.</p> : limitsOf(limits)}
+      {isWhole && (limits.length === 0 ? <p class="hint">No limit is set for this order.</p> : limitsOf(limits))}
     </>
   );
 }

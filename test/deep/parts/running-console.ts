@@ -52,7 +52,8 @@ export async function shownCommand(page: Page): Promise<string> {
   return new URL(page.url()).pathname.split('/').at(-1) ?? '';
 }
 
-export const placeButton = (page: Page) => page.getByRole('button', { name: 'Place the order' });
+/** It says the order. */
+export const placeButton = (page: Page) => page.locator('.ticket button[type=submit]');
 
 /** Confirms the action of the open dialog by the name of its scope and a reason. */
 export async function confirm(page: Page, typed: string, label: string): Promise<void> {

@@ -33,19 +33,23 @@ export interface TicketLeg {
 }
 
 export const mostLegs = 4;
-export const emptyLeg: TicketLeg = { symbol: '', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+export const emptyLeg: TicketLeg = { symbol: '', side: '', ratioQty: '1', positionEffect: 'OPEN' };
 
-/** The first choices on a ticket: the ones that do the least. */
+/**
+ * The first choices on a ticket: the ones that do the least. No side does, nor an outcome: the
+ * reader chooses.
+ */
 export function firstWords(kind: TicketKind): Pick<TicketFields, 'kind' | 'side' | 'type' | 'timeInForce'> {
   return kind === 'prediction'
-    ? { kind, side: 'buy', type: 'limit', timeInForce: 'day' }
-    : { kind, side: 'BUY', type: 'LIMIT', timeInForce: 'DAY' };
+    ? { kind, side: '', type: 'limit', timeInForce: 'day' }
+    : { kind, side: '', type: 'LIMIT', timeInForce: 'DAY' };
 }
 
 export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
   const texts = {
     accountId: '',
     symbol: '',
+    outcome: '',
     quantity: '',
     price: '',
     stopPrice: '',
@@ -53,7 +57,7 @@ export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
     reference: '',
     supersedes: '',
   };
-  return { ...firstWords(kind), ...texts, outcome: 'YES', legs: [emptyLeg] };
+  return { ...firstWords(kind), ...texts, legs: [emptyLeg] };
 }
 
 /** The fields for a ticket with these choices; others are neither shown nor sent. */
@@ -68,6 +72,23 @@ export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
     stopPrice: /^stop/i.test(type),
     expireTime: isPrediction && timeInForce === 'gtd',
   };
+}
+
+/** Whether each field that the order needs has a text; the service judges what it says. */
+export function isWhole(fields: TicketFields): boolean {
+  const { reference: _reference, supersedes: _supersedes, ...needed } = fields;
+  const shown = new Map<string, boolean>(Object.entries(fieldsShown(fields)));
+  const legs = shown.get('legs') === true ? fields.legs : [];
+  return (
+    Object.keys(needed).every((name) => shown.get(name) === false || !isEmpty(fields, name)) &&
+    legs.every((leg) => Object.values<string>({ ...leg }).every((text) => text.trim() !== ''))
+  );
+}
+
+/** One at the market in place of what is not chosen yet: its preview has the quotes of the rest. */
+export function forQuotes(fields: TicketFields): TicketFields {
+  const legs = fields.legs.map((leg) => ({ ...leg, side: leg.side || 'BUY' }));
+  return { ...fields, side: 'BUY', type: 'MARKET', timeInForce: 'DAY', quantity: '1', legs };
 }
 
 /**
