@@ -35,3 +35,9 @@ it('every class of an element has a rule, or a test that finds the element by it
   const tests = textOf('test/{deep,e2e}/*.ts').join('\n');
   expect(new Set(used.filter((name) => !styled.has(name) && !tests.includes(`.${name}`)))).toEqual(new Set());
 });
+
+it('what may scroll within its place is reached by the keys', () => {
+  const scrolling = views.match(/<pre[^>]*>/g) ?? [];
+  expect(scrolling.length).toBeGreaterThan(3);
+  expect(scrolling.filter((element) => !element.includes('tabindex={0}'))).toEqual([]);
+});

@@ -28,7 +28,7 @@ it('shows each of 20,000 orders in its newest state after thousands of updates a
   const console = fetched.filter(({ name }) => name.includes('/console'));
   // The page, its script, its style and how to sign in; some browsers fetch no icon.
   expect(console.length).toBeLessThanOrEqual(5);
-  expect(console.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(80_000);
+  expect(console.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(90_000);
   await eventually(async () => expect(source.changes).toBeGreaterThan(20_000));
   stop();
   expect(await settlesEqual(page, source)).toBe(true);

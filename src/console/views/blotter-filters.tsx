@@ -1,6 +1,8 @@
+import { useRef } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
 import { FilterFields, flagFilter } from '../parts/filter-fields.tsx';
 import { Menu } from '../parts/menu.tsx';
+import { useScrollEnds } from '../parts/use-scroll-ends.ts';
 import { statusWords } from '../parts/words.ts';
 import { type BlotterView, isFiltered, withoutFilters } from '../state/orders/blotter-view.ts';
 import { type GroupPart, groupParts } from '../state/orders/order-groups.ts';
@@ -25,11 +27,13 @@ const partLabels: Readonly<Record<GroupPart, string>> = { account: 'Account', sy
 
 /** The blotter's filters. Each change is a new address. */
 export function BlotterFilters({ view, change, accounts }: FilterProps) {
+  const line = useRef<HTMLElement>(null);
+  useScrollEnds(line);
   const turned = (part: GroupPart) => ({
     group: groupParts.filter((other) => view.group.includes(other) !== (other === part)),
   });
   return (
-    <search class="filters">
+    <search class="filters" ref={line}>
       <FilterFields {...{ filters: orderFilters, values: view, change, words, accounts }} live />
       {flagFilter(orderFilters.open.label, view.openOnly, () => change({ openOnly: !view.openOnly }))}
       <Menu label={view.group.length > 0 ? `Group (${view.group.length})` : 'Group'} class="groups">

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Link } from '../parts/link.tsx';
+import { useScrollEnds } from '../parts/use-scroll-ends.ts';
 import type { Place } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { navigation } from './screens.tsx';
@@ -15,6 +16,7 @@ interface NavigationProps {
  */
 export function Navigation({ state, screen }: NavigationProps) {
   const nav = useRef<HTMLElement>(null);
+  useScrollEnds(nav);
   useEffect(() => {
     const line = nav.current;
     const current = line?.querySelector('[aria-current]');

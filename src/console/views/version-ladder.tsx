@@ -71,7 +71,7 @@ function rungOf({ update, changes, delayMs, storedAfterMs }: Step, nowMs: number
         )}
         <details>
           <summary>Record</summary>
-          <pre>{JSON.stringify(update, null, 2)}</pre>
+          <pre tabindex={0}>{JSON.stringify(update, null, 2)}</pre>
         </details>
       </div>
       <div class="rung-times">
