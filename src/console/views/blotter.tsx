@@ -78,7 +78,8 @@ export function Blotter({ state, view }: BlotterProps) {
         change={change}
         ports={state.ports}
         chosen={state.chosenOrder}
-        empty={emptyOf(state.orders, view, load, change)}
+        // Only then: it looks at every order.
+        empty={rows.length === 0 ? emptyOf(state.orders, view, load, change) : ''}
       />
     </section>
   );

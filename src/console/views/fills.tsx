@@ -31,7 +31,7 @@ export function Fills({ state, query }: ScreenProps) {
   const list = useMemo(() => new FillList(state), [state]);
   const watch = useMemo(() => new RiskWatch(state), [state]);
   const hasBegun = useValue(state.beginnings) > 0;
-  useValue(list.version);
+  const version = useValue(list.version);
   useEffect(() => {
     if (!hasBegun) return;
     const abort = new AbortController();
@@ -42,8 +42,11 @@ export function Fills({ state, query }: ScreenProps) {
   const filters = filtersIn(fillFilters, query);
   const change = (over: FilterTexts<typeof fillFilters>) =>
     go(addressOf('fills', {}, filterWords(fillFilters, { ...filters, ...over })), { replace: true });
-  const wanted = filterOf({ ...defaultView, ...filters, openOnly: false });
-  const fills = list.fills.filter(({ row }) => wanted(row)).reverse();
+  // Once for each change: the page is drawn for other reasons too.
+  const fills = useMemo(() => {
+    const wanted = filterOf({ ...defaultView, ...filters, openOnly: false });
+    return list.fills.filter(({ row }) => wanted(row)).reverse();
+  }, [list, version, query.toString()]);
   const shown = fills.slice(0, mostShown);
   const nowMs = state.ports.nowMs();
   return (
