@@ -7,6 +7,7 @@ import type { SignIns } from './auth/sign-ins.ts';
 import type { MarketData } from './data/market-data.ts';
 import type { EntryDeps } from './entry/write.ts';
 import type { Exchange } from './exchange/exchange.ts';
+import type { VenueWords } from './exchange/venue-words.ts';
 import type { Concealments, HangingSockets } from './faults/concealments.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { Wire } from './faults/wire-words.ts';
@@ -28,5 +29,6 @@ export interface SandboxParts extends Pick<Ambient, 'clock' | 'log'> {
   readonly hanging: HangingSockets;
   readonly concealments: Concealments;
   readonly wire: Wire;
+  readonly words: VenueWords;
   readonly entry: EntryDeps;
 }

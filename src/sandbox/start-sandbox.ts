@@ -9,26 +9,29 @@ import { openAuth } from './auth/open-auth.ts';
 import { createControlApp } from './control/control-app.ts';
 import { Controls } from './control/controls.ts';
 import { MarketData } from './data/market-data.ts';
-import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
+import { describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
 import { type ChangeListener, Exchange } from './exchange/exchange.ts';
 import type { ExchangeOrder } from './exchange/exchange-order.ts';
+import type { VenueWords } from './exchange/venue-words.ts';
 import { Concealments, HangingSockets } from './faults/concealments.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
 import { Wire } from './faults/wire-words.ts';
 import { Ledger } from './ledger/ledger.ts';
-import { Market } from './market/market.ts';
+import { Market, type MarketOptions } from './market/market.ts';
 import { Pacer } from './market/pacer.ts';
 import { seedOrders } from './market/seed-orders.ts';
-import { castOf, registerCast } from './register-cast.ts';
+import { type Cast, castOf, registerCast } from './register-cast.ts';
 import { createPlatformApp } from './rest/platform-app.ts';
 import { type Moment, rateOf, type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
 import type { SandboxParts } from './sandbox-parts.ts';
 import { seededRandom } from './seeded-random.ts';
+import { platformWords } from './stream/client-message.ts';
 import { EventFaults } from './stream/event-faults.ts';
 import { EventFeed } from './stream/event-feed.ts';
-import { StreamServer } from './stream/stream-server.ts';
+import { platformProtocol } from './stream/platform-protocol.ts';
+import { type StreamProtocol, StreamServer } from './stream/stream-server.ts';
 import { Subscriptions } from './stream/stream-session.ts';
 import { UserRecords } from './users/user-records.ts';
 
@@ -49,14 +52,55 @@ function play(controls: Controls, moment: Moment): void {
   if (moment.burst !== undefined) controls.burst(moment.burst);
 }
 
-interface SandboxDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface SandboxDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** For ids and keys. The market's moves come from the seed alone. */
   readonly random: Random;
 }
 
-/** A platform that runs in this process, on real sockets. */
-export interface RunningSandbox {
-  readonly description: SandboxDescription;
+/** The control port has one more. */
+export type SandboxAddresses<Listener extends string> = Readonly<Record<Listener | 'control', string>>;
+
+/**
+ * A venue that a sandbox can be: its own listeners, words and stream, around the exchange, the market,
+ * the faults, the ledger and the control port that all share.
+ */
+export interface EmulatedVenue<Listener extends keyof SandboxOptions['ports'], Description> {
+  readonly words: VenueWords;
+  /** What the market does otherwise here. */
+  readonly market: Partial<MarketOptions>;
+  /** Account orders too wait for the venue's answer. */
+  readonly answersEveryOrder: boolean;
+  readonly cast: (options: SandboxOptions) => Cast;
+  readonly protocol: (parts: SandboxParts, subscriptions: Subscriptions, faults: EventFaults) => StreamProtocol;
+  readonly apps: (parts: SandboxParts, options: SandboxOptions) => Readonly<Record<Listener, FastifyInstance>>;
+  /** The listeners with its stream. */
+  readonly streamsOn: readonly Listener[];
+  /** It listens now. Answers with all that its clients need. */
+  readonly opened: (parts: SandboxParts, addresses: SandboxAddresses<Listener>, cast: Cast) => Description;
+}
+
+const platform: EmulatedVenue<'platform' | 'staging' | 'auth', SandboxDescription> = {
+  words: platformWords,
+  market: {},
+  answersEveryOrder: false,
+  cast: castOf,
+  protocol: platformProtocol,
+  apps: (parts) => ({
+    platform: createPlatformApp('platform', parts),
+    staging: createPlatformApp('staging', parts),
+    auth: createPlatformApp('auth', parts),
+  }),
+  streamsOn: ['platform', 'staging'],
+  opened: (parts, addresses, cast) => {
+    parts.tokens.issuer = addresses.platform;
+    parts.signIns.screenAddress = addresses.auth;
+    return describeSandbox(addresses, cast);
+  },
+};
+
+/** A venue that runs in this process, on real sockets. */
+export interface RunningSandbox<Description = SandboxDescription> {
+  readonly description: Description;
   /** The control port's verbs, without HTTP. */
   readonly controls: Controls;
   readonly parts: SandboxParts;
@@ -75,23 +119,29 @@ const segmentBytes = 256 * 1024 * 1024;
  * Starts the platform, on loopback unless the options say otherwise. `input` may leave everything
  * out. Rejects when a port is taken or the options are wrong (a `ZodError`).
  */
-export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
+export function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
+  return startVenue(platform, input, deps);
+}
+
+/** Starts any of them, as `startSandbox` does. */
+export async function startVenue<Listener extends keyof SandboxOptions['ports'], Description>(
+  venue: EmulatedVenue<Listener, Description>,
+  input: SandboxInput,
+  deps: SandboxDeps,
+): Promise<RunningSandbox<Description>> {
   const options = sandboxOptions.parse(input);
   const folder = await makeTemporaryFolder('tidemark-sandbox-');
-  const core = await assemble(options, folder, deps);
+  const core = await assemble(venue, options, folder, deps);
   const { parts, controls, pacer, streams, uncertainty } = core;
   let askStop = () => {};
   const stopAsked = new Promise<void>((resolve) => {
     askStop = resolve;
   });
   const apps = {
-    platform: createPlatformApp('platform', parts),
-    staging: createPlatformApp('staging', parts),
-    auth: createPlatformApp('auth', parts),
+    ...venue.apps(parts, options),
     control: createControlApp({ parts, controls, onStop: askStop, host: options.host }),
   };
-  streams.attach(apps.platform.server, 'platform');
-  streams.attach(apps.staging.server, 'staging');
+  for (const name of venue.streamsOn) streams.attach(apps[name].server, name);
   let stopTimeline = () => {};
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
@@ -103,17 +153,15 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     parts.concealments.stop();
     parts.hanging.cutAll();
     await streams.stop(stopGraceMs);
-    await Promise.all(Object.values(apps).map((app) => app.close()));
+    await Promise.all(Object.values<FastifyInstance>(apps).map((app) => app.close()));
     await parts.ledger.close();
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const addresses = await listen(apps, options);
-    parts.tokens.issuer = addresses.platform;
-    parts.signIns.screenAddress = addresses.auth;
+    const addresses = await listen<Listener | 'control'>(apps, options);
+    const description = venue.opened(parts, addresses, core.cast);
     pacer.start();
     stopTimeline = playTimeline({ clock: deps.clock, controls }, options.timeline);
-    const description = describeSandbox(addresses, core.cast);
     return { description, controls, parts, stopAsked, stop: () => (stopping ??= stop()) };
   } catch (error) {
     await stop();
@@ -121,7 +169,18 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
   }
 }
 
-async function assemble(options: SandboxOptions, folder: string, { clock, random, log }: SandboxDeps) {
+type AnyVenue = Pick<
+  EmulatedVenue<never, unknown>,
+  'words' | 'market' | 'answersEveryOrder' | 'cast' | 'protocol'
+>;
+
+async function assemble(
+  venue: AnyVenue,
+  options: SandboxOptions,
+  folder: string,
+  { clock, random, log }: SandboxDeps,
+) {
+  const { words } = venue;
   const seed = options.market.seed;
   const subscriptions = new Subscriptions();
   const ledger = new Ledger({ clock }, { folder, segmentBytes, maxBytes: options.ledger.maxBytes });
@@ -135,8 +194,8 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     entry.venue.forget(order);
   };
   const idOf = (given: string) => wire.idOf(given);
-  const exchange = new Exchange({ clock, onChange, onForgotten, idOf }, options.market);
-  const cast = castOf(options);
+  const exchange = new Exchange({ clock, onChange, onForgotten, idOf, rowOf: words.row }, options.market);
+  const cast = venue.cast(options);
   const auth = await openAuth({ clock, random, directory: registerCast(exchange, cast) }, options.tokens);
   // Seeds of their own: faults and people's actions leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
@@ -144,12 +203,16 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const wire = new Wire(seededRandom(seed ^ 0x0b0a5d));
   const concealments = new Concealments({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
   const marketRandom = seededRandom(seed);
-  const market = new Market({ exchange, random: marketRandom, clock }, options.market);
+  const market = new Market({ exchange, random: marketRandom, clock }, { ...options.market, ...venue.market });
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
   const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
-  const entry = openOrderEntry({ clock, random, exchange, market, during }, options.venue, seed);
+  const entry = openOrderEntry(
+    { clock, random, exchange, market, during, answersEveryOrder: venue.answersEveryOrder },
+    options.venue,
+    seed,
+  );
   const users = new UserRecords();
-  const faulty = { faults, hanging, concealments, wire };
+  const faulty = { faults, hanging, concealments, wire, words };
   const parts: SandboxParts = { clock, log, exchange, ...auth, users, data, ledger, ...faulty, entry };
   const eventFaults = new EventFaults({
     plan: faults,
@@ -157,8 +220,12 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     exchange,
     ledger,
     random: seededRandom(seed ^ 0x0e7e275),
+    words,
   });
-  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults, wire }, { detail: options.ledger.detail });
+  const feed = new EventFeed(
+    { ledger, subscriptions, faults: eventFaults, wire, words },
+    { detail: options.ledger.detail },
+  );
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
   const step = () => feed.during('market', () => market.step());
@@ -174,7 +241,8 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     feed,
     random: seededRandom(seed ^ 0x0c0de),
   });
-  const streams = new StreamServer({ parts, subscriptions, eventFaults }, options.stream);
+  const protocol = venue.protocol(parts, subscriptions, eventFaults);
+  const streams = new StreamServer({ parts, subscriptions, eventFaults, protocol }, options.stream);
   return { parts, cast, controls, pacer, streams, uncertainty };
 }
 
@@ -202,19 +270,17 @@ const portFlags = {
   control: '--control-port',
 } as const;
 
-async function listen(
-  apps: Readonly<Record<keyof Addresses, FastifyInstance>>,
+async function listen<Name extends keyof SandboxOptions['ports']>(
+  apps: Readonly<Record<Name, FastifyInstance>>,
   { host, ports }: Pick<SandboxOptions, 'host' | 'ports'>,
-): Promise<Addresses> {
-  const bind = (name: keyof Addresses) =>
-    apps[name].listen({ host, port: ports[name] }).catch((error: unknown) => {
+): Promise<Readonly<Record<Name, string>>> {
+  const bind = async ([name, app]: [Name, FastifyInstance]) => {
+    try {
+      return [name, await app.listen({ host, port: ports[name] })] as const;
+    } catch (error) {
       throw portFault(error, { host, port: ports[name], setting: portFlags[name] });
-    });
-  const [platform, staging, auth, control] = await Promise.all([
-    bind('platform'),
-    bind('staging'),
-    bind('auth'),
-    bind('control'),
-  ]);
-  return { platform, staging, auth, control };
+    }
+  };
+  const bound = await Promise.all((Object.entries(apps) as [Name, FastifyInstance][]).map(bind));
+  return Object.fromEntries(bound) as Record<Name, string>;
 }

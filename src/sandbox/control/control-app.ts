@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { isByPage } from '../../runtime/browser-guard.ts';
 import { isLoopbackHost } from '../../runtime/url-host.ts';
 import { present } from '../exchange/change-list.ts';
-import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
+import type { VenueWords } from '../exchange/venue-words.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import { faultOrder } from '../faults/fault-shapes.ts';
 import type { Wire } from '../faults/wire-words.ts';
@@ -75,7 +75,7 @@ function faultVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): 
   });
 }
 
-function marketVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
+function marketVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
   app.post('/rate', async (request) => {
     const { rate } = ratePart.parse(request.body);
     controls.setRate(rateOf(rate));
@@ -93,10 +93,10 @@ function marketVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
   });
   app.post('/day', async () => controls.endDay());
   app.post('/orders', async (request, reply) =>
-    sendOrder(reply, controls.openOrder(handMadeOrder.parse(request.body))),
+    sendOrder(parts, reply, controls.openOrder(handMadeOrder.parse(request.body))),
   );
   app.post<{ Params: { orderId: string } }>('/orders/:orderId', async (request, reply) =>
-    sendOrder(reply, controls.moveOrder(request.params.orderId, orderVerb.parse(request.body))),
+    sendOrder(parts, reply, controls.moveOrder(request.params.orderId, orderVerb.parse(request.body))),
   );
 }
 
@@ -120,9 +120,9 @@ function readVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): v
   });
 }
 
-function sendOrder(reply: FastifyReply, result: ExchangeOrder | ControlRefusal): FastifyReply {
+function sendOrder({ words }: SandboxParts, reply: FastifyReply, result: ExchangeOrder | ControlRefusal): FastifyReply {
   if ('refused' in result) return answer(reply, result);
-  return reply.type('application/json').send(encodeRow(result));
+  return reply.type('application/json').send(words.row(result));
 }
 
 function answer(reply: FastifyReply, result: object | ControlRefusal): FastifyReply {
@@ -140,7 +140,7 @@ const chunkChars = 64 * 1024;
  * after the market was stopped (`POST /rate` with 0).
  */
 export function* readState(
-  { exchange, wire }: { exchange: Exchange; wire?: Wire },
+  { exchange, words, wire }: { exchange: Exchange; words: VenueWords; wire?: Wire },
   filter: { stream?: string | undefined; accountId?: string | undefined },
 ): Generator<string> {
   let chunk = '';
@@ -151,7 +151,7 @@ export function* readState(
       const orders: ExchangeOrder[] = [];
       exchange.listOf(account, stream).visit(0, present, (entry) => orders.push(entry.order) > 0);
       for (const order of orders) {
-        chunk += stateLine(order, wire);
+        chunk += stateLine(order, words, wire);
         if (chunk.length < chunkChars) continue;
         yield chunk;
         chunk = '';
@@ -161,10 +161,10 @@ export function* readState(
   if (chunk !== '') yield chunk;
 }
 
-function stateLine(order: ExchangeOrder, wire: Wire | undefined): string {
+function stateLine(order: ExchangeOrder, words: VenueWords, wire: Wire | undefined): string {
   const { stream, account, orderId } = order.terms;
   const version = stream === 'prediction' ? `,"version":"${order.version}"` : '';
-  const row = encodeRow(order);
+  const row = words.row(order);
   return `{"stream":"${stream}","accountId":${jsonText(account.id)},"orderId":${jsonText(orderId)}${version},"closed":${isClosed(order.state)},"order":${wire?.worded(row) ?? row}}\n`;
 }
 

@@ -11,6 +11,7 @@ import {
   correctFill,
   expireOrder,
   fillOrder,
+  isTooLate,
   refusePending,
   rejectOrder,
   restOrder,
@@ -83,7 +84,7 @@ function refusalOf(order: ExchangeOrder, verb: OrderVerb): string | undefined {
   if (verb.action === 'fill' && leavesOf(order) === 0n) return 'nothing is left to fill';
   const waiting = order.state === 'pending_new' || order.pendingAction !== 'none';
   if ((verb.action === 'accept' || verb.action === 'refuse') && !waiting) return 'the venue has nothing to answer';
-  if (verb.action === 'accept' && order.asked?.quantity !== undefined && order.asked.quantity < order.cumQty)
+  if (verb.action === 'accept' && order.asked !== undefined && isTooLate(order, order.asked))
     return 'more was filled meanwhile than the amend would leave';
   if (verb.action === 'resume' && order.state !== 'suspended' && order.state !== 'done_for_day')
     return 'the order is not resting';

@@ -14,13 +14,14 @@ export interface OpenEntryDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly exchange: Exchange;
   readonly market: Market;
   readonly during: <T>(cause: 'entry' | 'venue', work: () => T) => T;
+  readonly answersEveryOrder: boolean;
 }
 
 /**
  * Order entry on the market's instruments: from now on each trade in one is met by people's orders.
  */
 export function openOrderEntry(deps: OpenEntryDeps, options: VenueOptions, seed: number): EntryDeps {
-  const { clock, random, exchange, market, during } = deps;
+  const { clock, random, exchange, market, during, answersEveryOrder } = deps;
   const { equities, predictions } = market.inventor;
   const instrument: EntryDeps['instrument'] = (stream, symbol) =>
     (stream === 'account' ? equities : predictions).find((it) => it.symbol === symbol);
@@ -41,6 +42,7 @@ export function openOrderEntry(deps: OpenEntryDeps, options: VenueOptions, seed:
       random: seededRandom(seed ^ 0x0a45e7),
       nextVenueOrderId: () => market.nextVenueOrderId(),
       during: (work) => during('venue', work),
+      answersEveryOrder,
     },
     options,
   );

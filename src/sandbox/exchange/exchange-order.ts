@@ -50,6 +50,8 @@ export function isClosed(state: OrderState): boolean {
  * Terms that an amend asked for, without the venue's answer yet. Absent: the working value stays.
  */
 export interface AskedTerms {
+  /** The order that goes on in its place. Absent: the order itself is amended. */
+  readonly successor?: string;
   readonly quantity?: Fixed;
   readonly price?: Fixed;
   readonly stopPrice?: Fixed;
@@ -96,6 +98,12 @@ export interface OrderTerms {
   readonly placedBy?: string;
   /** Prediction orders: the first version. */
   readonly version?: bigint;
+  /** The order in whose place it goes on. The platform does not show it. */
+  readonly replaces?: string;
+  /** Alpaca's orders for an amount of money; `quantity` is what it bought at the first price. */
+  readonly notional?: Fixed;
+  /** Alpaca's orders that may trade outside the session. They trade at any hour here. */
+  readonly extendedHours?: boolean;
 }
 
 /**
@@ -116,6 +124,9 @@ export interface ExchangeOrder {
   workingOrderType: string;
   cumQty: Fixed;
   notional: Notional;
+  /** Of its last fill. */
+  lastQuantity: Fixed;
+  lastPrice: Fixed;
   version: bigint;
   certainty: Certainty;
   certaintyReason: string | undefined;
@@ -128,6 +139,8 @@ export interface ExchangeOrder {
   sentAt: Micros | undefined;
   firstAckAt: Micros | undefined;
   closedAt: Micros | undefined;
+  /** The order that went on in its place. */
+  replacedBy: string | undefined;
   /** Its place in the account's list, oldest change first. */
   entry: ChangeEntry | undefined;
   /** Its place among the market's working orders, -1 when the market leaves it alone. */

@@ -45,10 +45,12 @@ export class Exchange {
   private readonly listener: ChangeListener;
   private readonly onForgotten: ((order: ExchangeOrder) => void) | undefined;
   private readonly idOf: (given: string) => string;
+  private readonly rowOf: (order: ExchangeOrder) => string;
 
   /**
    * `onForgotten`: for each open order that is forgotten. Its movers let go of it then. `idOf`: how
-   * the platform writes a new order's id; left out: as it is given.
+   * the platform writes a new order's id; left out: as it is given. `rowOf`: how lists show an
+   * order, for those that lag; left out: as the platform's do.
    */
   constructor(
     deps: {
@@ -56,6 +58,7 @@ export class Exchange {
       onChange: ChangeListener;
       onForgotten?: (order: ExchangeOrder) => void;
       idOf?: (given: string) => string;
+      rowOf?: (order: ExchangeOrder) => string;
     },
     options: ExchangeOptions,
   ) {
@@ -63,6 +66,7 @@ export class Exchange {
     this.listener = deps.onChange;
     this.onForgotten = deps.onForgotten;
     this.idOf = deps.idOf ?? ((given) => given);
+    this.rowOf = deps.rowOf ?? encodeRow;
     this.options = options;
   }
 
@@ -119,6 +123,8 @@ export class Exchange {
       workingOrderType: terms.orderType,
       cumQty: 0n,
       notional: 0n,
+      lastQuantity: 0n,
+      lastPrice: 0n,
       version: terms.version ?? 1n,
       certainty: 'certain',
       certaintyReason: undefined,
@@ -130,6 +136,7 @@ export class Exchange {
       sentAt: at,
       firstAckAt: undefined,
       closedAt: undefined,
+      replacedBy: undefined,
       entry: undefined,
       marketSlot: -1,
     };
@@ -148,7 +155,7 @@ export class Exchange {
    */
   change(order: ExchangeOrder, step: string, mutate: (order: ExchangeOrder) => void): void {
     if (order.entry === undefined) return;
-    const before = this.historyMs > 0 ? encodeRow(order) : undefined;
+    const before = this.historyMs > 0 ? this.rowOf(order) : undefined;
     const wasClosed = isClosed(order.state);
     order.updatedAt = this.tick(undefined);
     order.version += 1n;

@@ -12,9 +12,15 @@ import type { Fixed } from './wire-text.ts';
 // A venue's steps with one order. Each is one change, one version, one event; the market, the
 // control port and order entry share them.
 
-/** The venue has the order: it has a venue id now, and works. */
-export function acceptOrder(exchange: Exchange, order: ExchangeOrder, venueOrderId: string): void {
+/** The venue has the order: it has a venue id now, and works, for `quantity` if that is less. */
+export function acceptOrder(
+  exchange: Exchange,
+  order: ExchangeOrder,
+  venueOrderId: string,
+  quantity: Fixed = order.workingQuantity,
+): void {
   exchange.change(order, 'accepted', (it) => {
+    it.workingQuantity = quantity;
     it.state = 'new';
     it.certainState = 'new';
     it.venueOrderId = venueOrderId;
@@ -35,6 +41,8 @@ export function fillOrder(exchange: Exchange, order: ExchangeOrder, quantity: Fi
   exchange.change(order, 'fill', (it) => {
     const left = it.workingQuantity - it.cumQty;
     const filled = quantity < left ? quantity : left;
+    it.lastQuantity = filled;
+    it.lastPrice = price;
     it.cumQty += filled;
     it.notional += filled * price;
     if (it.cumQty === it.workingQuantity) it.state = 'filled';
@@ -70,12 +78,29 @@ export function askVenue(
   });
 }
 
+/** So much was filled meanwhile that nothing would be left of what was asked for. */
+export function isTooLate({ cumQty }: ExchangeOrder, { quantity, successor }: AskedTerms): boolean {
+  if (quantity === undefined) return false;
+  return successor === undefined ? quantity < cumQty : quantity <= cumQty;
+}
+
 /** The venue agrees to the pending amend or cancel. */
 export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
-  if (order.pendingAction === 'cancel') {
-    cancelOrder(exchange, order);
-    return;
-  }
+  const successor = order.asked?.successor;
+  if (order.pendingAction === 'cancel') cancelOrder(exchange, order);
+  else if (successor === undefined) amendOrder(exchange, order);
+  else replaceOrder(exchange, order, successor);
+}
+
+/** It ends here, and another order goes on in its place. */
+export function replaceOrder(exchange: Exchange, order: ExchangeOrder, successor: string): void {
+  exchange.change(order, 'replaced', (it) => {
+    it.state = 'replaced';
+    it.replacedBy = successor;
+  });
+}
+
+function amendOrder(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'replace_accepted', (it) => {
     it.workingQuantity = it.asked?.quantity ?? it.workingQuantity;
     it.workingPrice = it.asked?.price ?? it.workingPrice;

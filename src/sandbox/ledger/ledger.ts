@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { instantText } from '../exchange/wire-text.ts';
 
 const secretFields =
-  /("?(?:client_secret|password|code_verifier|refresh_token|(?:verification_)?code|next_step_auth_id)"?\s*[:=]\s*"?)[^"&\s,}]+/g;
+  /("?(?:client_secret|secret_key|password|code_verifier|refresh_token|(?:verification_)?code|next_step_auth_id)"?\s*[:=]\s*"?)[^"&\s,}]+/g;
 
 /**
  * A request body without its secrets: people read the ledger, tests keep it, and a sandbox may be

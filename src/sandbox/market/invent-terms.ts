@@ -76,9 +76,11 @@ export class TermsInventor {
   private count = 0;
   private monthly = { after: 0, text: '' };
   private readonly random: Random;
+  private readonly maxLegs: number;
 
-  constructor(random: Random) {
+  constructor(random: Random, maxLegs = 4) {
     this.random = random;
+    this.maxLegs = maxLegs;
   }
 
   invent(stream: Stream, account: ExchangeAccount, now: Micros): OrderTerms {
@@ -91,7 +93,7 @@ export class TermsInventor {
     const instrument = oneOf(random, this.equities);
     const kind = random.next();
     const orderType = kind > 0.85 ? 'LIMIT' : oneOf(random, accountTypes);
-    const legs = kind < 0.7 ? undefined : this.legs(instrument, kind > 0.85 ? 2 + below(random, 3) : 1, now);
+    const legs = kind < 0.7 ? undefined : this.legs(instrument, Math.min(this.maxLegs, kind > 0.85 ? 2 + below(random, 3) : 1), now);
     const side = legs?.[0]?.side ?? oneOf(random, accountSides);
     const ticks = Math.max(1, instrument.ticks + below(random, 41) - 20);
     return {

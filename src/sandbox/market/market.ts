@@ -14,6 +14,10 @@ export interface MarketOptions {
   readonly openOrders: number;
   /** Prediction orders' share among them, 0 to 1. */
   readonly predictionShare: number;
+  /** The share of replaced account orders that end, and go on as another one. */
+  readonly successorShare?: number;
+  /** The most legs of one order. */
+  readonly maxLegs?: number;
 }
 
 /** One step looks at this many orders before it gives up on finding one that moves. */
@@ -45,12 +49,13 @@ export class Market {
     this.clock = deps.clock;
     this.options = options;
     this.openOrders = options.openOrders;
-    this.inventor = new TermsInventor(deps.random);
+    this.inventor = new TermsInventor(deps.random, options.maxLegs);
     this.life = new OrderLife({
       ...deps,
       inventor: this.inventor,
       nextVenueOrderId: () => this.nextVenueOrderId(),
       adopt: (order) => this.adopt(order),
+      successorShare: options.successorShare ?? 0.4,
     });
   }
 

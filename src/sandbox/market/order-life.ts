@@ -12,6 +12,7 @@ import {
   refusePending,
   regainSight,
   rejectOrder,
+  replaceOrder,
   restOrder,
   resumeOrder,
   triggerOrder,
@@ -35,6 +36,8 @@ interface OrderLifeDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly nextVenueOrderId: () => string;
   /** Takes the order that goes on for another into the market's hands. */
   readonly adopt: (order: ExchangeOrder) => void;
+  /** The share of granted replaces for which another order goes on. */
+  readonly successorShare: number;
 }
 
 const rejections = [
@@ -92,7 +95,7 @@ export class OrderLife {
     const { exchange, random } = this.deps;
     const [reason, text] = oneOf(random, rejections);
     if (happens(random, 0.2)) refusePending(exchange, order, reason, text);
-    else if (order.pendingAction === 'replace' && order.terms.stream === 'account' && happens(random, 0.4))
+    else if (order.pendingAction === 'replace' && order.terms.stream === 'account' && happens(random, this.deps.successorShare))
       this.succeed(order);
     else acceptPending(exchange, order);
   }
@@ -102,11 +105,10 @@ export class OrderLife {
     const { exchange, inventor, nextVenueOrderId, adopt } = this.deps;
     const price = order.asked?.price ?? order.workingPrice;
     const left = order.workingQuantity - order.cumQty;
-    exchange.change(order, 'replaced', (it) => {
-      it.state = 'replaced';
-    });
     const fresh = inventor.invent('account', order.terms.account, order.updatedAt);
-    const terms = { ...order.terms, orderId: fresh.orderId, clOrdId: fresh.clOrdId, quantity: left };
+    replaceOrder(exchange, order, fresh.orderId);
+    const { orderId: replaces } = order.terms;
+    const terms = { ...order.terms, orderId: fresh.orderId, clOrdId: fresh.clOrdId, quantity: left, replaces };
     const successor = exchange.open(price === undefined ? terms : { ...terms, price }, 'succeeded', (it) => {
       it.state = 'new';
       it.venueOrderId = nextVenueOrderId();

@@ -1,15 +1,13 @@
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeScreenPath, jwksPath, metadataPath, scopes, tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { grantToken } from '../auth/grant-token.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import { sendFlat, sendNested } from './error-bodies.ts';
+import { sendNested } from './error-bodies.ts';
 import { quotesRoutes, researchRoutes, symbolRoutes } from './market-data-routes.ts';
 import { orderEntryRoutes, predictionEntryRoutes } from './order-entry-routes.ts';
 import { orderRoutes, predictionRoutes } from './order-routes.ts';
-import { decodableUrl, ignoreBrokenMediaTypes } from './read-request.ts';
-import { meetFaults } from './request-faults.ts';
-import { recordRequests } from './request-record.ts';
+import { openListener } from './open-listener.ts';
 import { mfaRoutes, signInRoutes } from './sign-in-routes.ts';
 import { accountRoutes, emailRoutes, settingsRoutes } from './user-routes.ts';
 
@@ -110,43 +108,16 @@ function metadataRoutes(app: FastifyInstance, parts: SandboxParts): void {
 
 type PlatformListener = 'platform' | 'staging' | 'auth';
 
-const maxBodyBytes = 256 * 1024;
-/**
- * Node takes no longer head, and so no longer address: an id with any length reaches its route. The
- * route knows how to say that there is none.
- */
-const maxHeadBytes = 16 * 1024;
-
 /**
  * One platform listener, not listening yet. `staging` serves everything production does, and the
  * prediction orders; production answers these with 404 (docs/platform-assumptions.md, "The
  * sandbox's first line"). `auth` is the sign-in screen's address.
  */
 export function createPlatformApp(listener: PlatformListener, parts: SandboxParts): FastifyInstance {
-  const app = Fastify({
-    logger: false,
-    bodyLimit: maxBodyBytes,
-    requestTimeout: 30_000,
-    forceCloseConnections: true,
-    rewriteUrl: ({ url = '/' }) => decodableUrl(url),
-    routerOptions: { maxParamLength: maxHeadBytes },
-  });
-  // Handlers get the bytes: each endpoint has its own rule for JSON and for a body's error, and the
-  // ledger keeps the bytes as they came.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  ignoreBrokenMediaTypes(app);
-  recordRequests(app, parts.ledger, listener);
-  meetFaults(app, parts);
+  const app = openListener(listener, parts);
   app.setNotFoundHandler((request, reply) =>
     listener === 'auth' ? answerUnknownPath(reply) : answerUnserved(request, reply),
   );
-  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    if (reply.raw.headersSent || reply.sent) return;
-    const status = error.statusCode ?? 500;
-    if (status >= 500) parts.log.error({ err: error }, 'sandbox: a handler failed');
-    return sendFlat(reply, status, status >= 500 ? 'Internal error' : error.message);
-  });
   healthRoutes(app);
   mfaRoutes(app, parts);
   metadataRoutes(app, parts);

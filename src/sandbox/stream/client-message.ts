@@ -6,8 +6,9 @@ import {
   type StreamTopic,
   streamTopics,
 } from '../../venue/platform/wire/stream-messages.ts';
-import { encodeAccountOrder, encodePredictionOrder } from '../exchange/encode-row.ts';
+import { encodeAccountOrder, encodePredictionOrder, encodeRow } from '../exchange/encode-row.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
+import type { VenueWords } from '../exchange/venue-words.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';
 
 /** A client's wish, or why it cannot be understood. `id` is its own, when it could be read. */
@@ -58,6 +59,9 @@ export function encodeEvent(order: ExchangeOrder, data: string): string {
   const { stream, account } = order.terms;
   return `{"type":"event","timestamp":"${instantText(order.updatedAt)}","payload":{"topic":"${stream}","name":"${eventNames[stream]}","target":${jsonText(accountTarget(account.id))},"data":${data}}}`;
 }
+
+/** The specification's words. */
+export const platformWords: VenueWords = { row: encodeRow, data: encodeEventData, event: encodeEvent };
 
 /**
  * Any frame of RFC 6455, unmasked, for faults: `opcode` 1 text, 2 binary, 0 continuation, 9 ping.

@@ -2,12 +2,13 @@ import type { Random } from '../../runtime/random.ts';
 import { type ChangeList, present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import type { VenueWords } from '../exchange/venue-words.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { Concealments } from '../faults/concealments.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { cutWays, type GarbageKind, garbageKinds, type StreamFault } from '../faults/fault-shapes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { encodeEvent, encodeEventData, rawFrame } from './client-message.ts';
+import { rawFrame } from './client-message.ts';
 import type { StreamSession } from './stream-session.ts';
 
 const anEvent =
@@ -22,30 +23,31 @@ const oversizeBytes = 64 * 1024 + 1;
  * order to ask after. No frame can be read as a state of the order: the platform is careless, not a
  * liar.
  */
-function garbageOf(kind: GarbageKind, event: string = anEvent): Buffer {
-  return makers[kind](event);
+function garbageOf(kind: GarbageKind, opcode: number, event: string = anEvent): Buffer {
+  return makers[kind](event, (payload) => rawFrame(opcode, Buffer.from(payload)), opcode);
 }
 
-const text = (payload: string): Buffer => rawFrame(1, Buffer.from(payload));
+type Frame = (payload: string) => Buffer;
 
-const makers: Readonly<Record<GarbageKind, (event: string) => Buffer>> = {
-  not_json: () => text('order update follows'),
-  truncated_json: (event) => text(event.slice(0, event.length >> 1)),
-  html: () => text('<html><body>Service temporarily unavailable</body></html>'),
-  empty: () => text(''),
-  not_an_object: () => text('[1,2,3]'),
-  unknown_type: () => text('{"type":"rebalance","payload":{}}'),
-  no_payload: () => text('{"type":"event","timestamp":"2026-11-21T12:00:00.000000Z"}'),
-  null_data: (event) => text(event.replace(/"data":\{.*\}\}\}$/, '"data":null}}')),
-  missing_field: (event) => text(event.replace(/"(state|ordStatus)":"[^"]*",/, '')),
-  bad_version: (event) => text(withVersion(event)),
-  bad_decimal: (event) => text(event.replace(/"cumQty":"[^"]*"/, '"cumQty":"1e9"')),
-  bad_instant: (event) => text(event.replace(/"updatedAt":"[^"]*"/, '"updatedAt":"2026-02-30T00:00:00Z"')),
-  bad_utf8: () => rawFrame(1, Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0xff, 0x22, 0x7d])),
-  binary: (event) => rawFrame(2, Buffer.from(event)),
-  oversize: () => text(`"${'x'.repeat(oversizeBytes - 2)}"`),
-  unfinished_fragments: (event) => unfinished(Buffer.from(event)),
-  reserved_bit: (event) => rawFrame(1, Buffer.from(event), { reserved: true }),
+const makers: Readonly<Record<GarbageKind, (event: string, frame: Frame, opcode: number) => Buffer>> = {
+  not_json: (_event, frame) => frame('order update follows'),
+  truncated_json: (event, frame) => frame(event.slice(0, event.length >> 1)),
+  html: (_event, frame) => frame('<html><body>Service temporarily unavailable</body></html>'),
+  empty: (_event, frame) => frame(''),
+  not_an_object: (_event, frame) => frame('[1,2,3]'),
+  unknown_type: (_event, frame) => frame('{"type":"rebalance","payload":{}}'),
+  no_payload: (_event, frame) => frame('{"type":"event","timestamp":"2026-11-21T12:00:00.000000Z"}'),
+  null_data: (event, frame) => frame(event.replace(/"(data|order)":\{[^{]*\}(?=\}\}$)/, '"$1":null')),
+  missing_field: (event, frame) => frame(event.replace(/"(state|ordStatus|status)":"[^"]*",/, '')),
+  bad_version: (event, frame) => frame(withVersion(event)),
+  bad_decimal: (event, frame) => frame(event.replace(/"(cumQty|filled_qty)":"[^"]*"/, '"$1":"1e9"')),
+  bad_instant: (event, frame) =>
+    frame(event.replace(/"(updatedAt|updated_at)":"[^"]*"/, '"$1":"2026-02-30T00:00:00Z"')),
+  bad_utf8: (_event, _frame, opcode) => rawFrame(opcode, Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0xff, 0x22, 0x7d])),
+  binary: (event, _frame, opcode) => rawFrame(3 - opcode, Buffer.from(event)),
+  oversize: (_event, frame) => frame(`"${'x'.repeat(oversizeBytes - 2)}"`),
+  unfinished_fragments: (event, _frame, opcode) => unfinished(Buffer.from(event), opcode),
+  reserved_bit: (event, _frame, opcode) => rawFrame(opcode, Buffer.from(event), { reserved: true }),
   ping_flood: () => Buffer.concat(Array.from({ length: 2000 }, () => rawFrame(9, Buffer.from('flood')))),
 };
 
@@ -56,8 +58,8 @@ function withVersion(event: string): string {
 }
 
 /** A message with 65 fragments that never ends. */
-function unfinished(payload: Buffer): Buffer {
-  const parts = [rawFrame(1, payload.subarray(0, 8), { final: false })];
+function unfinished(payload: Buffer, opcode: number): Buffer {
+  const parts = [rawFrame(opcode, payload.subarray(0, 8), { final: false })];
   for (let i = 0; i < 64; i += 1) parts.push(rawFrame(0, payload.subarray(8, 16), { final: false }));
   return Buffer.concat(parts);
 }
@@ -87,6 +89,7 @@ export class EventFaults {
   private readonly exchange: Exchange;
   private readonly ledger: Ledger;
   private readonly random: Random;
+  private readonly words: VenueWords;
 
   constructor(deps: {
     plan: FaultPlan;
@@ -94,12 +97,14 @@ export class EventFaults {
     exchange: Exchange;
     ledger: Ledger;
     random: Random;
+    words: VenueWords;
   }) {
     this.plan = deps.plan;
     this.concealments = deps.concealments;
     this.exchange = deps.exchange;
     this.ledger = deps.ledger;
     this.random = deps.random;
+    this.words = deps.words;
   }
 
   deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
@@ -115,8 +120,8 @@ export class EventFaults {
 
   /** Sends one frame that no client can make sense of, in the place of an event for `order`. */
   sendGarbage(session: StreamSession, order: ExchangeOrder | undefined, kind: GarbageKind): void {
-    const event = order === undefined ? undefined : encodeEvent(order, encodeEventData(order));
-    session.sendRaw(garbageOf(kind, event));
+    const event = order === undefined ? undefined : this.eventOf(order);
+    session.sendRaw(garbageOf(kind, session.opcode, event));
     this.ledger.enter('event', `,"session":${session.number},"outcome":"garbage","garbage":"${kind}"`);
   }
 
@@ -127,7 +132,7 @@ export class EventFaults {
   sendForeign(session: StreamSession): boolean {
     const order = this.foreignOrder();
     if (order === undefined) return false;
-    session.sendEvent(encodeEvent(order, encodeEventData(order)));
+    session.sendEvent(this.eventOf(order));
     this.ledger.enter(
       'event',
       `,"session":${session.number},"outcome":"foreign","orderId":${jsonText(order.terms.orderId)}`,
@@ -139,7 +144,7 @@ export class EventFaults {
   sendAny(session: StreamSession, stream: Stream, accountId: string): void {
     const order = this.anyOrder(stream, accountId);
     if (order === undefined) return;
-    session.sendEvent(encodeEvent(order, encodeEventData(order)));
+    session.sendEvent(this.eventOf(order));
     this.ledger.enter(
       'event',
       `,"session":${session.number},"outcome":"early","orderId":${jsonText(order.terms.orderId)}`,
@@ -232,6 +237,10 @@ export class EventFaults {
     if (queue === undefined) return;
     this.held.delete(session);
     for (const it of queue) this.release(session, it);
+  }
+
+  private eventOf(order: ExchangeOrder): string {
+    return this.words.event(order, this.words.data(order), 'shown');
   }
 
   private foreignOrder(): ExchangeOrder | undefined {

@@ -1,8 +1,8 @@
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
+import type { VenueWords } from '../exchange/venue-words.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';
 import type { Wire } from '../faults/wire-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { encodeEvent, encodeEventData } from './client-message.ts';
 import type { EventFaults } from './event-faults.ts';
 import type { StreamSession, Subscriptions } from './stream-session.ts';
 
@@ -25,16 +25,18 @@ export class EventFeed {
   private readonly subscriptions: Subscriptions;
   private readonly faults: EventFaults;
   private readonly wire: Wire;
+  private readonly words: VenueWords;
   private readonly brief: boolean;
 
   constructor(
-    deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults; wire: Wire },
+    deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults; wire: Wire; words: VenueWords },
     options: { detail: 'full' | 'brief' },
   ) {
     this.ledger = deps.ledger;
     this.subscriptions = deps.subscriptions;
     this.faults = deps.faults;
     this.wire = deps.wire;
+    this.words = deps.words;
     this.brief = options.detail === 'brief';
   }
 
@@ -59,7 +61,7 @@ export class EventFeed {
 
   publish(order: ExchangeOrder, step: string): void {
     const { stream, account, orderId } = order.terms;
-    const data = encodeEventData(order);
+    const data = this.words.data(order);
     const version = stream === 'prediction' ? `,"version":"${order.version}"` : '';
     const whole = this.brief ? '' : `,"order":${data}`;
     const change = this.ledger.enter(
@@ -68,7 +70,7 @@ export class EventFeed {
     );
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
-    const text = this.wire.worded(encodeEvent(order, data));
+    const text = this.wire.worded(this.words.event(order, data, step));
     for (const session of followers) this.deliver(session, order, text, change);
   }
 
@@ -81,7 +83,7 @@ export class EventFeed {
     const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":${jsonText(orderId)}`);
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
-    const text = this.wire.worded(encodeEvent(order, encodeEventData(order)));
+    const text = this.wire.worded(this.words.event(order, this.words.data(order), 'shown'));
     for (const session of followers) this.deliver(session, order, text, shown);
   }
 

@@ -2,110 +2,39 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { accountTarget, streamCloseCodes, streamPath } from '../../venue/platform/wire/stream-messages.ts';
+import { streamCloseCodes } from '../../venue/platform/wire/stream-messages.ts';
 import type { Principal } from '../auth/directory.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { UpgradeFault } from '../faults/fault-shapes.ts';
-import { bearerToken } from '../rest/require-scope.ts';
+import { maskSecrets } from '../ledger/ledger.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import { type ClientMessage, readClientMessage } from './client-message.ts';
 import type { EventFaults } from './event-faults.ts';
-import { type SessionOptions, StreamSession, type Subscriptions } from './stream-session.ts';
-
-type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
-
-const lateAckMs = 3000;
-
-/**
- * Carries out one client message, and answers it (docs/platform-assumptions.md, "Order stream").
- */
-function answerClient(
-  parts: SandboxParts,
-  subscriptions: Subscriptions,
-  eventFaults: EventFaults,
-  session: StreamSession,
-  message: ClientMessage,
-): void {
-  const refusal = message.type === 'bad' ? bad(message.message) : refusalOf(parts, session, message);
-  if (refusal !== undefined) refuse(parts, session, message.id, refusal);
-  else if (message.type === 'unsubscribe') {
-    subscriptions.remove(session, message.topic, message.accountId);
-    acknowledge(parts, session, message);
-  } else if (message.type === 'subscribe') subscribe(parts, subscriptions, eventFaults, session, message);
-}
-
-interface Refusal {
-  readonly code: 'FORBIDDEN' | 'UNKNOWN_TARGET' | 'BAD_REQUEST';
-  readonly message: string;
-}
-
-const bad = (message: string): Refusal => ({ code: 'BAD_REQUEST', message });
-const notPermitted = (message: string): Refusal => ({ code: 'FORBIDDEN', message });
-
-function refusalOf(parts: SandboxParts, session: StreamSession, message: Subscription): Refusal | undefined {
-  const result = parts.directory.accountFor(session.principal, message.accountId);
-  if (result.access === 'unknown') return { code: 'UNKNOWN_TARGET', message: 'There is no such account' };
-  if (result.access === 'foreign') return notPermitted('This account is not yours');
-  if (message.topic === 'prediction' && !result.account.predictions)
-    return notPermitted('This account is not enrolled for prediction orders');
-  return undefined;
-}
-
-function subscribe(
-  parts: SandboxParts,
-  subscriptions: Subscriptions,
-  eventFaults: EventFaults,
-  session: StreamSession,
-  message: Subscription,
-): void {
-  const fault = parts.faults.forSubscribe({ stream: message.topic, accountId: message.accountId });
-  // The acknowledgement leaves before the first event: both go out in the order of these calls.
-  const follow = () => {
-    acknowledge(parts, session, message);
-    subscriptions.add(session, message.topic, message.accountId);
-  };
-  if (fault === 'refuse') refuse(parts, session, message.id, notPermitted('Not permitted'));
-  else if (fault === 'no_ack') record(parts, session, message, 'not_acknowledged');
-  else if (fault === 'late_ack') session.later(lateAckMs, follow);
-  else {
-    if (fault === 'early_event') eventFaults.sendAny(session, message.topic, message.accountId);
-    follow();
-  }
-}
-
-function acknowledge(parts: SandboxParts, session: StreamSession, message: Subscription): void {
-  const type = message.type === 'subscribe' ? 'subscribed' : 'unsubscribed';
-  const payload = { topic: message.topic, target: accountTarget(message.accountId) };
-  session.sendMessage({ type, id: message.id, timestamp: session.now(), payload });
-  record(parts, session, message, type);
-}
-
-function record(parts: SandboxParts, session: StreamSession, message: Subscription, what: string): void {
-  parts.ledger.enter(
-    'session',
-    `,"session":${session.number},"what":"${what}","topic":"${message.topic}","accountId":${jsonText(message.accountId)}`,
-  );
-}
-
-function refuse(parts: SandboxParts, session: StreamSession, id: string | undefined, refusal: Refusal): void {
-  const error = { type: 'error', timestamp: session.now(), payload: refusal };
-  session.sendMessage(id === undefined ? error : { ...error, id });
-  parts.ledger.enter('session', `,"session":${session.number},"what":"refused","code":"${refusal.code}"`);
-}
+import { type SessionManner, type SessionOptions, StreamSession, type Subscriptions } from './stream-session.ts';
 
 const maxMessageBytes = 64 * 1024;
 const noSuchPath = '{"error":{"type":"not_found","code":"NOT_FOUND","message":"No such path"}}';
-const unauthenticated =
-  '{"error":{"type":"authentication","code":"UNAUTHENTICATED","message":"The access token is missing, expired or revoked"}}';
-const forbidden =
-  '{"error":{"type":"forbidden","code":"FORBIDDEN","message":"The token lacks the scope order:information"}}';
+
+interface Unadmitted {
+  readonly status: number;
+  readonly body: string;
+  readonly token?: string | undefined;
+}
+
+/** One venue's way over its sockets: who may connect, and what messages mean. */
+export interface StreamProtocol extends SessionManner {
+  readonly path: string;
+  /** Who connects, or the answer that refuses it. */
+  admit(request: IncomingMessage): Promise<Principal | Unadmitted>;
+  /** Carries out one client message, and answers it. */
+  answer(session: StreamSession, data: Buffer, isBinary: boolean): void;
+}
 
 /**
  * Every listener's order stream: upgrades, sessions, and their end. `Subscriptions` has the
  * accounts that each connection follows.
  *
- * Invariant: a session exists only for a token that was good at the upgrade; it ends when the token
- * does.
+ * Invariant: a session exists only for a caller that the protocol admitted; it ends when the caller's
+ * token does.
  */
 export class StreamServer {
   private readonly server = new WebSocketServer({
@@ -118,15 +47,17 @@ export class StreamServer {
   private readonly parts: SandboxParts;
   private readonly subscriptions: Subscriptions;
   private readonly eventFaults: EventFaults;
+  private readonly protocol: StreamProtocol;
   private readonly options: SessionOptions;
 
   constructor(
-    deps: { parts: SandboxParts; subscriptions: Subscriptions; eventFaults: EventFaults },
+    deps: { parts: SandboxParts; subscriptions: Subscriptions; eventFaults: EventFaults; protocol: StreamProtocol },
     options: SessionOptions,
   ) {
     this.parts = deps.parts;
     this.subscriptions = deps.subscriptions;
     this.eventFaults = deps.eventFaults;
+    this.protocol = deps.protocol;
     this.options = options;
     this.parts.tokens.onRevoked((tokenId) => {
       for (const session of this.subscriptions.sessions)
@@ -160,20 +91,18 @@ export class StreamServer {
   }
 
   private async upgrade(listener: string, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    if ((request.url ?? '').split('?')[0] !== streamPath) {
+    if ((request.url ?? '').split('?')[0] !== this.protocol.path) {
       refuseUpgrade(socket, 404, noSuchPath);
       return;
     }
     const fault = this.parts.faults.forUpgrade();
-    const token = bearerToken(request.headers.authorization);
-    const principal = token === undefined ? undefined : await this.parts.tokens.check(token);
+    const caller = await this.protocol.admit(request);
     if (fault !== undefined) this.meet(fault, listener, socket);
-    else if (principal === undefined) this.refuse(listener, socket, 401, unauthenticated, token);
-    else if (!principal.scopes.has('order:information')) this.refuse(listener, socket, 403, forbidden);
+    else if ('status' in caller) this.refuse(listener, socket, caller);
     else {
       this.pending.delete(socket);
       this.server.handleUpgrade(request, socket, head, (ws) =>
-        this.listen(this.open(listener, principal, ws, socket), ws),
+        this.listen(this.open(listener, caller, ws, socket), ws),
       );
     }
   }
@@ -181,12 +110,12 @@ export class StreamServer {
   private listen(session: StreamSession, ws: WebSocket): void {
     ws.on('message', (data: Buffer, isBinary) => {
       if (!session.open) return;
-      const text = JSON.stringify(data.toString('utf8'));
+      const text = JSON.stringify(maskSecrets(data.toString('utf8')));
       this.parts.ledger.enter(
         'session',
         `,"session":${session.number},"what":"message","bytes":${data.length},"text":${text}`,
       );
-      answerClient(this.parts, this.subscriptions, this.eventFaults, session, readClientMessage(data, isBinary));
+      this.protocol.answer(session, data, isBinary);
     });
   }
 
@@ -198,7 +127,7 @@ export class StreamServer {
       this.eventFaults.forget(session);
       ledger.enter('session', `,"session":${session.number},"what":"closed"`);
     };
-    const session = new StreamSession(this.sessionCount, { clock, ws, socket, principal, onClosed }, this.options);
+    const session = new StreamSession(this.sessionCount, { clock, ws, socket, principal, manner: this.protocol, onClosed }, this.options);
     this.subscriptions.sessions.add(session);
     ledger.enter(
       'session',
@@ -207,7 +136,7 @@ export class StreamServer {
     return session;
   }
 
-  private refuse(listener: string, socket: Socket, status: number, body: string, token?: string): void {
+  private refuse(listener: string, socket: Socket, { status, body, token }: Unadmitted): void {
     const tokenId = token === undefined ? undefined : this.parts.tokens.idOf(token);
     const refused = tokenId === undefined ? '' : `,"refusedToken":"${tokenId}"`;
     this.parts.ledger.enter(

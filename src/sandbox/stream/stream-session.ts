@@ -7,6 +7,16 @@ import { instantText } from '../exchange/wire-text.ts';
 import type { CutWay } from '../faults/fault-shapes.ts';
 import { rawFrame } from './client-message.ts';
 
+/** What venues do otherwise on a connection. */
+export interface SessionManner {
+  /** Of the frames with its messages: 1 for text, 2 for binary. */
+  readonly opcode: 1 | 2;
+  /** Undefined: it sends only pings. */
+  readonly heartbeat: ((now: string) => object) | undefined;
+  /** Undefined: it ends the connection without a word. */
+  readonly slowConsumer: ((now: string) => object) | undefined;
+}
+
 export interface SessionOptions {
   readonly heartbeatMs: number;
   /** The most bytes that may wait in the socket for a reader that does not read. */
@@ -24,6 +34,7 @@ interface SessionDeps {
    */
   readonly socket: Socket;
   readonly principal: Principal;
+  readonly manner: SessionManner;
   readonly onClosed: (session: StreamSession) => void;
 }
 
@@ -50,12 +61,14 @@ export class StreamSession {
   private corked = false;
   private heardPong = true;
   private readonly timers = new Set<Timer>();
+  private readonly frame: { readonly binary: boolean };
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
 
   constructor(number: number, deps: SessionDeps, options: SessionOptions) {
     this.number = number;
     this.principal = deps.principal;
+    this.frame = { binary: deps.manner.opcode === 2 };
     this.deps = deps;
     this.options = options;
     deps.ws.on('close', () => this.finish());
@@ -65,11 +78,16 @@ export class StreamSession {
     });
     this.later(options.heartbeatMs, () => this.beat());
     const lifetimeMs = this.principal.expiresAtMs - deps.clock.nowMs();
-    this.later(Math.min(lifetimeMs, longestTimerMs), () => this.endWithToken('token expired'));
+    if (Number.isFinite(lifetimeMs))
+      this.later(Math.min(lifetimeMs, longestTimerMs), () => this.endWithToken('token expired'));
   }
 
   get open(): boolean {
     return this.state === 'open';
+  }
+
+  get opcode(): 1 | 2 {
+    return this.deps.manner.opcode;
   }
 
   /** Bytes written but not yet taken by the reader's side. */
@@ -89,13 +107,13 @@ export class StreamSession {
       this.deps.socket.cork();
       queueMicrotask(() => this.uncork());
     }
-    this.deps.ws.send(text);
+    this.deps.ws.send(text, this.frame);
   }
 
   /** Any other message, behind the events before it. */
   sendMessage(message: object): void {
     if (this.state !== 'open') return;
-    this.deps.ws.send(JSON.stringify(message));
+    this.deps.ws.send(JSON.stringify(message), this.frame);
   }
 
   /** Bytes as they are, for faults. */
@@ -131,7 +149,7 @@ export class StreamSession {
     else if (how === 'fin') this.deps.socket.destroySoon();
     else {
       // Promises 900 bytes and sends 100.
-      const torn = rawFrame(1, Buffer.alloc(900, '{"type":"event","payload":'));
+      const torn = rawFrame(this.opcode, Buffer.alloc(900, '{"type":"event","payload":'));
       this.deps.socket.write(torn.subarray(0, 104));
       this.deps.socket.destroySoon();
     }
@@ -164,8 +182,8 @@ export class StreamSession {
     this.corked = false;
     this.deps.socket.uncork();
     if (this.state !== 'open' || this.backlogBytes <= this.options.maxBacklogBytes) return;
-    const payload = { code: 'SLOW_CONSUMER', message: 'Too many events wait for you to read them' };
-    this.sendMessage({ type: 'error', timestamp: this.now(), payload });
+    const farewell = this.deps.manner.slowConsumer?.(this.now());
+    if (farewell !== undefined) this.sendMessage(farewell);
     this.close(streamCloseCodes.slowConsumer, 'slow consumer');
   }
 
@@ -173,7 +191,8 @@ export class StreamSession {
     if (this.state === 'closed') return;
     this.later(this.options.heartbeatMs, () => this.beat());
     if (this.state !== 'open') return;
-    this.sendMessage({ type: 'heartbeat', timestamp: this.now() });
+    const heartbeat = this.deps.manner.heartbeat?.(this.now());
+    if (heartbeat !== undefined) this.sendMessage(heartbeat);
     if (!this.heardPong && this.backlogBytes === 0) {
       this.cut('rst');
       return;

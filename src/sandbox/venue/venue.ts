@@ -8,6 +8,7 @@ import {
   acceptPending,
   askVenue,
   expireOrder,
+  isTooLate,
   refusePending,
   rejectOrder,
 } from '../exchange/venue-steps.ts';
@@ -66,6 +67,8 @@ interface VenueDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly nextVenueOrderId: () => string;
   /** Records the changes made inside as the venue's, in the ledger. */
   readonly during: (work: () => void) => void;
+  /** Account orders are acknowledged after `answerMs` too, and not at once. */
+  readonly answersEveryOrder?: boolean | undefined;
 }
 
 /** Orders that wait for quantity alone are served again after this. */
@@ -82,7 +85,7 @@ const longestTimerMs = 2_000_000_000;
  * An order's states here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄ *working* →
  * closed. Invariant: each ask is answered at most once, by the venue or the control port, whichever
  * comes first; a closed order has no timer here; an order out of sight is neither answered nor
- * ended.
+ * ended. A successor is answered with the replace that asked for it, and with nothing else.
  */
 export class Venue {
   options: VenueOptions;
@@ -90,6 +93,8 @@ export class Venue {
   private readonly expiries = new Map<ExchangeOrder, Timer>();
   private readonly scripted = new WeakSet<ExchangeOrder>();
   private readonly answers = new Set<Timer>();
+  /** By the order that they are to replace. */
+  private readonly successors = new Map<ExchangeOrder, ExchangeOrder>();
   private refill: Timer | undefined;
   private paused = false;
   private readonly deps: VenueDeps;
@@ -116,7 +121,7 @@ export class Venue {
    */
   submit(order: ExchangeOrder): void {
     if (this.options.answerMs === 'manual') this.awaitAnswer(order);
-    else if (order.terms.stream === 'prediction') {
+    else if (order.terms.stream === 'prediction' || this.deps.answersEveryOrder === true) {
       this.awaitAnswer(order);
       this.later(() => this.answerNew(order));
     } else {
@@ -136,10 +141,20 @@ export class Venue {
   }
 
   /**
+   * A replace arrived that makes a new order: `successor` trades once the venue has ended `order`,
+   * and is rejected when it has not. `asked` has the quantity of both together.
+   */
+  askSuccessor(order: ExchangeOrder, successor: ExchangeOrder, asked: AskedTerms): void {
+    this.successors.set(order, successor);
+    this.ask(order, 'replace', { ...asked, successor: successor.terms.orderId });
+  }
+
+  /**
    * Called after every change in the exchange: an order that needs no answer and no timer any more
    * is forgotten.
    */
   changed(order: ExchangeOrder): void {
+    if (this.successors.size > 0) this.decideSuccessor(order);
     if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new')
       this.waiting.delete(order);
     if (this.expiries.size === 0 || !isClosed(order.state)) return;
@@ -176,6 +191,7 @@ export class Venue {
   /** The platform lost the order for good: it takes no place here any more. */
   forget(order: ExchangeOrder): void {
     this.waiting.delete(order);
+    this.successors.delete(order);
     this.release(order);
   }
 
@@ -218,7 +234,7 @@ export class Venue {
     }
     if (happens(random, this.options.refuseShare))
       refusePending(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
-    else if (asked?.quantity !== undefined && asked.quantity < order.cumQty)
+    else if (asked !== undefined && isTooLate(order, asked))
       refusePending(exchange, order, 'TOO_LATE', 'More was filled meanwhile than the amend would leave');
     else this.grant(order);
   }
@@ -229,6 +245,19 @@ export class Venue {
     acceptPending(exchange, order);
     if (!works || isClosed(order.state)) return;
     this.begin(order);
+  }
+
+  private decideSuccessor(order: ExchangeOrder): void {
+    const successor = this.successors.get(order);
+    if (successor === undefined || order.pendingAction === 'replace') return;
+    this.successors.delete(order);
+    if (isClosed(successor.state)) return;
+    if (order.state !== 'replaced') {
+      rejectOrder(this.deps.exchange, successor, 'REPLACE_REJECTED', `The order to replace is ${order.state}`);
+      return;
+    }
+    acceptOrder(this.deps.exchange, successor, this.deps.nextVenueOrderId(), successor.workingQuantity - order.cumQty);
+    this.begin(successor);
   }
 
   /** It trades from now on. An amended order begins anew: its terms may reach the price now. */

@@ -46,7 +46,8 @@ describe('issue: A half-open stream of the sandbox outlived its token, and staye
     const ws = { on: () => {}, pause: () => {} } as unknown as WebSocket;
     const principal = { expiresAtMs: clock.nowMs() + 3_600_000 } as Principal;
     const options = { heartbeatMs, maxBacklogBytes: 1, closeGraceMs: 1 };
-    new StreamSession(1, { clock, ws, socket, principal, onClosed: () => {} }, options).halfOpen();
+    const manner = { opcode: 1, heartbeat: undefined, slowConsumer: undefined } as const;
+    new StreamSession(1, { clock, ws, socket, principal, manner, onClosed: () => {} }, options).halfOpen();
     await clock.advance(lastsMs - 1);
     expect(resetAndDestroy).not.toHaveBeenCalled();
     await clock.advance(1);
