@@ -2,9 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { createLogger } from '../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { type AlpacaDescription, startAlpaca } from '../sandbox/alpaca/start-alpaca.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
-import { startSandbox } from '../sandbox/start-sandbox.ts';
+import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
@@ -16,10 +17,12 @@ Examples:
   $ tidemark sandbox                                 a made-up market of 20 changes a second, on free ports
   $ tidemark sandbox --port 4600 --rate 1000         more of it, at a known address
   $ tidemark sandbox --json --scenario outage.json   for a script: the first line has all that a client needs
+  $ tidemark sandbox --venue alpaca                  Alpaca's trading API and stream over the same exchange
 
 It runs until it gets a signal, or POST /stop on its control port. GET / there lists the faults that it can make.`;
 
 interface Flags {
+  readonly venue: 'platform' | 'alpaca';
   readonly host?: string;
   readonly port?: number;
   readonly stagingPort?: number;
@@ -41,6 +44,11 @@ export function sandboxCommand(io: CliIo): Command {
   return new Command('sandbox')
     .description(
       'Runs a trading platform on this machine: sign-in, accounts, order lists, order streams, and a seeded market. Nothing in it is real.',
+    )
+    .addOption(
+      new Option('--venue <name>', 'what it is: the platform that Tidemark follows, or Alpaca')
+        .choices(['platform', 'alpaca'])
+        .default('platform'),
     )
     .option(
       '--host <address>',
@@ -74,8 +82,19 @@ async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
   const options = checked(optionsOf(io, flags));
   const looks = { pretty: io.isTerminal, colour: io.colours.areOn('stderr') };
   const log = createLogger({ destination: io.stderr }, { level: 'warn', version: io.version, ...looks, secrets: [] });
-  const sandbox = await startSandbox(options, { clock: io.clock, random: io.random, log });
-  io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : introduce(sandbox.description));
+  const deps = { clock: io.clock, random: io.random, log };
+  if (flags.venue === 'alpaca') await serve(io, flags, await startAlpaca(options, deps), introduceAlpaca);
+  else await serve(io, flags, await startSandbox(options, deps), introduce);
+}
+
+/** Says where it is, and waits for its end. */
+async function serve<Description>(
+  io: CliIo,
+  flags: Flags,
+  sandbox: RunningSandbox<Description>,
+  words: (description: Description) => string,
+): Promise<void> {
+  io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : words(sandbox.description));
   await new Promise<void>((resolve) => {
     const unsubscribe = io.onSignal(() => resolve());
     void sandbox.stopAsked.then(() => {
@@ -162,4 +181,17 @@ function rateText(text: string): number | 'max' {
   if (text === 'max') return 'max';
   if (/^\d{1,8}(\.\d{1,3})?$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a number, or max.');
+}
+
+function introduceAlpaca({ url, stream, control, accounts }: AlpacaDescription): string {
+  return [
+    "Alpaca's trading API on this machine. Nothing in it is real, and Tidemark itself does not follow it yet.",
+    '',
+    `APCA_API_BASE_URL=${url}`,
+    `stream        ${stream}`,
+    `control port  ${control}`,
+    '',
+    ...accounts.map(({ accountNumber, keyId, secretKey }) => `  ${accountNumber}  key ${keyId}  secret ${secretKey}`),
+    '',
+  ].join('\n');
 }

@@ -95,6 +95,13 @@ export const sandboxOptions = z.strictObject({
     })
     .prefault({}),
   venue: venueOptions,
+  /** For `--venue alpaca` alone. */
+  alpaca: z
+    .strictObject({
+      /** For each account. Alpaca gives 200. */
+      requestsPerMinute: z.number().int().min(1).max(1_000_000).default(200),
+    })
+    .prefault({}),
   /** Accounts in the default cast, not counting the one that no other user may see. */
   accounts: z.number().int().min(2).max(10_000).default(3),
   users: z.array(userPart).min(1).optional(),

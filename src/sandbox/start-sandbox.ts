@@ -169,17 +169,9 @@ export async function startVenue<Listener extends keyof SandboxOptions['ports'],
   }
 }
 
-type AnyVenue = Pick<
-  EmulatedVenue<never, unknown>,
-  'words' | 'market' | 'answersEveryOrder' | 'cast' | 'protocol'
->;
+type AnyVenue = Pick<EmulatedVenue<never, unknown>, 'words' | 'market' | 'answersEveryOrder' | 'cast' | 'protocol'>;
 
-async function assemble(
-  venue: AnyVenue,
-  options: SandboxOptions,
-  folder: string,
-  { clock, random, log }: SandboxDeps,
-) {
+async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string, { clock, random, log }: SandboxDeps) {
   const { words } = venue;
   const seed = options.market.seed;
   const subscriptions = new Subscriptions();

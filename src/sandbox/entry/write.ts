@@ -8,14 +8,14 @@ import type { Venue } from '../venue/venue.ts';
 
 /**
  * Why a write is not done. `flat` and `nested` are the general error bodies, `prediction` the
- * envelope (specification, "Errors").
+ * envelope (specification, "Errors"); `alpaca` has a number and a sentence.
  */
 export interface Refusal {
   readonly refused: true;
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  readonly shape: 'flat' | 'nested' | 'prediction';
+  readonly shape: 'flat' | 'nested' | 'prediction' | 'alpaca';
 }
 
 export type WriteKind = 'place' | 'replace' | 'cancel';

@@ -93,7 +93,10 @@ export class TermsInventor {
     const instrument = oneOf(random, this.equities);
     const kind = random.next();
     const orderType = kind > 0.85 ? 'LIMIT' : oneOf(random, accountTypes);
-    const legs = kind < 0.7 ? undefined : this.legs(instrument, Math.min(this.maxLegs, kind > 0.85 ? 2 + below(random, 3) : 1), now);
+    const legs =
+      kind < 0.7
+        ? undefined
+        : this.legs(instrument, Math.min(this.maxLegs, kind > 0.85 ? 2 + below(random, 3) : 1), now);
     const side = legs?.[0]?.side ?? oneOf(random, accountSides);
     const ticks = Math.max(1, instrument.ticks + below(random, 41) - 20);
     return {

@@ -95,7 +95,11 @@ export class OrderLife {
     const { exchange, random } = this.deps;
     const [reason, text] = oneOf(random, rejections);
     if (happens(random, 0.2)) refusePending(exchange, order, reason, text);
-    else if (order.pendingAction === 'replace' && order.terms.stream === 'account' && happens(random, this.deps.successorShare))
+    else if (
+      order.pendingAction === 'replace' &&
+      order.terms.stream === 'account' &&
+      happens(random, this.deps.successorShare)
+    )
       this.succeed(order);
     else acceptPending(exchange, order);
   }

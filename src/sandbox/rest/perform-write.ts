@@ -85,6 +85,7 @@ function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   // Only prediction refusals are made with the prediction shape, and only from its table of codes.
   if (shape === 'prediction')
     return sendPredictionError(reply, code as Parameters<typeof sendPredictionError>[1], message);
+  if (shape === 'alpaca') return reply.code(status).send({ code: Number(code), message });
   if (shape === 'flat') return sendFlat(reply, status, message, [code]);
   return sendNested(reply, status, status === 404 ? 'not_found' : 'conflict', code, message);
 }

@@ -5,9 +5,9 @@ import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendNested } from './error-bodies.ts';
 import { quotesRoutes, researchRoutes, symbolRoutes } from './market-data-routes.ts';
+import { openListener } from './open-listener.ts';
 import { orderEntryRoutes, predictionEntryRoutes } from './order-entry-routes.ts';
 import { orderRoutes, predictionRoutes } from './order-routes.ts';
-import { openListener } from './open-listener.ts';
 import { mfaRoutes, signInRoutes } from './sign-in-routes.ts';
 import { accountRoutes, emailRoutes, settingsRoutes } from './user-routes.ts';
 

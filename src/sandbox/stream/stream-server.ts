@@ -127,7 +127,11 @@ export class StreamServer {
       this.eventFaults.forget(session);
       ledger.enter('session', `,"session":${session.number},"what":"closed"`);
     };
-    const session = new StreamSession(this.sessionCount, { clock, ws, socket, principal, manner: this.protocol, onClosed }, this.options);
+    const session = new StreamSession(
+      this.sessionCount,
+      { clock, ws, socket, principal, manner: this.protocol, onClosed },
+      this.options,
+    );
     this.subscriptions.sessions.add(session);
     ledger.enter(
       'session',

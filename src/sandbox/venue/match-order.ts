@@ -17,9 +17,14 @@ export function expiryMs(order: ExchangeOrder, nowMs: number): number | undefine
 
 /** The next end of a regular session in New York. */
 export function nextCloseMs(nowMs: number): number {
+  return nextInSession(nowMs, session.closesAt);
+}
+
+/** The next time so many minutes after midnight on a trading day in New York. */
+export function nextInSession(nowMs: number, minutes: number): number {
   for (let day = newYorkDay(nowMs); ; day += 1) {
-    const closeMs = newYorkInstant(day, session.closesAt);
-    if (isTradingDay(day) && closeMs > nowMs) return closeMs;
+    const atMs = newYorkInstant(day, minutes);
+    if (isTradingDay(day) && atMs > nowMs) return atMs;
   }
 }
 

@@ -1,0 +1,121 @@
+import { parseInstant } from '../../domain/instant.ts';
+import { entryAt } from '../exchange/change-list.ts';
+import type { ChangeEntry, ExchangeAccount, ExchangeOrder } from '../exchange/exchange-order.ts';
+import type { SandboxParts } from '../sandbox-parts.ts';
+import { alpacaWords, nanosOf } from './alpaca-words.ts';
+
+type Shelf = Pick<SandboxParts, 'exchange' | 'concealments'>;
+
+/** The query of `GET /v2/orders`. Instants are nanoseconds, and neither bound is part of the list. */
+interface ListQuery {
+  readonly status: 'open' | 'closed' | 'all';
+  readonly limit: number;
+  readonly after: bigint | undefined;
+  readonly until: bigint | undefined;
+  readonly ascending: boolean;
+  readonly symbols: ReadonlySet<string> | undefined;
+  readonly side: string | undefined;
+  readonly afterOrderId: string | undefined;
+  readonly beforeOrderId: string | undefined;
+}
+
+const maxLimit = 500;
+/** No order here has legs, so nested or not is the same list. */
+const known = new Set([
+  ...['status', 'limit', 'after', 'until', 'direction', 'nested', 'symbols', 'side', 'asset_class'],
+  ...['after_order_id', 'before_order_id'],
+]);
+
+/** Reads it, or says what is wrong (Alpaca's OpenAPI 2.0.1, "Get All Orders"). */
+export function readAlpacaQuery(query: Readonly<Record<string, unknown>>): ListQuery | { readonly fault: string } {
+  for (const [name, value] of Object.entries(query))
+    if (typeof value !== 'string' || !known.has(name)) return { fault: `query parameter ${name} is not emulated` };
+  const given = query as Readonly<Record<string, string>>;
+  const { status = 'open', limit = '50', direction = 'desc', symbols, side } = given;
+  if (status !== 'open' && status !== 'closed' && status !== 'all') return { fault: 'status is invalid' };
+  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > maxLimit)
+    return { fault: `limit must be from 1 to ${maxLimit}` };
+  if (direction !== 'asc' && direction !== 'desc') return { fault: 'direction is invalid' };
+  const [after, until] = [instantOf(given['after']), instantOf(given['until'])];
+  if (after === 'wrong' || until === 'wrong') return { fault: 'after and until must be RFC 3339 instants' };
+  if (given['asset_class'] !== undefined) return { fault: 'asset_class is not emulated' };
+  return {
+    status,
+    limit: Number(limit),
+    after,
+    until,
+    ascending: direction === 'asc',
+    symbols: symbols === undefined || symbols === '' ? undefined : new Set(symbols.split(',')),
+    side,
+    afterOrderId: given['after_order_id'],
+    beforeOrderId: given['before_order_id'],
+  };
+}
+
+/** A date alone is its midnight in UTC; a blank is the plus of an offset that was not escaped. */
+function instantOf(text: string | undefined): bigint | undefined | 'wrong' {
+  if (text === undefined) return undefined;
+  const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text.replace(' ', '+');
+  return parseInstant(whole) ?? 'wrong';
+}
+
+/**
+ * The orders of a list as JSON, by the time of their creation: Alpaca has no list by change. `lagMs`
+ * above 0 shows it as it was that long ago.
+ */
+export function listAlpacaOrders(shelf: Shelf, account: ExchangeAccount, query: ListQuery, lagMs: number): string {
+  const { exchange, concealments } = shelf;
+  const from = boundOf(shelf, query.afterOrderId, query.after);
+  const to = boundOf(shelf, query.beforeOrderId, query.until);
+  const found: ChangeEntry[] = [];
+  exchange.listOf(account, 'account').visit(0, exchange.asOf(lagMs), (entry) => {
+    const createdAt = nanosOf(entry.order.createdAt);
+    const isInside = (from === undefined || createdAt > from) && (to === undefined || createdAt < to);
+    if (isInside && fits(entry, query) && !concealments.hides(entry.order)) found.push(entry);
+    return true;
+  });
+  found.sort((a, b) => (query.ascending ? 1 : -1) * (a.order.createdAt - b.order.createdAt));
+  return `[${found.slice(0, query.limit).map((entry) => rowOf(shelf, entry))}]`;
+}
+
+/** The order of a cursor counts as the bound; an unknown one leaves the other bound. */
+function boundOf({ exchange }: Shelf, orderId: string | undefined, at: bigint | undefined): bigint | undefined {
+  const order = orderId === undefined ? undefined : exchange.orders.get(orderId);
+  return order === undefined ? at : nanosOf(order.createdAt);
+}
+
+function fits({ order, wasClosed }: ChangeEntry, { status, symbols, side }: ListQuery): boolean {
+  const { terms } = order;
+  if (status !== 'all' && (status === 'closed') !== wasClosed) return false;
+  if (side !== undefined && !terms.side.toLowerCase().startsWith(side)) return false;
+  return symbols === undefined || symbols.has(terms.legs?.[0]?.symbol ?? terms.symbol);
+}
+
+/** One order as JSON; undefined when the account has none with that id, or its readers do not see it. */
+export function getAlpacaOrder(shelf: Shelf, account: ExchangeAccount, id: string, lagMs: number): string | undefined {
+  const order = shelf.exchange.orders.get(id);
+  return order === undefined ? undefined : shown(shelf, account, order, lagMs);
+}
+
+/** As `getAlpacaOrder`, by the caller's own id. */
+export function findByClientId(shelf: Shelf, account: ExchangeAccount, id: string, lagMs: number): string | undefined {
+  for (const order of shelf.exchange.byClientReference(id)) {
+    const row = shelf.concealments.bare(order) ? undefined : shown(shelf, account, order, lagMs);
+    if (row !== undefined) return row;
+  }
+  return undefined;
+}
+
+function shown(shelf: Shelf, account: ExchangeAccount, order: ExchangeOrder, lagMs: number): string | undefined {
+  if (order.terms.account !== account || shelf.concealments.hides(order)) return undefined;
+  const entry = entryAt(order, shelf.exchange.asOf(lagMs));
+  return entry === undefined ? undefined : rowOf(shelf, entry);
+}
+
+/** An order whose reference its readers do not see has another one, made up. */
+function rowOf({ concealments }: Shelf, { row, order }: ChangeEntry): string {
+  const text = row ?? alpacaWords.row(order);
+  if (!concealments.bare(order)) return text;
+  const [hidden, made] = [order.terms.clOrdId, order.terms.orderId].map((id) => JSON.stringify(id));
+  return text.replace(`"client_order_id":${hidden}`, () => `"client_order_id":${made}`);
+}

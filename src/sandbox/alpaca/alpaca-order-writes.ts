@@ -1,0 +1,194 @@
+import { newYorkDay } from '../data/trading-days.ts';
+import { MemberFault } from '../entry/request-members.ts';
+import type { EntryDeps, Refusal, Write } from '../entry/write.ts';
+import {
+  type AskedTerms,
+  type ExchangeAccount,
+  type ExchangeOrder,
+  isClosed,
+  type OrderTerms,
+  workingTermsOf,
+} from '../exchange/exchange-order.ts';
+import { type Fixed, fixed } from '../exchange/wire-text.ts';
+import { referencePrice } from '../venue/match-order.ts';
+import { exceedsLimit } from '../venue/venue.ts';
+import { alpacaWords, statusWord } from './alpaca-words.ts';
+import { checkPrices, isWhole, type PatchTerms, type PlaceTerms } from './read-alpaca-order.ts';
+
+/** A refusal in Alpaca's form: a status, and a number and a sentence in the body. */
+export function alpacaRefusal(status: number, code: number, message: string): Refusal {
+  return { refused: true, status, code: String(code), message, shape: 'alpaca' };
+}
+
+export const badRequest = (message: string): Refusal => alpacaRefusal(422, 40010001, message);
+const notPossible = (message: string): Refusal => alpacaRefusal(422, 42210000, message);
+const notPermitted = (message: string): Refusal => alpacaRefusal(403, 40310000, message);
+const answer = { status: 200, body: alpacaWords.row } as const;
+
+/** `POST /v2/orders`: 200 with an order that waits for the venue. */
+export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): Write {
+  return {
+    refused: false,
+    kind: 'place',
+    stream: 'account',
+    accountId: account.id,
+    ...(asked.clientOrderId === undefined ? {} : { reference: asked.clientOrderId }),
+    attempt() {
+      const terms = termsOf(deps, account, asked);
+      if ('refused' in terms) return terms;
+      const refusal = refusalOf(deps, terms);
+      if (refusal !== undefined) return refusal;
+      const order = deps.exchange.open(terms, 'placed');
+      deps.venue.submit(order);
+      return order;
+    },
+    answer,
+  };
+}
+
+function termsOf(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): OrderTerms | Refusal {
+  const { symbol, legs, side, price, stopPrice, notional } = asked;
+  const terms = {
+    stream: 'account',
+    orderId: deps.random.uuid(),
+    account,
+    symbol,
+    ...(legs.length === 0 ? {} : { legs }),
+    side,
+    orderType: asked.type,
+    timeInForce: asked.timeInForce,
+    quantity: asked.quantity ?? 0n,
+    ...(price === undefined ? {} : { price }),
+    ...(stopPrice === undefined ? {} : { stopPrice }),
+    ...(notional === undefined ? {} : { notional }),
+    extendedHours: asked.extendedHours,
+    clOrdId: asked.clientOrderId ?? deps.random.uuid(),
+  } as const;
+  const instrument = deps.instrument('account', symbol);
+  if (instrument === undefined) return badRequest(`asset "${legs[0]?.symbol ?? symbol}" not found`);
+  if (notional === undefined) return terms;
+  const quantity = boughtBy(notional, referencePrice(terms, instrument, newYorkDay(deps.clock.nowMs())));
+  return quantity === 0n ? badRequest('notional is too small') : { ...terms, quantity };
+}
+
+/** As much as the money buys, in nine digits. */
+function boughtBy(notional: Fixed, price: Fixed): Fixed {
+  const quantity = (notional * fixed('1')) / price;
+  return quantity - (quantity % fixed('0.000000001'));
+}
+
+/** Everything that the present state forbids, for a new order and for one that replaces. */
+function refusalOf(deps: EntryDeps, terms: OrderTerms): Refusal | undefined {
+  const { account, clOrdId } = terms;
+  const { options } = deps.venue;
+  if (options.session === 'down') return alpacaRefusal(503, 50310000, 'service unavailable');
+  if (account.status !== 'OPEN') return notPermitted('account is not allowed to trade');
+  if (deps.exchange.byClientReference(clOrdId).some((order) => order.terms.account === account))
+    return badRequest('client_order_id must be unique');
+  const instrument = deps.instrument('account', terms.symbol);
+  const today = newYorkDay(deps.clock.nowMs());
+  const market = instrument === undefined ? fixed('1') : referencePrice(terms, instrument, today);
+  if (exceedsLimit(options, terms.quantity, terms.price ?? terms.stopPrice ?? market))
+    return notPermitted('insufficient buying power');
+  return undefined;
+}
+
+/**
+ * `PATCH /v2/orders/{id}`: 200 with a new order that goes on for the old one, once the venue has
+ * ended that. Assumption: its quantity counts what the old one has filled, so that both together
+ * never trade more than was asked for.
+ */
+export function replaceAlpacaOrder(
+  deps: EntryDeps,
+  account: ExchangeAccount,
+  orderId: string,
+  patch: PatchTerms,
+): Write {
+  return {
+    refused: false,
+    kind: 'replace',
+    stream: 'account',
+    accountId: account.id,
+    ...(patch.clientOrderId === undefined ? {} : { reference: patch.clientOrderId }),
+    attempt() {
+      const order = findOrder(deps, account, orderId);
+      if ('refused' in order) return order;
+      const terms = successorOf(deps, order, patch);
+      if ('refused' in terms) return terms;
+      const refusal = refusalOf(deps, terms);
+      if (refusal !== undefined) return refusal;
+      const successor = deps.exchange.open(terms, 'placed', (it) => {
+        // A touched stop stays so.
+        it.workingOrderType = order.workingOrderType;
+      });
+      deps.venue.askSuccessor(order, successor, askedBy(terms));
+      return successor;
+    },
+    answer,
+  };
+}
+
+function askedBy({ quantity, price, stopPrice, timeInForce }: OrderTerms): AskedTerms {
+  return {
+    quantity,
+    timeInForce,
+    ...(price === undefined ? {} : { price }),
+    ...(stopPrice === undefined ? {} : { stopPrice }),
+  };
+}
+
+function successorOf(deps: EntryDeps, order: ExchangeOrder, patch: PatchTerms): OrderTerms | Refusal {
+  const { terms } = order;
+  const status = statusWord(order);
+  if (!['new', 'partially_filled', 'done_for_day', 'suspended'].includes(status))
+    return notPossible(`order in ${status} status cannot be changed`);
+  if (terms.notional !== undefined) return notPossible('notional orders cannot be replaced');
+  const isPart = !isWhole(order.workingQuantity) || !isWhole(patch.quantity);
+  if (isPart && patch.quantity !== undefined) return notPossible('qty of fractional orders cannot be replaced');
+  if (isPart && (patch.timeInForce ?? 'DAY') !== 'DAY') return badRequest('fractional orders must be DAY orders');
+  const quantity = patch.quantity ?? order.workingQuantity;
+  if (quantity <= order.cumQty) return notPossible('qty must be above filled_qty');
+  const { price: _price, stopPrice: _stopPrice, ...kept } = terms;
+  const price = patch.price ?? order.workingPrice;
+  const stopPrice = patch.stopPrice ?? workingTermsOf(order).stopPrice;
+  try {
+    checkPrices(terms.orderType, price, stopPrice);
+  } catch (error) {
+    if (error instanceof MemberFault) return badRequest(error.message);
+    throw error;
+  }
+  return {
+    ...kept,
+    orderId: deps.random.uuid(),
+    clOrdId: patch.clientOrderId ?? deps.random.uuid(),
+    timeInForce: patch.timeInForce ?? workingTermsOf(order).timeInForce,
+    quantity,
+    ...(price === undefined ? {} : { price }),
+    ...(stopPrice === undefined ? {} : { stopPrice }),
+    replaces: terms.orderId,
+  };
+}
+
+/** `DELETE /v2/orders/{id}`: 204, and the venue's answer comes on the stream. */
+export function cancelAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string): Write {
+  return {
+    refused: false,
+    kind: 'cancel',
+    stream: 'account',
+    accountId: account.id,
+    attempt() {
+      const order = findOrder(deps, account, orderId);
+      if ('refused' in order) return order;
+      if (isClosed(order.state) || order.pendingAction !== 'none')
+        return notPossible(`order is already in "${statusWord(order)}" state and is not cancelable`);
+      deps.venue.ask(order, 'cancel');
+      return order;
+    },
+    answer: { status: 204, body: () => '' },
+  };
+}
+
+function findOrder({ exchange }: EntryDeps, account: ExchangeAccount, orderId: string): ExchangeOrder | Refusal {
+  const order = exchange.orders.get(orderId);
+  return order?.terms.account === account ? order : alpacaRefusal(404, 40410000, `order not found for ${orderId}`);
+}

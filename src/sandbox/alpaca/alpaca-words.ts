@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { type ExchangeOrder, type OrderState, workingTermsOf } from '../exchange/exchange-order.ts';
+import type { VenueWords } from '../exchange/venue-words.ts';
+import { averagePrice, type Fixed, formatFixed, instantText, type Micros } from '../exchange/wire-text.ts';
+
+/**
+ * Nanoseconds since the epoch. The exchange counts microseconds, and no two changes share one: the
+ * three digits behind them are made up, always the same ones for an instant.
+ */
+export function nanosOf(at: Micros): bigint {
+  return BigInt(at) * 1000n + BigInt(at % 997);
+}
+
+/** As Alpaca writes it: up to nine digits, without zeros at the end. */
+export function nanosText(at: Micros): string {
+  const made = String(at % 997).padStart(3, '0');
+  return `${`${instantText(at).slice(0, -1)}${made}`.replace(/\.?0+$/, '')}Z`;
+}
+
+/** Alpaca names accounts, assets and executions by UUIDs: always the same one for a name. */
+export function uuidOf(name: string): string {
+  const hex = createHash('sha256').update(name).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+const pendingWords = { none: undefined, cancel: 'pending_cancel', replace: 'pending_replace' } as const;
+
+/** The exchange's words are Alpaca's, but for a request that waits. */
+export function statusWord({ state, pendingAction }: ExchangeOrder): string {
+  return pendingWords[pendingAction] ?? state;
+}
+
+/** The field with the time of each end. */
+const endedAt: Readonly<Partial<Record<OrderState, string>>> = {
+  filled: 'filled_at',
+  expired: 'expired_at',
+  canceled: 'canceled_at',
+  rejected: 'failed_at',
+  replaced: 'replaced_at',
+};
+
+const intents: Readonly<Record<string, string>> = {
+  BUY: 'buy_to_open',
+  BUY_TO_COVER: 'buy_to_close',
+  SELL: 'sell_to_close',
+  SELL_SHORT: 'sell_to_open',
+};
+
+/** The option contract where there is one. Orders with several legs are not on this venue. */
+function instrumentOf({ terms }: ExchangeOrder): { symbol: string; class: string } {
+  const [leg] = terms.legs ?? [];
+  return leg === undefined ? { symbol: terms.symbol, class: 'us_equity' } : { symbol: leg.symbol, class: 'us_option' };
+}
+
+function intentOf({ terms }: ExchangeOrder): string {
+  const [leg] = terms.legs ?? [];
+  if (leg === undefined) return intents[terms.side] ?? '';
+  return `${leg.side === 'BUY' ? 'buy' : 'sell'}_to_${leg.positionEffect.toLowerCase()}`;
+}
+
+const textOf = (value: Fixed | undefined): string | null => (value === undefined ? null : formatFixed(value));
+
+/** One order, the same in lists, in single reads and on the stream (Alpaca's OpenAPI 2.0.1, `Order`). */
+function encodeAlpacaOrder(order: ExchangeOrder): string {
+  const { terms } = order;
+  const instrument = instrumentOf(order);
+  const working = workingTermsOf(order);
+  const type = terms.orderType.toLowerCase();
+  const createdAt = nanosText(order.createdAt);
+  const ends = { filled_at: null, expired_at: null, canceled_at: null, failed_at: null, replaced_at: null };
+  const end = endedAt[order.state];
+  return JSON.stringify({
+    id: terms.orderId,
+    client_order_id: terms.clOrdId,
+    created_at: createdAt,
+    updated_at: nanosText(order.updatedAt),
+    submitted_at: createdAt,
+    ...ends,
+    ...(end === undefined || order.closedAt === undefined ? {} : { [end]: nanosText(order.closedAt) }),
+    replaced_by: order.replacedBy ?? null,
+    replaces: terms.replaces ?? null,
+    asset_id: uuidOf(instrument.symbol),
+    symbol: instrument.symbol,
+    asset_class: instrument.class,
+    notional: textOf(terms.notional),
+    qty: terms.notional === undefined ? formatFixed(order.workingQuantity) : null,
+    filled_qty: formatFixed(order.cumQty),
+    filled_avg_price: order.cumQty === 0n ? null : formatFixed(averagePrice(order.notional, order.cumQty)),
+    order_class: '',
+    order_type: type,
+    type,
+    side: terms.side.startsWith('BUY') ? 'buy' : 'sell',
+    position_intent: intentOf(order),
+    time_in_force: working.timeInForce.toLowerCase(),
+    limit_price: textOf(order.workingPrice),
+    stop_price: textOf(working.stopPrice),
+    status: statusWord(order),
+    extended_hours: terms.extendedHours === true,
+    legs: null,
+    trail_percent: null,
+    trail_price: null,
+    hwm: null,
+    subtag: null,
+    source: null,
+  });
+}
+
+/** The event of each step; one that Alpaca has no word for is `restated`. */
+const events: Readonly<Record<string, string>> = {
+  opened: 'pending_new',
+  placed: 'pending_new',
+  accepted: 'new',
+  succeeded: 'new',
+  rejected: 'rejected',
+  canceled: 'canceled',
+  expired: 'expired',
+  replaced: 'replaced',
+  cancel_pending: 'pending_cancel',
+  replace_pending: 'pending_replace',
+  cancel_refused: 'order_cancel_rejected',
+  replace_refused: 'order_replace_rejected',
+  done_for_day: 'done_for_day',
+  suspended: 'suspended',
+  corrected: 'trade_correct',
+};
+
+function encodeTradeUpdate(order: ExchangeOrder, data: string, step: string): string {
+  const { lastQuantity, lastPrice, updatedAt } = order;
+  const fills = step === 'fill';
+  const event = fills ? (order.state === 'filled' ? 'fill' : 'partial_fill') : (events[step] ?? 'restated');
+  const fill = fills ? `"price":"${formatFixed(lastPrice)}","qty":"${formatFixed(lastQuantity)}",` : '';
+  const id = uuidOf(`${order.terms.orderId} ${updatedAt}`);
+  return `{"stream":"trade_updates","data":{"event":"${event}","execution_id":"${id}","timestamp":"${nanosText(updatedAt)}",${fill}"order":${data}}}`;
+}
+
+/** Alpaca's words. */
+export const alpacaWords: VenueWords = { row: encodeAlpacaOrder, data: encodeAlpacaOrder, event: encodeTradeUpdate };

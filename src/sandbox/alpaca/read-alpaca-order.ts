@@ -1,0 +1,162 @@
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+import { optionContract } from '../data/option-contracts.ts';
+import { MemberFault, Members, required } from '../entry/request-members.ts';
+import type { Leg } from '../exchange/exchange-order.ts';
+import { type Fixed, fixed, formatFixed } from '../exchange/wire-text.ts';
+
+/** What `POST /v2/orders` asks for, in the exchange's words. One of `quantity` and `notional` is there. */
+export interface PlaceTerms {
+  readonly symbol: string;
+  readonly legs: readonly Leg[];
+  readonly side: string;
+  readonly type: string;
+  readonly timeInForce: string;
+  readonly quantity: Fixed | undefined;
+  readonly notional: Fixed | undefined;
+  readonly price: Fixed | undefined;
+  readonly stopPrice: Fixed | undefined;
+  readonly extendedHours: boolean;
+  readonly clientOrderId: string | undefined;
+}
+
+/** What `PATCH /v2/orders/{id}` asks for; what is absent stays. */
+export interface PatchTerms {
+  readonly quantity: Fixed | undefined;
+  readonly price: Fixed | undefined;
+  readonly stopPrice: Fixed | undefined;
+  readonly timeInForce: string | undefined;
+  readonly clientOrderId: string | undefined;
+}
+
+const placeMembers = new Set([
+  ...['symbol', 'qty', 'notional', 'side', 'type', 'time_in_force', 'limit_price', 'stop_price'],
+  ...['extended_hours', 'client_order_id', 'order_class', 'position_intent'],
+]);
+const patchMembers = new Set(['qty', 'time_in_force', 'limit_price', 'stop_price', 'client_order_id']);
+const types = ['market', 'limit', 'stop', 'stop_limit'] as const;
+const timesInForce = ['day', 'gtc', 'ioc', 'fok'] as const;
+const intents = ['buy_to_open', 'buy_to_close', 'sell_to_open', 'sell_to_close'] as const;
+
+/** `JSON.parse` gives a number's source, which the language's types lack. */
+const json = JSON as unknown as {
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
+};
+
+/**
+ * A body's members. A number counts as its own text, so that no digit is lost, and null as absent.
+ * What this venue does not do is refused, and never left out in silence.
+ * @throws MemberFault
+ */
+function readMembers(body: unknown, known: ReadonlySet<string>): Members {
+  const text = Buffer.isBuffer(body) ? body.toString('utf8') : '';
+  const value = jsonOrUndefined(text, (it) =>
+    json.parse(it, (_key, member, { source }) => (typeof member === 'number' ? source : (member ?? undefined))),
+  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new MemberFault('request body format is invalid');
+  const members = new Members(value as Record<string, unknown>);
+  const unknown = members.unknownOf(known);
+  if (unknown !== undefined) throw new MemberFault(`${unknown.slice(0, 50)} is not emulated`);
+  return members;
+}
+
+/** @throws MemberFault */
+export function readPlace(body: unknown): PlaceTerms {
+  const members = readMembers(body, placeMembers);
+  const named = required(members.text('symbol', { min: 1, max: 21 }), 'symbol');
+  const contract = optionContract(named);
+  const side = required(members.word('side', ['buy', 'sell'] as const), 'side');
+  const intent = members.word('position_intent', intents);
+  if (intent?.startsWith(side) === false) throw new MemberFault('side and position_intent contradict each other');
+  const orderClass = members.text('order_class') ?? '';
+  if (orderClass !== '' && orderClass !== 'simple') throw new MemberFault(`order_class ${orderClass} is not emulated`);
+  const type = required(members.word('type', types), 'type');
+  const terms = {
+    symbol: contract?.underlying ?? named,
+    legs: contract === undefined ? [] : [legOf(contract.symbol, side, intent)],
+    side: contract === undefined ? sideOf(side, intent) : side.toUpperCase(),
+    type: type.toUpperCase(),
+    timeInForce: required(members.word('time_in_force', timesInForce), 'time_in_force').toUpperCase(),
+    quantity: members.decimal('qty'),
+    notional: members.decimal('notional'),
+    price: priceOf(members, 'limit_price'),
+    stopPrice: priceOf(members, 'stop_price'),
+    extendedHours: flagOf(members, 'extended_hours'),
+    clientOrderId: clientOrderIdOf(members),
+  };
+  checkPlace(terms);
+  return terms;
+}
+
+/** @throws MemberFault */
+export function readPatch(body: unknown): PatchTerms {
+  const members = readMembers(body, patchMembers);
+  return {
+    quantity: members.decimal('qty'),
+    price: priceOf(members, 'limit_price'),
+    stopPrice: priceOf(members, 'stop_price'),
+    timeInForce: members.word('time_in_force', timesInForce)?.toUpperCase(),
+    clientOrderId: clientOrderIdOf(members),
+  };
+}
+
+/** The prices that belong to a type, and only these. */
+export function checkPrices(type: string, price: unknown, stopPrice: unknown): void {
+  const word = type.toLowerCase();
+  const needs = { limit_price: type.endsWith('LIMIT'), stop_price: type.startsWith('STOP') };
+  for (const [name, value] of [
+    ['limit_price', price],
+    ['stop_price', stopPrice],
+  ] as const) {
+    if (needs[name] && value === undefined) throw new MemberFault(`${word} orders require ${name}`);
+    if (!needs[name] && value !== undefined) throw new MemberFault(`${word} orders require no ${name}`);
+  }
+}
+
+/** Fractions and amounts of money trade at the market's price or within the day, as at Alpaca. */
+function checkPlace({ type, timeInForce, legs, ...terms }: PlaceTerms): void {
+  checkPrices(type, terms.price, terms.stopPrice);
+  if ((terms.quantity === undefined) === (terms.notional === undefined))
+    throw new MemberFault('one of qty and notional is required');
+  if (terms.notional !== undefined && type !== 'MARKET') throw new MemberFault('notional orders must be market orders');
+  const isPart = terms.notional !== undefined || !isWhole(terms.quantity);
+  if (isPart && timeInForce !== 'DAY') throw new MemberFault('fractional orders must be DAY orders');
+  if (legs.length > 0 && (isPart || timeInForce !== 'DAY'))
+    throw new MemberFault('option orders must be DAY orders for whole contracts');
+  if (terms.extendedHours && (type !== 'LIMIT' || !['DAY', 'GTC'].includes(timeInForce)))
+    throw new MemberFault('extended hours order must be DAY or GTC limit orders');
+}
+
+export function isWhole(quantity: Fixed | undefined): boolean {
+  return quantity === undefined || quantity % fixed('1') === 0n;
+}
+
+/** Below a dollar four digits, from there on two. */
+function priceOf(members: Members, name: 'limit_price' | 'stop_price'): Fixed | undefined {
+  const price = members.decimal(name);
+  if (price === undefined || price % fixed(price < fixed('1') ? '0.0001' : '0.01') === 0n) return price;
+  throw new MemberFault(
+    `invalid ${name} ${formatFixed(price)}. sub-penny increment does not fulfill minimum pricing criteria`,
+  );
+}
+
+function clientOrderIdOf(members: Members): string | undefined {
+  const id = members.text('client_order_id', { max: 128 });
+  return id === '' ? undefined : id;
+}
+
+function flagOf(members: Members, name: string): boolean {
+  const value = members.raw(name) ?? false;
+  if (typeof value !== 'boolean') throw new MemberFault(`${name} must be true or false`);
+  return value;
+}
+
+function sideOf(side: 'buy' | 'sell', intent: string | undefined): string {
+  if (intent === 'buy_to_close') return 'BUY_TO_COVER';
+  return intent === 'sell_to_open' ? 'SELL_SHORT' : side.toUpperCase();
+}
+
+function legOf(symbol: string, side: 'buy' | 'sell', intent: string | undefined): Leg {
+  const closes = intent?.endsWith('close') ?? side === 'sell';
+  return { symbol, side: side.toUpperCase(), ratioQty: '1', positionEffect: closes ? 'CLOSE' : 'OPEN' };
+}

@@ -1,0 +1,53 @@
+import { type Cast, castOf } from '../register-cast.ts';
+import type { SandboxInput, SandboxOptions } from '../sandbox-options.ts';
+import { type EmulatedVenue, type RunningSandbox, type SandboxDeps, startVenue } from '../start-sandbox.ts';
+import { createAlpacaApp } from './alpaca-app.ts';
+import { alpacaProtocol } from './alpaca-stream.ts';
+import { alpacaWords, uuidOf } from './alpaca-words.ts';
+import { keysOf } from './api-keys.ts';
+
+/** The first line of `tidemark sandbox --venue alpaca --json`. */
+export interface AlpacaDescription {
+  readonly venue: 'alpaca';
+  /** The base of the trading API, without a version: the SDKs add it. */
+  readonly url: string;
+  readonly stream: string;
+  readonly control: string;
+  readonly accounts: readonly {
+    readonly id: string;
+    readonly accountNumber: string;
+    readonly keyId: string;
+    readonly secretKey: string;
+  }[];
+}
+
+const alpaca: EmulatedVenue<'platform', AlpacaDescription> = {
+  words: alpacaWords,
+  // No prediction orders, a replace always makes a new order, and no order has several legs.
+  market: { predictionShare: 0, successorShare: 1, maxLegs: 1 },
+  answersEveryOrder: true,
+  cast: withoutPredictions,
+  protocol: alpacaProtocol,
+  apps: (parts, options) => ({ platform: createAlpacaApp(parts, options.alpaca) }),
+  streamsOn: ['platform'],
+  opened: (_parts, { platform, control }, cast) => ({
+    venue: 'alpaca',
+    url: platform,
+    stream: `${platform.replace(/^http/, 'ws')}/stream`,
+    control,
+    accounts: cast.users
+      .flatMap((user) => user.accounts)
+      .map((account) => ({ id: uuidOf(account.id), accountNumber: account.id, ...keysOf(account) })),
+  }),
+};
+
+/** Starts Alpaca's trading API and stream over the sandbox's exchange, as `startSandbox` does. */
+export function startAlpaca(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox<AlpacaDescription>> {
+  return startVenue(alpaca, input, deps);
+}
+
+function withoutPredictions(options: SandboxOptions): Cast {
+  const { users, clients } = castOf(options);
+  const plain = (account: Cast['users'][number]['accounts'][number]) => ({ ...account, predictions: false });
+  return { users: users.map((user) => ({ ...user, accounts: user.accounts.map(plain) })), clients };
+}
