@@ -21,6 +21,23 @@ export function pythonPackage(name: string): Promise<string> {
   return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'python', name), build });
 }
 
+/**
+ * A package of Python with everything that it needs, in a folder of its own for PYTHONPATH: a virtual
+ * environment would do the same, and Debian's python3 cannot make one.
+ */
+export function pythonSdk(name: string): Promise<string> {
+  const build = async (folder: string) =>
+    fetched('python3', ['-m', 'pip', 'install', '--quiet', '--target', folder, name]);
+  return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'python-sdks', name), build });
+}
+
+/** A package of npm, in a folder that holds nothing else. */
+export function nodeSdk(name: string): Promise<string> {
+  const build = async (folder: string) =>
+    fetched('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-save', '--prefix', folder, name]);
+  return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'node-sdks', name.replace('/', '+')), build });
+}
+
 /** What a file for Maven names, fetched once. `prepare` then has the folder. */
 function mavenFolder(name: string, file: string, prepare: (folder: string) => void = () => {}): Promise<string> {
   const path = join(cacheDir, `${name}-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12)}`);
@@ -85,6 +102,6 @@ function fetched(program: string, args: string[]): void {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 180_000 });
   if (status !== 0)
     throw new Error(
-      `${program} could not fetch what a consumer needs (python3 3.10 with pip; a JDK 17 and Maven): ${stdout}${stderr}`,
+      `${program} could not fetch what a program needs (python3 3.10 with pip; npm; a JDK 17 and Maven): ${stdout}${stderr}`,
     );
 }

@@ -54,14 +54,14 @@ export async function signedIn(sandbox: SandboxDescription, scope?: string): Pro
 }
 
 /** A verb of the control port. */
-export function control(sandbox: SandboxDescription, path: string, body?: object): Promise<Answer> {
+export function control(sandbox: Pick<SandboxDescription, 'control'>, path: string, body?: object): Promise<Answer> {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) };
   return ask(`${sandbox.control}${path}`, init);
 }
 
 /** NDJSON of the control port, a line each. */
 // biome-ignore lint/suspicious/noExplicitAny: lines of many kinds
-export async function controlLines(sandbox: SandboxDescription, path: string): Promise<any[]> {
+export async function controlLines(sandbox: Pick<SandboxDescription, 'control'>, path: string): Promise<any[]> {
   const { text } = await ask(`${sandbox.control}${path}`);
   return text
     .split('\n')
