@@ -11,6 +11,7 @@ import { Controls } from './control/controls.ts';
 import { MarketData } from './data/market-data.ts';
 import { describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
+import type { EntryDeps } from './entry/write.ts';
 import { type ChangeListener, Exchange } from './exchange/exchange.ts';
 import type { ExchangeOrder } from './exchange/exchange-order.ts';
 import type { VenueWords } from './exchange/venue-words.ts';
@@ -70,6 +71,8 @@ export interface EmulatedVenue<Listener extends keyof SandboxOptions['ports'], D
   readonly market: Partial<MarketOptions>;
   /** Account orders too wait for the venue's answer. */
   readonly answersEveryOrder: boolean;
+  /** After each change in the exchange. */
+  readonly changed: (entry: EntryDeps, order: ExchangeOrder, step: string) => void;
   readonly cast: (options: SandboxOptions) => Cast;
   readonly protocol: (parts: SandboxParts, subscriptions: Subscriptions, faults: EventFaults) => StreamProtocol;
   readonly apps: (parts: SandboxParts, options: SandboxOptions) => Readonly<Record<Listener, FastifyInstance>>;
@@ -83,6 +86,7 @@ const platform: EmulatedVenue<'platform' | 'staging' | 'auth', SandboxDescriptio
   words: platformWords,
   market: {},
   answersEveryOrder: false,
+  changed: () => {},
   cast: castOf,
   protocol: platformProtocol,
   apps: (parts) => ({
@@ -169,7 +173,10 @@ export async function startVenue<Listener extends keyof SandboxOptions['ports'],
   }
 }
 
-type AnyVenue = Pick<EmulatedVenue<never, unknown>, 'words' | 'market' | 'answersEveryOrder' | 'cast' | 'protocol'>;
+type AnyVenue = Pick<
+  EmulatedVenue<never, unknown>,
+  'words' | 'market' | 'answersEveryOrder' | 'changed' | 'cast' | 'protocol'
+>;
 
 async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string, { clock, random, log }: SandboxDeps) {
   const { words } = venue;
@@ -180,6 +187,7 @@ async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string
     if (step === 'placed') concealments.meet(order);
     feed.publish(order, step);
     entry.venue.changed(order);
+    venue.changed(entry, order, step);
   };
   const onForgotten = (order: ExchangeOrder) => {
     market.release(order);

@@ -92,12 +92,16 @@ function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
   // A colon begins a parameter, and two are one.
   app.get<{ Querystring: Record<string, unknown> }>(`${ordersPath}::by_client_order_id`, async (request, reply) => {
     const id = String(request.query['client_order_id'] ?? '');
-    return sendRow(reply, findByClientId(parts, callerOf(parts, request), id, request.lagMs), id);
+    return sendRow(reply, findByClientId(parts, callerOf(parts, request), id, lookOf(request)), id);
   });
   app.get<{ Params: { id: string } }>(`${ordersPath}/:id`, async (request, reply) => {
     const { id } = request.params;
-    return sendRow(reply, getAlpacaOrder(parts, callerOf(parts, request), id, request.lagMs), id);
+    return sendRow(reply, getAlpacaOrder(parts, callerOf(parts, request), id, lookOf(request)), id);
   });
+}
+
+function lookOf({ lagMs, query }: FastifyRequest): { lagMs: number; nested: boolean } {
+  return { lagMs, nested: (query as Record<string, unknown>)['nested'] === 'true' };
 }
 
 function writeRoutes(app: FastifyInstance, parts: SandboxParts): void {

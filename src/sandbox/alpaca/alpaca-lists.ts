@@ -2,7 +2,8 @@ import { parseInstant } from '../../domain/instant.ts';
 import { entryAt } from '../exchange/change-list.ts';
 import type { ChangeEntry, ExchangeAccount, ExchangeOrder } from '../exchange/exchange-order.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import { alpacaWords, nanosOf } from './alpaca-words.ts';
+import { alpacaWords, nanosOf, nestedRow } from './alpaca-words.ts';
+import { legsOf } from './order-groups.ts';
 
 type Shelf = Pick<SandboxParts, 'exchange' | 'concealments'>;
 
@@ -17,10 +18,11 @@ interface ListQuery {
   readonly side: string | undefined;
   readonly afterOrderId: string | undefined;
   readonly beforeOrderId: string | undefined;
+  /** Legs stand in their order's row, and not beside it. */
+  readonly nested: boolean;
 }
 
 const maxLimit = 500;
-/** No order here has legs, so nested or not is the same list. */
 const known = new Set([
   ...['status', 'limit', 'after', 'until', 'direction', 'nested', 'symbols', 'side', 'asset_class'],
   ...['after_order_id', 'before_order_id'],
@@ -49,6 +51,7 @@ export function readAlpacaQuery(query: Readonly<Record<string, unknown>>): ListQ
     side,
     afterOrderId: given['after_order_id'],
     beforeOrderId: given['before_order_id'],
+    nested: given['nested'] === 'true',
   };
 }
 
@@ -75,7 +78,8 @@ export function listAlpacaOrders(shelf: Shelf, account: ExchangeAccount, query: 
     return true;
   });
   found.sort((a, b) => (query.ascending ? 1 : -1) * (a.order.createdAt - b.order.createdAt));
-  return `[${found.slice(0, query.limit).map((entry) => rowOf(shelf, entry))}]`;
+  const rows = found.slice(0, query.limit).map((entry) => rowOf(shelf, entry, query.nested ? lagMs : undefined));
+  return `[${rows}]`;
 }
 
 /** The order of a cursor counts as the bound; an unknown one leaves the other bound. */
@@ -84,38 +88,61 @@ function boundOf({ exchange }: Shelf, orderId: string | undefined, at: bigint | 
   return order === undefined ? at : nanosOf(order.createdAt);
 }
 
-function fits({ order, wasClosed }: ChangeEntry, { status, symbols, side }: ListQuery): boolean {
+function fits({ order, wasClosed }: ChangeEntry, { status, symbols, side, nested }: ListQuery): boolean {
   const { terms } = order;
+  if (nested && terms.group?.parent !== undefined) return false;
   if (status !== 'all' && (status === 'closed') !== wasClosed) return false;
   if (side !== undefined && !terms.side.toLowerCase().startsWith(side)) return false;
   return symbols === undefined || symbols.has(terms.legs?.[0]?.symbol ?? terms.symbol);
 }
 
+/** What a single read asks for: the state of `lagMs` ago, with or without legs in it. */
+interface Look {
+  readonly lagMs: number;
+  readonly nested: boolean;
+}
+
 /** One order as JSON; undefined when the account has none with that id, or its readers do not see it. */
-export function getAlpacaOrder(shelf: Shelf, account: ExchangeAccount, id: string, lagMs: number): string | undefined {
+export function getAlpacaOrder(shelf: Shelf, account: ExchangeAccount, id: string, look: Look): string | undefined {
   const order = shelf.exchange.orders.get(id);
-  return order === undefined ? undefined : shown(shelf, account, order, lagMs);
+  return order === undefined ? undefined : shown(shelf, account, order, look);
 }
 
 /** As `getAlpacaOrder`, by the caller's own id. */
-export function findByClientId(shelf: Shelf, account: ExchangeAccount, id: string, lagMs: number): string | undefined {
+export function findByClientId(shelf: Shelf, account: ExchangeAccount, id: string, look: Look): string | undefined {
   for (const order of shelf.exchange.byClientReference(id)) {
-    const row = shelf.concealments.bare(order) ? undefined : shown(shelf, account, order, lagMs);
+    const row = shelf.concealments.bare(order) ? undefined : shown(shelf, account, order, look);
     if (row !== undefined) return row;
   }
   return undefined;
 }
 
-function shown(shelf: Shelf, account: ExchangeAccount, order: ExchangeOrder, lagMs: number): string | undefined {
+function shown(
+  shelf: Shelf,
+  account: ExchangeAccount,
+  order: ExchangeOrder,
+  { lagMs, nested }: Look,
+): string | undefined {
   if (order.terms.account !== account || shelf.concealments.hides(order)) return undefined;
   const entry = entryAt(order, shelf.exchange.asOf(lagMs));
-  return entry === undefined ? undefined : rowOf(shelf, entry);
+  return entry === undefined ? undefined : rowOf(shelf, entry, nested ? lagMs : undefined);
 }
 
-/** An order whose reference its readers do not see has another one, made up. */
-function rowOf({ concealments }: Shelf, { row, order }: ChangeEntry): string {
+/**
+ * An order whose reference its readers do not see has another one, made up. `legsLagMs`: the legs of
+ * that long ago stand in the row.
+ */
+function rowOf(shelf: Shelf, { row, order }: ChangeEntry, legsLagMs: number | undefined): string {
   const text = row ?? alpacaWords.row(order);
-  if (!concealments.bare(order)) return text;
   const [hidden, made] = [order.terms.clOrdId, order.terms.orderId].map((id) => JSON.stringify(id));
-  return text.replace(`"client_order_id":${hidden}`, () => `"client_order_id":${made}`);
+  const named = shelf.concealments.bare(order)
+    ? text.replace(`"client_order_id":${hidden}`, () => `"client_order_id":${made}`)
+    : text;
+  if (legsLagMs === undefined) return named;
+  const look = { lagMs: legsLagMs, nested: false };
+  const legs = legsOf(shelf.exchange, order).map((leg) => shown(shelf, order.terms.account, leg, look));
+  return nestedRow(
+    named,
+    legs.filter((leg) => leg !== undefined),
+  );
 }

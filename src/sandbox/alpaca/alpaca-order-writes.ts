@@ -9,10 +9,12 @@ import {
   type OrderTerms,
   workingTermsOf,
 } from '../exchange/exchange-order.ts';
+import { cancelOrder } from '../exchange/venue-steps.ts';
 import { type Fixed, fixed } from '../exchange/wire-text.ts';
 import { referencePrice } from '../venue/match-order.ts';
 import { exceedsLimit } from '../venue/venue.ts';
-import { alpacaWords, statusWord } from './alpaca-words.ts';
+import { alpacaWords, nestedRow, statusWord } from './alpaca-words.ts';
+import { isHeld, legsOf } from './order-groups.ts';
 import { checkPrices, isWhole, type PatchTerms, type PlaceTerms } from './read-alpaca-order.ts';
 
 /** A refusal in Alpaca's form: a status, and a number and a sentence in the body. */
@@ -38,12 +40,36 @@ export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, aske
       if ('refused' in terms) return terms;
       const refusal = refusalOf(deps, terms);
       if (refusal !== undefined) return refusal;
-      const order = deps.exchange.open(terms, 'placed');
+      const [order, ...exits] = withExits(deps, terms, asked).map((each) => deps.exchange.open(each, 'placed'));
+      if (order === undefined) throw new Error('a place opened no order');
       deps.venue.submit(order);
+      if (asked.group?.kind === 'oco') for (const exit of exits) deps.venue.submit(exit);
       return order;
     },
-    answer,
+    answer: {
+      status: 200,
+      body: (order) => nestedRow(alpacaWords.row(order), legsOf(deps.exchange, order).map(alpacaWords.row)),
+    },
   };
+}
+
+/** The order, and the exits that are placed with it. */
+function withExits(deps: EntryDeps, terms: OrderTerms, { group: asked }: PlaceTerms): OrderTerms[] {
+  if (asked === undefined) return [terms];
+  const { price: _price, stopPrice: _stopPrice, ...base } = terms;
+  const opposite = terms.side.startsWith('BUY') ? 'SELL' : 'BUY';
+  const side = asked.kind === 'oco' ? terms.side : opposite;
+  const exits: OrderTerms[] = [];
+  const add = (more: Pick<OrderTerms, 'orderType' | 'price' | 'stopPrice'>) =>
+    exits.push({ ...base, ...more, side, orderId: deps.random.uuid(), clOrdId: deps.random.uuid() });
+  const { takeProfit, stopLoss } = asked;
+  if (takeProfit !== undefined && asked.kind !== 'oco') add({ orderType: 'LIMIT', price: takeProfit });
+  if (stopLoss?.price !== undefined)
+    add({ orderType: 'STOP_LIMIT', price: stopLoss.price, stopPrice: stopLoss.stopPrice });
+  else if (stopLoss !== undefined) add({ orderType: 'STOP', stopPrice: stopLoss.stopPrice });
+  const members = [terms, ...exits].map(({ orderId }) => orderId);
+  const groupOf = (parent?: string) => ({ kind: asked.kind, parent, members });
+  return [{ ...terms, group: groupOf() }, ...exits.map((exit) => ({ ...exit, group: groupOf(terms.orderId) }))];
 }
 
 function termsOf(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): OrderTerms | Refusal {
@@ -143,6 +169,7 @@ function successorOf(deps: EntryDeps, order: ExchangeOrder, patch: PatchTerms): 
   if (!['new', 'partially_filled', 'done_for_day', 'suspended'].includes(status))
     return notPossible(`order in ${status} status cannot be changed`);
   if (terms.notional !== undefined) return notPossible('notional orders cannot be replaced');
+  if (terms.group !== undefined) return notPossible(`replacing an order of a ${terms.group.kind} is not emulated`);
   const isPart = !isWhole(order.workingQuantity) || !isWhole(patch.quantity);
   if (isPart && patch.quantity !== undefined) return notPossible('qty of fractional orders cannot be replaced');
   if (isPart && (patch.timeInForce ?? 'DAY') !== 'DAY') return badRequest('fractional orders must be DAY orders');
@@ -181,7 +208,9 @@ export function cancelAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, ord
       if ('refused' in order) return order;
       if (isClosed(order.state) || order.pendingAction !== 'none')
         return notPossible(`order is already in "${statusWord(order)}" state and is not cancelable`);
-      deps.venue.ask(order, 'cancel');
+      // The venue does not have it, so nothing has to be asked.
+      if (isHeld(order)) cancelOrder(deps.exchange, order);
+      else deps.venue.ask(order, 'cancel');
       return order;
     },
     answer: { status: 204, body: () => '' },

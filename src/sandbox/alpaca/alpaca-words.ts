@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ExchangeOrder, type OrderState, workingTermsOf } from '../exchange/exchange-order.ts';
 import type { VenueWords } from '../exchange/venue-words.ts';
 import { averagePrice, type Fixed, formatFixed, instantText, type Micros } from '../exchange/wire-text.ts';
+import { isHeld } from './order-groups.ts';
 
 /**
  * Nanoseconds since the epoch. The exchange counts microseconds, and no two changes share one: the
@@ -25,9 +26,9 @@ export function uuidOf(name: string): string {
 
 const pendingWords = { none: undefined, cancel: 'pending_cancel', replace: 'pending_replace' } as const;
 
-/** The exchange's words are Alpaca's, but for a request that waits. */
-export function statusWord({ state, pendingAction }: ExchangeOrder): string {
-  return pendingWords[pendingAction] ?? state;
+/** The exchange's words are Alpaca's, but for a request that waits, and for an exit before its entry. */
+export function statusWord(order: ExchangeOrder): string {
+  return pendingWords[order.pendingAction] ?? (isHeld(order) ? 'held' : order.state);
 }
 
 /** The field with the time of each end. */
@@ -86,7 +87,7 @@ function encodeAlpacaOrder(order: ExchangeOrder): string {
     qty: terms.notional === undefined ? formatFixed(order.workingQuantity) : null,
     filled_qty: formatFixed(order.cumQty),
     filled_avg_price: order.cumQty === 0n ? null : formatFixed(averagePrice(order.notional, order.cumQty)),
-    order_class: '',
+    order_class: terms.group?.kind ?? '',
     order_type: type,
     type,
     side: terms.side.startsWith('BUY') ? 'buy' : 'sell',
@@ -103,6 +104,11 @@ function encodeAlpacaOrder(order: ExchangeOrder): string {
     subtag: null,
     source: null,
   });
+}
+
+/** A row with the rows of its legs in it. */
+export function nestedRow(row: string, legs: readonly string[]): string {
+  return legs.length === 0 ? row : row.replace('"legs":null', () => `"legs":[${legs.join(',')}]`);
 }
 
 /** The event of each step; one that Alpaca has no word for is `restated`. */

@@ -17,6 +17,14 @@ export interface PlaceTerms {
   readonly stopPrice: Fixed | undefined;
   readonly extendedHours: boolean;
   readonly clientOrderId: string | undefined;
+  readonly group: GroupTerms | undefined;
+}
+
+/** The exits of an order that is placed with them. Of `oto` there is one. */
+export interface GroupTerms {
+  readonly kind: 'bracket' | 'oco' | 'oto';
+  readonly takeProfit: Fixed | undefined;
+  readonly stopLoss: { readonly stopPrice: Fixed; readonly price: Fixed | undefined } | undefined;
 }
 
 /** What `PATCH /v2/orders/{id}` asks for; what is absent stays. */
@@ -30,7 +38,7 @@ export interface PatchTerms {
 
 const placeMembers = new Set([
   ...['symbol', 'qty', 'notional', 'side', 'type', 'time_in_force', 'limit_price', 'stop_price'],
-  ...['extended_hours', 'client_order_id', 'order_class', 'position_intent'],
+  ...['extended_hours', 'client_order_id', 'order_class', 'position_intent', 'take_profit', 'stop_loss'],
 ]);
 const patchMembers = new Set(['qty', 'time_in_force', 'limit_price', 'stop_price', 'client_order_id']);
 const types = ['market', 'limit', 'stop', 'stop_limit'] as const;
@@ -68,8 +76,7 @@ export function readPlace(body: unknown): PlaceTerms {
   const side = required(members.word('side', ['buy', 'sell'] as const), 'side');
   const intent = members.word('position_intent', intents);
   if (intent?.startsWith(side) === false) throw new MemberFault('side and position_intent contradict each other');
-  const orderClass = members.text('order_class') ?? '';
-  if (orderClass !== '' && orderClass !== 'simple') throw new MemberFault(`order_class ${orderClass} is not emulated`);
+  const group = groupOf(members);
   const type = required(members.word('type', types), 'type');
   const terms = {
     symbol: contract?.underlying ?? named,
@@ -79,12 +86,15 @@ export function readPlace(body: unknown): PlaceTerms {
     timeInForce: required(members.word('time_in_force', timesInForce), 'time_in_force').toUpperCase(),
     quantity: members.decimal('qty'),
     notional: members.decimal('notional'),
-    price: priceOf(members, 'limit_price'),
+    // The order itself takes the profit: it has that price, and none of its own.
+    price: group?.kind === 'oco' ? group.takeProfit : priceOf(members, 'limit_price'),
     stopPrice: priceOf(members, 'stop_price'),
     extendedHours: flagOf(members, 'extended_hours'),
     clientOrderId: clientOrderIdOf(members),
+    group,
   };
   checkPlace(terms);
+  if (group !== undefined) checkGroup(terms, group);
   return terms;
 }
 
@@ -129,6 +139,56 @@ function checkPlace({ type, timeInForce, legs, ...terms }: PlaceTerms): void {
 
 export function isWhole(quantity: Fixed | undefined): boolean {
   return quantity === undefined || quantity % fixed('1') === 0n;
+}
+
+const groupKinds = ['', 'simple', 'bracket', 'oco', 'oto'] as const;
+
+function groupOf(members: Members): GroupTerms | undefined {
+  const kind = members.word('order_class', groupKinds) ?? '';
+  const [profit, loss] = [
+    partOf(members, 'take_profit', ['limit_price']),
+    partOf(members, 'stop_loss', ['stop_price', 'limit_price']),
+  ];
+  if (kind === '' || kind === 'simple') {
+    if (profit !== undefined || loss !== undefined)
+      throw new MemberFault('take_profit and stop_loss need an order_class');
+    return undefined;
+  }
+  const takeProfit =
+    profit === undefined ? undefined : required(priceOf(profit, 'limit_price'), 'take_profit.limit_price');
+  const stopLoss =
+    loss === undefined
+      ? undefined
+      : {
+          stopPrice: required(priceOf(loss, 'stop_price'), 'stop_loss.stop_price'),
+          price: priceOf(loss, 'limit_price'),
+        };
+  const exits = [takeProfit, stopLoss].filter((exit) => exit !== undefined).length;
+  if (exits !== (kind === 'oto' ? 1 : 2)) throw new MemberFault(`${kind} orders require other exits`);
+  return { kind, takeProfit, stopLoss };
+}
+
+function partOf(members: Members, name: string, known: readonly string[]): Members | undefined {
+  const value = members.raw(name);
+  if (value === undefined) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new MemberFault(`${name} must be an object`);
+  const part = new Members(value as Record<string, unknown>);
+  const unknown = part.unknownOf(new Set(known));
+  if (unknown === undefined) return part;
+  throw new MemberFault(`${name}.${unknown.slice(0, 50)} is not emulated`);
+}
+
+/** Whole shares that stay on the book, with the profit on the far side of the loss. */
+function checkGroup(terms: PlaceTerms, { kind, takeProfit, stopLoss }: GroupTerms): void {
+  if (terms.notional !== undefined || !isWhole(terms.quantity) || terms.legs.length > 0 || terms.extendedHours)
+    throw new MemberFault(`${kind} orders must be for whole shares within the session`);
+  if (!['DAY', 'GTC'].includes(terms.timeInForce)) throw new MemberFault(`${kind} orders must be DAY or GTC`);
+  if (kind === 'oco' && terms.type !== 'LIMIT') throw new MemberFault('oco orders must be limit orders');
+  if (takeProfit === undefined || stopLoss === undefined) return;
+  const exitSells = terms.side.startsWith('BUY') === (kind !== 'oco');
+  if (exitSells ? takeProfit <= stopLoss.stopPrice : takeProfit >= stopLoss.stopPrice)
+    throw new MemberFault('take_profit.limit_price must be better than stop_loss.stop_price');
 }
 
 /** Below a dollar four digits, from there on two. */

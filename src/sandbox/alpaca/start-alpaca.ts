@@ -5,6 +5,7 @@ import { createAlpacaApp } from './alpaca-app.ts';
 import { alpacaProtocol } from './alpaca-stream.ts';
 import { alpacaWords, uuidOf } from './alpaca-words.ts';
 import { keysOf } from './api-keys.ts';
+import { followGroup } from './order-groups.ts';
 
 /** The first line of `tidemark sandbox --venue alpaca --json`. */
 export interface AlpacaDescription {
@@ -26,6 +27,7 @@ const alpaca: EmulatedVenue<'platform', AlpacaDescription> = {
   // No prediction orders, a replace always makes a new order, and no order has several legs.
   market: { predictionShare: 0, successorShare: 1, maxLegs: 1 },
   answersEveryOrder: true,
+  changed: followGroup,
   cast: withoutPredictions,
   protocol: alpacaProtocol,
   apps: (parts, options) => ({ platform: createAlpacaApp(parts, options.alpaca) }),

@@ -67,6 +67,15 @@ export interface Leg {
   readonly positionEffect: 'OPEN' | 'CLOSE';
 }
 
+/** Several orders that were placed as one. */
+export interface OrderGroup {
+  readonly kind: 'bracket' | 'oco' | 'oto';
+  /** The order with the others below it; undefined for that one. */
+  readonly parent: string | undefined;
+  /** The ids of all, this order's among them. */
+  readonly members: readonly string[];
+}
+
 /** An order's fields that never change. Texts are canonical decimals. */
 export interface OrderTerms {
   readonly stream: Stream;
@@ -102,6 +111,8 @@ export interface OrderTerms {
   readonly replaces?: string;
   /** Alpaca's orders for an amount of money; `quantity` is what it bought at the first price. */
   readonly notional?: Fixed;
+  /** Alpaca's orders that live and end together. */
+  readonly group?: OrderGroup;
   /** Alpaca's orders that may trade outside the session. They trade at any hour here. */
   readonly extendedHours?: boolean;
 }

@@ -10,9 +10,7 @@ const noAnswer = new Set(['hang', 'reset', 'torn']);
 function isAlpacas({ status, text, json }: { status: number; text: string; json: unknown }): boolean {
   if (text === '' || text.startsWith('<')) return true;
   const { code, message, ...rest } = json as Record<string, unknown>;
-  return (
-    Math.floor(Number(code) / 100_000) === status && String(message).length > 0 && Object.keys(rest).length === 0
-  );
+  return Math.floor(Number(code) / 100_000) === status && String(message).length > 0 && Object.keys(rest).length === 0;
 }
 
 describe('keys', () => {
@@ -84,14 +82,18 @@ describe('the budget', () => {
 });
 
 describe('a fault', () => {
-  it.each(writeFaults.filter((fault) => !noAnswer.has(fault)))('%s of a write is answered in Alpaca’s form', async (fault) => {
-    const client = await alpacaClient();
-    await client.place();
-    await client.fault({ on: 'write', fault });
-    const answer = await client.place();
-    if (answer.status >= 300) expect([answer, isAlpacas(answer)]).toEqual([answer, true]);
-    else expect([fault, Object.keys(answer.json)]).toEqual(['wrong_order', expect.arrayContaining(['client_order_id'])]);
-  });
+  it.each(writeFaults.filter((fault) => !noAnswer.has(fault)))(
+    '%s of a write is answered in Alpaca’s form',
+    async (fault) => {
+      const client = await alpacaClient();
+      await client.place();
+      await client.fault({ on: 'write', fault });
+      const answer = await client.place();
+      if (answer.status >= 300) expect([answer, isAlpacas(answer)]).toEqual([answer, true]);
+      else
+        expect([fault, Object.keys(answer.json)]).toEqual(['wrong_order', expect.arrayContaining(['client_order_id'])]);
+    },
+  );
 
   it.each(requestFaults.filter((fault) => !noAnswer.has(fault) && fault !== 'lag'))(
     '%s of a read is answered in Alpaca’s form',
@@ -123,7 +125,10 @@ describe('a fault', () => {
 
   it('lets lists lag, hides an order, or its client id', async () => {
     const client = await alpacaClient();
-    await client.fault({ on: 'request', fault: 'lag', method: 'GET', times: 3 }, { on: 'order', fault: 'unreferenced' });
+    await client.fault(
+      { on: 'request', fault: 'lag', method: 'GET', times: 3 },
+      { on: 'order', fault: 'unreferenced' },
+    );
     const { json } = await client.place({ client_order_id: 'dim' });
     for (const path of [`/v2/orders/${json.id}`, '/v2/orders:by_client_order_id?client_order_id=dim'])
       expect((await client.get(path)).status).toBe(404);
@@ -144,7 +149,12 @@ describe('a fault', () => {
     await eventually(() => expect(stream.eventsOf(json.id)).toEqual(['new', 'partial_fill', 'partial_fill']));
     const [first, second] = stream.updates.slice(-2);
     expect(first).toEqual(second);
-    await control(client.at, '/faults', { now: [{ action: 'garbage', kind: 'missing_field' }, { action: 'garbage', kind: 'bad_utf8' }] });
+    await control(client.at, '/faults', {
+      now: [
+        { action: 'garbage', kind: 'missing_field' },
+        { action: 'garbage', kind: 'bad_utf8' },
+      ],
+    });
     await eventually(() => expect(stream.updates.some(({ order }) => order.status === undefined)).toBe(true));
     await control(client.at, '/faults', { now: [{ action: 'cut', how: 'rst' }] });
     await eventually(() => expect(stream.closed).toBe(true));

@@ -37,16 +37,27 @@ describe('a place', () => {
   it('takes numbers as their text, so that no digit is lost', async () => {
     const { send } = await alpacaClient();
     const body = '{"symbol":"AAPL","qty":123456789012345678,"side":"buy","type":"market","time_in_force":"day"}';
-    expect((await send('POST', '/v2/orders', body)).json).toEqual({ code: 40310000, message: 'insufficient buying power' });
+    expect((await send('POST', '/v2/orders', body)).json).toEqual({
+      code: 40310000,
+      message: 'insufficient buying power',
+    });
     const { json } = await send('POST', '/v2/orders', body.replace('123456789012345678', '10.0'));
     expect(json.qty).toBe('10');
   });
 
   it.each([
     ['a fraction', { qty: '1.25', type: 'market', limit_price: undefined }, { qty: '1.25', notional: null }],
-    ['an amount', { qty: undefined, notional: '50', type: 'market', limit_price: undefined }, { qty: null, notional: '50' }],
+    [
+      'an amount',
+      { qty: undefined, notional: '50', type: 'market', limit_price: undefined },
+      { qty: null, notional: '50' },
+    ],
     ['a contract', { symbol: 'AAPL261218C00200000', qty: '1', limit_price: '99' }, { asset_class: 'us_option' }],
-    ['a short sale', { side: 'sell', position_intent: 'sell_to_open' }, { side: 'sell', position_intent: 'sell_to_open' }],
+    [
+      'a short sale',
+      { side: 'sell', position_intent: 'sell_to_open' },
+      { side: 'sell', position_intent: 'sell_to_open' },
+    ],
     ['extended hours', { extended_hours: true }, { extended_hours: true }],
   ])('takes %s', async (_what, asked, shown) => {
     const { place } = await alpacaClient();
@@ -85,7 +96,10 @@ describe('a place', () => {
 
   it('is refused for money with 403, and by a closed account too', async () => {
     const { place, at, accountNumber } = await alpacaClient({ venue: { orderLimit: '1000' } });
-    expect(await place()).toMatchObject({ status: 403, json: { code: 40310000, message: 'insufficient buying power' } });
+    expect(await place()).toMatchObject({
+      status: 403,
+      json: { code: 40310000, message: 'insufficient buying power' },
+    });
     await control(at, `/accounts/${accountNumber}`, { status: 'RESTRICTED' });
     expect(await place({ qty: '1' })).toMatchObject({ status: 403, json: { code: 40310000 } });
   });
@@ -98,7 +112,11 @@ describe('a replace', () => {
     expect([status, json.replaces, json.client_order_id, json.qty]).toEqual([200, first.id, 'second', '12']);
     await becomes(first.id, 'replaced');
     await becomes(json.id, 'new');
-    expect(await order(first.id)).toMatchObject({ replaced_by: json.id, replaced_at: expect.any(String), canceled_at: null });
+    expect(await order(first.id)).toMatchObject({
+      replaced_by: json.id,
+      replaced_at: expect.any(String),
+      canceled_at: null,
+    });
     expect(stream.eventsOf(first.id)).toEqual(['pending_new', 'new', 'pending_replace', 'replaced']);
     expect(stream.eventsOf(json.id)).toEqual(['pending_new', 'new']);
   });
@@ -205,7 +223,9 @@ describe('what an order says', () => {
       expect(order.updated_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,8}[1-9])?Z$/);
     }
     expect(new Set(seen.map(({ status }) => status))).toEqual(statuses);
-    expect([...new Set(stream.updates.map(({ event }) => event))].filter((event) => !eventNames.has(event))).toEqual([]);
+    expect([...new Set(stream.updates.map(({ event }) => event))].filter((event) => !eventNames.has(event))).toEqual(
+      [],
+    );
     expect(stream.textFrames).toBe(0);
     // A chain is named from both ends.
     const byId = new Map(orders.map((order) => [order.id, order]));

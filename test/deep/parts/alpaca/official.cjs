@@ -69,7 +69,12 @@ async function wholeWay() {
     account: [account.accountNumber, account.status],
     placed: [placed.clientOrderId, placed.status, placed.qty, placed.limitPrice],
     found: found.id === placed.id,
-    replaced: [successor.replaces === placed.id, successor.clientOrderId, successor.qty, old.replacedBy === successor.id],
+    replaced: [
+      successor.replaces === placed.id,
+      successor.clientOrderId,
+      successor.qty,
+      old.replacedBy === successor.id,
+    ],
     open: open.map(({ clientOrderId }) => clientOrderId).filter((id) => id.startsWith('js-')),
     events: { placed: eventsOf(placed), successor: eventsOf(successor) },
     refusals: {
@@ -90,11 +95,11 @@ async function lostAnswer() {
 const way = process.argv[2] === 'whole' ? wholeWay : lostAnswer;
 way().then(
   (seen) => {
-    console.log(JSON.stringify(seen));
+    process.stdout.write(JSON.stringify(seen));
     process.exit(0);
   },
   (error) => {
-    console.error(error);
+    process.stderr.write(String(error.stack));
     process.exit(1);
   },
 );
