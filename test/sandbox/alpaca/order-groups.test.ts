@@ -84,7 +84,11 @@ describe('a bracket', () => {
 
 describe('oto and oco', () => {
   it('send the one exit after the entry', async () => {
-    const { become } = await placed({ order_class: 'oto', stop_loss: { stop_price: '210', limit_price: '209' }, ...atMarket });
+    const { become } = await placed({
+      order_class: 'oto',
+      stop_loss: { stop_price: '210', limit_price: '209' },
+      ...atMarket,
+    });
     await become('filled', 'new');
   });
 
@@ -117,7 +121,10 @@ describe('what is refused', () => {
     const { become, ids, send } = await placed(bracket);
     await become('new', 'held', 'held');
     for (const id of ids)
-      expect(await send('PATCH', `/v2/orders/${id}`, { qty: '5' })).toMatchObject({ status: 422, json: { code: 42210000 } });
+      expect(await send('PATCH', `/v2/orders/${id}`, { qty: '5' })).toMatchObject({
+        status: 422,
+        json: { code: 42210000 },
+      });
     await become('new', 'held', 'held');
   });
 });
