@@ -54,6 +54,8 @@ describe('alpaca-py 0.44.0 against the emulator', () => {
       all: ['py-replace', 'py-place'],
       fraction: ['1.5', '1.5'],
       money: [null, '100', true],
+      bracket: ['bracket', ['held', 'held'], 2],
+      canceled: 1,
       events: {
         placed: ['pending_new', 'new', 'pending_replace', 'replaced'].map((event) => [event, '0', null]),
         successor: ['pending_new', 'new', 'pending_cancel', 'canceled'].map((event) => [event, '0', null]),
@@ -67,7 +69,7 @@ describe('alpaca-py 0.44.0 against the emulator', () => {
         repeated: [422, 40010001, repeated],
         'canceled twice': [422, 42210000, closed],
         'replaced twice': [422, 42210000, 'order in replaced status cannot be changed'],
-        bracket: [422, 40010001, expect.stringContaining('not emulated')],
+        trailing: [422, 40010001, expect.stringContaining('trail_percent')],
         nothing: [404, 40410000, 'order not found for py-none'],
         'wrong key': [401, 40110000, 'request is not authorized'],
       },

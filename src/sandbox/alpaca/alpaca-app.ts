@@ -3,13 +3,14 @@ import type { Clock } from '../../runtime/clock.ts';
 import { listingOf, stocks } from '../data/listings.ts';
 import { session } from '../data/trading-days.ts';
 import { MemberFault } from '../entry/request-members.ts';
-import type { Refusal, Write } from '../entry/write.ts';
-import type { ExchangeAccount } from '../exchange/exchange-order.ts';
+import { isRefusal, type Refusal, type Write } from '../entry/write.ts';
+import { present } from '../exchange/change-list.ts';
+import { type ExchangeAccount, type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
 import { openListener } from '../rest/open-listener.ts';
-import { noteTurnedAway, performWrite } from '../rest/perform-write.ts';
+import { attemptWrite, noteTurnedAway, performWrite } from '../rest/perform-write.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { nextInSession } from '../venue/match-order.ts';
-import { findByClientId, getAlpacaOrder, listAlpacaOrders, readAlpacaQuery } from './alpaca-lists.ts';
+import { findByClientId, getAlpacaOrder, isTrue, listAlpacaOrders, readAlpacaQuery } from './alpaca-lists.ts';
 import { badRequest, cancelAlpacaOrder, placeAlpacaOrder, replaceAlpacaOrder } from './alpaca-order-writes.ts';
 import { uuidOf } from './alpaca-words.ts';
 import { accountOfKeys } from './api-keys.ts';
@@ -101,7 +102,7 @@ function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 function lookOf({ lagMs, query }: FastifyRequest): { lagMs: number; nested: boolean } {
-  return { lagMs, nested: (query as Record<string, unknown>)['nested'] === 'true' };
+  return { lagMs, nested: isTrue((query as Record<string, unknown>)['nested']) };
 }
 
 function writeRoutes(app: FastifyInstance, parts: SandboxParts): void {
@@ -126,6 +127,25 @@ function writeRoutes(app: FastifyInstance, parts: SandboxParts): void {
     one,
     route((account, _body, id) => cancelAlpacaOrder(entry, account, id)),
   );
+  app.delete(ordersPath, async (request, reply) => reply.code(207).send(cancelAll(parts, request)));
+}
+
+/** One answer for all open orders: each with the status that its own cancel would have had. */
+function cancelAll(parts: SandboxParts, request: FastifyRequest): object[] {
+  const account = callerOf(parts, request);
+  const open: ExchangeOrder[] = [];
+  parts.exchange.listOf(account, 'account').visit(0, present, ({ order, wasClosed }) => {
+    if (!wasClosed && !parts.concealments.hides(order)) open.push(order);
+    return true;
+  });
+  return open.map((order) => {
+    const id = order.terms.orderId;
+    // The cancel of one before it has ended it as well.
+    if (isClosed(order.state)) return { id, status: 200 };
+    const result = attemptWrite(parts, request, cancelAlpacaOrder(parts.entry, account, id), '');
+    if (!isRefusal(result)) return { id, status: 200 };
+    return { id, status: result.status, body: { code: Number(result.code), message: result.message } };
+  });
 }
 
 function reading(read: () => Write): Write | Refusal {

@@ -51,8 +51,13 @@ export function readAlpacaQuery(query: Readonly<Record<string, unknown>>): ListQ
     side,
     afterOrderId: given['after_order_id'],
     beforeOrderId: given['before_order_id'],
-    nested: given['nested'] === 'true',
+    nested: isTrue(given['nested']),
   };
+}
+
+/** As Go reads one: alpaca-py sends `True`. */
+export function isTrue(text: unknown): boolean {
+  return typeof text === 'string' && /^(?:1|t|T|true|True|TRUE)$/.test(text);
 }
 
 /** A date alone is its midnight in UTC; a blank is the plus of an offset that was not escaped. */

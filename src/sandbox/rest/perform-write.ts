@@ -35,15 +35,15 @@ export function performWrite(
     ...(reference === undefined ? {} : { reference }),
   };
   const met = parts.faults.forWrite(place);
-  if (met === undefined) return answer(reply, write, attempt(parts, request, write, ''));
+  if (met === undefined) return answer(reply, write, attemptWrite(parts, request, write, ''));
   request.fault = met.fault;
   const fault = `,"fault":"${met.fault}"`;
   if (met.applied === 'yes')
-    return answerFaulted(parts, request, reply, write, met, attempt(parts, request, write, fault));
+    return answerFaulted(parts, request, reply, write, met, attemptWrite(parts, request, write, fault));
   if (met.applied === 'no') decide(parts, request, write, 'not_applied', fault);
   else {
     decide(parts, request, write, 'deferred', `${fault},"delayMs":${met.delayMs}`);
-    parts.entry.lateWrites.add(met.delayMs, () => attempt(parts, request, write, `${fault},"late":true`));
+    parts.entry.lateWrites.add(met.delayMs, () => attemptWrite(parts, request, write, `${fault},"late":true`));
   }
   return answerFaulted(parts, request, reply, write, met, undefined);
 }
@@ -57,7 +57,13 @@ export function noteTurnedAway(parts: SandboxParts, request: FastifyRequest, rep
   return reply;
 }
 
-function attempt(parts: SandboxParts, request: FastifyRequest, write: Write, more: string): ExchangeOrder | Refusal {
+/** Does a write now; `more` belongs to its line in the ledger. */
+export function attemptWrite(
+  parts: SandboxParts,
+  request: FastifyRequest,
+  write: Write,
+  more: string,
+): ExchangeOrder | Refusal {
   const result = parts.entry.during(() => write.attempt());
   if (!isRefusal(result)) {
     const rejected = result.state === 'rejected' ? ',"rejected":true' : '';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alpacaClient } from '../../support/platform/alpaca.ts';
+import { alpacaClient, restingOrder } from '../../support/platform/alpaca.ts';
 import { control, controlLines } from '../../support/platform/sandbox.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { AlpacaStreamClient } from './alpaca-stream-client.ts';
@@ -161,6 +161,23 @@ describe('a replace', () => {
     expect(await order(json.id)).toMatchObject({ failed_at: expect.any(String), filled_qty: '0' });
     await eventually(() => expect(stream.eventsOf(json.id)).toEqual(['pending_new', 'rejected']));
     expect(stream.eventsOf(first.id).at(-1)).toBe(event);
+  });
+});
+
+describe('a cancel of all', () => {
+  it('answers for each open order, and leaves none of them', async () => {
+    const { send, get, at, first, becomes } = await working({ market: { knownOrders: 0, openOrders: 0 } });
+    const exits = { take_profit: { limit_price: '230' }, stop_loss: { stop_price: '180' } };
+    const bracket = await send('POST', '/v2/orders', { ...restingOrder, order_class: 'bracket', ...exits });
+    await becomes(bracket.json.id, 'new');
+    const { status, json } = await send('DELETE', '/v2/orders');
+    const legs = bracket.json.legs.map(({ id }: { id: string }) => id);
+    const answered = [first.id, bracket.json.id, ...legs].map((id) => ({ id, status: 200 }));
+    expect([status, json.length]).toEqual([207, answered.length]);
+    expect(json).toEqual(expect.arrayContaining(answered));
+    await eventually(async () => expect((await get('/v2/orders')).json).toEqual([]));
+    const decisions = await controlLines(at, '/ledger?kind=decision');
+    expect(decisions.filter(({ decision }) => decision !== 'accepted')).toEqual([]);
   });
 });
 

@@ -71,11 +71,11 @@ describe('a bracket', () => {
   it('stands in one row of a nested list, and in three of another', async () => {
     const { become, get, ids } = await placed(bracket);
     await become('new', 'held', 'held');
-    const rows = (nested: boolean) => get(`/v2/orders?status=open&limit=3&nested=${nested}`);
-    expect((await rows(false)).json.map(({ id, legs }: Record<string, unknown>) => [id, legs])).toEqual(
+    const rows = (nested: string) => get(`/v2/orders?status=open&limit=3&nested=${nested}`);
+    expect((await rows('false')).json.map(({ id, legs }: Record<string, unknown>) => [id, legs])).toEqual(
       ids.toReversed().map((id) => [id, null]),
     );
-    const [first] = (await rows(true)).json;
+    const [first] = (await rows('True')).json;
     expect([first.id, ...first.legs.map(({ id }: { id: string }) => id)]).toEqual(ids);
     expect((await get(`/v2/orders/${ids[0]}?nested=true`)).json.legs).toHaveLength(2);
     expect((await get(`/v2/orders/${ids[0]}`)).json.legs).toBeNull();

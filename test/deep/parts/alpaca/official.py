@@ -9,12 +9,14 @@ import urllib.request
 from alpaca.common.exceptions import APIError
 from alpaca.trading.client import TradingClient
 from alpaca.trading.requests import (
+    GetOrderByIdRequest,
     GetOrdersRequest,
     LimitOrderRequest,
     MarketOrderRequest,
     ReplaceOrderRequest,
     StopLossRequest,
     TakeProfitRequest,
+    TrailingStopOrderRequest,
 )
 from alpaca.trading.stream import TradingStream
 
@@ -80,11 +82,15 @@ def whole_way():
     fraction = client.submit_order(MarketOrderRequest(symbol="AAPL", qty=1.5, side="buy", time_in_force="day"))
     money = client.submit_order(MarketOrderRequest(symbol="KO", notional=100, side="buy", time_in_force="day"))
     bought, spent = is_now(fraction.id, "filled"), is_now(money.id, "filled")
+    exits = {"take_profit": TakeProfitRequest(limit_price=300), "stop_loss": StopLossRequest(stop_price=150)}
+    bracket = client.submit_order(limit(order_class="bracket", **exits))
+    is_now(bracket.id, "new")
+    nested = client.get_order_by_id(bracket.id, GetOrderByIdRequest(nested=True))
+    canceled = client.cancel_orders()
+    is_now(bracket.legs[0].id, "canceled")
     until("the last event", lambda: any(event[:2] == ["fill", str(money.id)] for event in events))
     stream.stop()
-    bracket = limit(
-        order_class="bracket", take_profit=TakeProfitRequest(limit_price=200), stop_loss=StopLossRequest(stop_price=150)
-    )
+    trailing = TrailingStopOrderRequest(symbol="AAPL", qty=1, side="sell", time_in_force="day", trail_percent=1)
     return {
         "account": [account.account_number, account.status.value],
         "clock": clock.is_open,
@@ -96,6 +102,8 @@ def whole_way():
         "all": [order.client_order_id for order in every if order.client_order_id.startswith("py-")],
         "fraction": [bought.qty, bought.filled_qty],
         "money": [spent.qty, spent.notional, float(spent.filled_qty) > 1],
+        "bracket": [bracket.order_class.value, [leg.status.value for leg in bracket.legs], len(nested.legs)],
+        "canceled": [str(answer.id) for answer in canceled if answer.status == 200].count(str(bracket.id)),
         "events": {
             name: [[event[0], event[2], event[3]] for event in events if event[1] == str(order.id)]
             for name, order in [("placed", placed), ("successor", successor), ("fraction", fraction)]
@@ -104,7 +112,7 @@ def whole_way():
             "repeated": refusal(lambda: client.submit_order(limit(client_order_id="py-place"))),
             "canceled twice": refusal(lambda: client.cancel_order_by_id(successor.id)),
             "replaced twice": refusal(lambda: client.replace_order_by_id(placed.id, ReplaceOrderRequest(qty=9))),
-            "bracket": refusal(lambda: client.submit_order(bracket)),
+            "trailing": refusal(lambda: client.submit_order(trailing)),
             "nothing": refusal(lambda: client.get_order_by_client_id("py-none")),
             "wrong key": refusal(TradingClient(key, "wrong", paper=True, url_override=url).get_account),
         },
