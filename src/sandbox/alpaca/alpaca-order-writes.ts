@@ -67,9 +67,9 @@ function withExits(deps: EntryDeps, terms: OrderTerms, { group: asked }: PlaceTe
   if (stopLoss?.price !== undefined)
     add({ orderType: 'STOP_LIMIT', price: stopLoss.price, stopPrice: stopLoss.stopPrice });
   else if (stopLoss !== undefined) add({ orderType: 'STOP', stopPrice: stopLoss.stopPrice });
-  const members = [terms, ...exits].map(({ orderId }) => orderId);
+  const members = [terms, ...exits].map(({ clOrdId }) => clOrdId);
   const groupOf = (parent?: string) => ({ kind: asked.kind, parent, members });
-  return [{ ...terms, group: groupOf() }, ...exits.map((exit) => ({ ...exit, group: groupOf(terms.orderId) }))];
+  return [{ ...terms, group: groupOf() }, ...exits.map((exit) => ({ ...exit, group: groupOf(terms.clOrdId) }))];
 }
 
 function termsOf(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): OrderTerms | Refusal {

@@ -10,13 +10,13 @@ export function isHeld({ terms, state }: ExchangeOrder): boolean {
 
 /** The orders below this one, as long as the exchange has them. */
 export function legsOf(exchange: Exchange, order: ExchangeOrder): ExchangeOrder[] {
-  const { group, orderId } = order.terms;
-  return others(exchange, order).filter(({ terms }) => group !== undefined && terms.group?.parent === orderId);
+  return others(exchange, order).filter(({ terms }) => terms.group?.parent === order.terms.clOrdId);
 }
 
 function others(exchange: Exchange, order: ExchangeOrder): ExchangeOrder[] {
-  const members = (order.terms.group?.members ?? []).map((id) => exchange.orders.get(id));
-  return members.filter((it): it is ExchangeOrder => it !== undefined && it !== order);
+  const members = order.terms.group?.members ?? [];
+  const named = members.flatMap((clOrdId) => exchange.byClientReference(clOrdId));
+  return named.filter((it) => it !== order && it.terms.group?.members === members);
 }
 
 /**

@@ -70,9 +70,9 @@ export interface Leg {
 /** Several orders that were placed as one. */
 export interface OrderGroup {
   readonly kind: 'bracket' | 'oco' | 'oto';
-  /** The order with the others below it; undefined for that one. */
+  /** The `clOrdId` of the order with the others below it; undefined for that one. */
   readonly parent: string | undefined;
-  /** The ids of all, this order's among them. */
+  /** The `clOrdId` of all, this order's among them. One array for one group. */
   readonly members: readonly string[];
 }
 

@@ -44,7 +44,8 @@ export class Exchange {
   private readonly options: ExchangeOptions;
   private readonly listener: ChangeListener;
   private readonly onForgotten: ((order: ExchangeOrder) => void) | undefined;
-  private readonly idOf: (given: string) => string;
+  /** A new order's id, as the venue writes it. */
+  readonly idOf: (given: string) => string;
   private readonly rowOf: (order: ExchangeOrder) => string;
 
   /**

@@ -72,7 +72,9 @@ const option = /^([A-Z0-9.]{1,6}) *(\d{6}[CP]\d{8})$/;
 const decimals = new Set([
   ...['qty', 'cumQty', 'leavesQty', 'avgPrice', 'price', 'stopPrice', 'ratioQty'],
   ...['quantity', 'workingQuantity', 'avgPx', 'stopPx', 'workingPrice'],
+  ...['filled_qty', 'filled_avg_price', 'limit_price', 'stop_price', 'notional'],
 ]);
+const averages = new Set(['avgPrice', 'avgPx', 'filled_avg_price']);
 
 /**
  * The fields that an object may leave out, by a field that identifies it. The first that fits
@@ -162,11 +164,12 @@ export class Wire {
     if (fillWords === true && isPending && Number(fields['cumQty']) > 0) fields['ordStatus'] = 'PARTIALLY_FILLED';
     for (const [name, value] of Object.entries(fields)) {
       if (!decimals.has(name) || typeof value !== 'string') continue;
-      const isAverage = name === 'avgPrice' || name === 'avgPx';
-      fields[name] = this.decimal(longAverages === true && isAverage ? longAverage(value) : value);
+      fields[name] = this.decimal(longAverages === true && averages.has(name) ? longAverage(value) : value);
     }
-    const { updatedAt } = fields;
-    if (coarse === true && typeof updatedAt === 'string') fields['updatedAt'] = updatedAt.replace(/\.\d+Z$/, 'Z');
+    for (const name of ['updatedAt', 'updated_at']) {
+      const at = fields[name];
+      if (coarse === true && typeof at === 'string') fields[name] = at.replace(/\.\d+Z$/, 'Z');
+    }
   }
 
   private decimal(text: string): unknown {

@@ -110,7 +110,7 @@ export class OrderLife {
     const price = order.asked?.price ?? order.workingPrice;
     const left = order.workingQuantity - order.cumQty;
     const fresh = inventor.invent('account', order.terms.account, order.updatedAt);
-    replaceOrder(exchange, order, fresh.orderId);
+    replaceOrder(exchange, order, exchange.idOf(fresh.orderId));
     const { orderId: replaces } = order.terms;
     const terms = { ...order.terms, orderId: fresh.orderId, clOrdId: fresh.clOrdId, quantity: left, replaces };
     const successor = exchange.open(price === undefined ? terms : { ...terms, price }, 'succeeded', (it) => {

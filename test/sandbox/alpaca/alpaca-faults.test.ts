@@ -161,6 +161,21 @@ describe('a fault', () => {
   });
 });
 
+describe('odd words', () => {
+  it('change the spelling of Alpaca’s decimals and instants, and no value', async () => {
+    const client = await alpacaClient({ venue: { answerMs: 'manual' } });
+    const { json } = await client.place();
+    const before = await client.order(json.id);
+    const words = { numbers: 1, extras: 1, coarse: true, renamed: { AAPL: 'AAPLX' } };
+    await control(client.at, '/faults', { wire: words });
+    const after = await client.order(json.id);
+    expect(after).toMatchObject({ symbol: 'AAPLX', updated_at: before.updated_at.replace(/\.\d+/, ''), x_trace: 'a1' });
+    const decimals = ['qty', 'filled_qty', 'limit_price'];
+    expect(decimals.map((name) => Number(after[name]))).toEqual(decimals.map((name) => Number(before[name])));
+    expect(decimals.map((name) => after[name])).not.toEqual(decimals.map((name) => before[name]));
+  });
+});
+
 describe('the other reads', () => {
   it('have the clock of the exchange, and the assets by symbol and by id', async () => {
     const { get } = await alpacaClient();

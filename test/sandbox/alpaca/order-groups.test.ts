@@ -68,6 +68,20 @@ describe('a bracket', () => {
     await become('filled', 'canceled', 'filled');
   });
 
+  it('keeps together also where ids have odd characters', async () => {
+    const client = await alpacaClient();
+    await control(client.at, '/faults', { wire: { ids: true } });
+    const { json } = await client.place({ ...bracket, ...atMarket });
+    const path = `/v2/orders/${encodeURIComponent(json.id)}?nested=true`;
+    expect(json.id).not.toMatch(/^[0-9a-f-]{36}$/);
+    await eventually(async () =>
+      expect((await client.get(path)).json.legs.map(({ status }: { status: string }) => status)).toEqual([
+        'new',
+        'new',
+      ]),
+    );
+  });
+
   it('stands in one row of a nested list, and in three of another', async () => {
     const { become, get, ids } = await placed(bracket);
     await become('new', 'held', 'held');

@@ -33,8 +33,7 @@ function place(terms: object): ExchangeOrder[] {
   if (account === undefined) throw new Error('no account');
   const order = placeAlpacaOrder(entry, account, readPlace(body({ ...restingOrder, ...terms }))).attempt();
   if (isRefusal(order)) throw new Error(order.message);
-  const members = (order.terms.group?.members ?? [order.terms.orderId]).map((id) => exchange.orders.get(id));
-  return members.filter((it) => it !== undefined);
+  return (order.terms.group?.members ?? [order.terms.clOrdId]).flatMap((id) => exchange.byClientReference(id));
 }
 
 /** Does it where that is possible; a replace may add an order. */
