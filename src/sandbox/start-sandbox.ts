@@ -62,8 +62,8 @@ export interface SandboxDeps extends Pick<Ambient, 'clock' | 'log'> {
 export type SandboxAddresses<Listener extends string> = Readonly<Record<Listener | 'control', string>>;
 
 /**
- * A venue that a sandbox can be: its own listeners, words and stream, around the exchange, the market,
- * the faults, the ledger and the control port that all share.
+ * What a venue gives of its own: listeners, words and a stream. All share the exchange, the market,
+ * the faults, the ledger and the control port.
  */
 export interface EmulatedVenue<Listener extends keyof SandboxOptions['ports'], Description> {
   readonly words: VenueWords;
@@ -78,7 +78,7 @@ export interface EmulatedVenue<Listener extends keyof SandboxOptions['ports'], D
   readonly apps: (parts: SandboxParts, options: SandboxOptions) => Readonly<Record<Listener, FastifyInstance>>;
   /** The listeners with its stream. */
   readonly streamsOn: readonly Listener[];
-  /** It listens now. Answers with all that its clients need. */
+  /** It listens now. Answers with everything for its clients. */
   readonly opened: (parts: SandboxParts, addresses: SandboxAddresses<Listener>, cast: Cast) => Description;
 }
 
@@ -102,7 +102,7 @@ const platform: EmulatedVenue<'platform' | 'staging' | 'auth', SandboxDescriptio
   },
 };
 
-/** A venue that runs in this process, on real sockets. */
+/** A venue in this process, on real sockets. */
 export interface RunningSandbox<Description = SandboxDescription> {
   readonly description: Description;
   /** The control port's verbs, without HTTP. */
@@ -206,26 +206,16 @@ async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string
   const market = new Market({ exchange, random: marketRandom, clock }, { ...options.market, ...venue.market });
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
   const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
-  const entry = openOrderEntry(
-    { clock, random, exchange, market, during, answersEveryOrder: venue.answersEveryOrder },
-    options.venue,
-    seed,
-  );
+  const { answersEveryOrder } = venue;
+  const entryDeps = { clock, random, exchange, market, during, answersEveryOrder };
+  const entry = openOrderEntry(entryDeps, options.venue, seed);
   const users = new UserRecords();
   const faulty = { faults, hanging, concealments, wire, words };
   const parts: SandboxParts = { clock, log, exchange, ...auth, users, data, ledger, ...faulty, entry };
-  const eventFaults = new EventFaults({
-    plan: faults,
-    concealments,
-    exchange,
-    ledger,
-    random: seededRandom(seed ^ 0x0e7e275),
-    words,
-  });
-  const feed = new EventFeed(
-    { ledger, subscriptions, faults: eventFaults, wire, words },
-    { detail: options.ledger.detail },
-  );
+  const eventRandom = seededRandom(seed ^ 0x0e7e275);
+  const eventFaults = new EventFaults({ plan: faults, concealments, exchange, ledger, random: eventRandom, words });
+  const feedDeps = { ledger, subscriptions, faults: eventFaults, wire, words };
+  const feed = new EventFeed(feedDeps, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
   const step = () => feed.during('market', () => market.step());

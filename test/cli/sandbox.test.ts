@@ -35,6 +35,27 @@ describe('tidemark sandbox', () => {
     await run;
   });
 
+  it('is Alpaca where it is asked to be, with an address and a key pair for each account', async () => {
+    const { io, run } = await started('--venue', 'alpaca', '--json', '--rate', '0', '--accounts', '4');
+    const at = JSON.parse(io.out());
+    expect([at.venue, at.accounts.length]).toEqual(['alpaca', 5]);
+    const [{ id, keyId, secretKey }] = at.accounts;
+    const headers = { 'APCA-API-KEY-ID': keyId, 'APCA-API-SECRET-KEY': secretKey };
+    expect((await ask(`${at.url}/v2/account`, { headers })).json.id).toBe(id);
+    await control(at, '/stop');
+    await run;
+    expect([io.code(), io.err()]).toEqual([0, '']);
+  });
+
+  it('tells people the address and the keys of Alpaca, and that Tidemark does not follow it', async () => {
+    const { io, run } = await started('--venue', 'alpaca', '--rate', '0');
+    expect(io.out()).toMatch(/^APCA_API_BASE_URL=http:\/\/127\.0\.0\.1:\d+$/m);
+    expect(io.out()).toMatch(/^ {2}SIM-1001 +key PKSIM-1001 +secret sandbox-secret-of-SIM-1001$/m);
+    expect(io.out()).toContain('Tidemark itself does not follow it yet');
+    io.signal('SIGINT');
+    await run;
+  });
+
   it('listens where it is told to, and nowhere else', async () => {
     const { io, run } = await started('--json', '--rate', '0', '--host', '127.0.0.2');
     const at = JSON.parse(io.out());

@@ -35,8 +35,8 @@ function alpacaError(reply: FastifyReply, status: number, message = sentences[st
 }
 
 /**
- * The trading API, not listening yet. Each answer that is not a success has Alpaca's form, also when
- * a fault of the sandbox gave it: here is the one way out.
+ * The trading API, not listening yet. All errors leave in Alpaca's form, those from faults too:
+ * here is their one way out.
  */
 export function createAlpacaApp(parts: SandboxParts, options: { readonly requestsPerMinute: number }): FastifyInstance {
   const app = openListener('platform', parts);
@@ -62,7 +62,7 @@ export function createAlpacaApp(parts: SandboxParts, options: { readonly request
   return app;
 }
 
-/** The account of a request that the hook let through. */
+/** The hook lets no other request through. */
 function callerOf(parts: SandboxParts, { headers }: FastifyRequest): ExchangeAccount {
   const account = accountOfKeys(parts.exchange, headers['apca-api-key-id'], headers['apca-api-secret-key']);
   if (account === undefined) throw new Error('a request without keys reached its route');
@@ -130,7 +130,7 @@ function writeRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.delete(ordersPath, async (request, reply) => reply.code(207).send(cancelAll(parts, request)));
 }
 
-/** One answer for all open orders: each with the status that its own cancel would have had. */
+/** One answer for all open orders, each with the status for its own cancel. */
 function cancelAll(parts: SandboxParts, request: FastifyRequest): object[] {
   const account = callerOf(parts, request);
   const open: ExchangeOrder[] = [];
@@ -140,7 +140,7 @@ function cancelAll(parts: SandboxParts, request: FastifyRequest): object[] {
   });
   return open.map((order) => {
     const id = order.terms.orderId;
-    // The cancel of one before it has ended it as well.
+    // It ended together with one before it.
     if (isClosed(order.state)) return { id, status: 200 };
     const result = attemptWrite(parts, request, cancelAlpacaOrder(parts.entry, account, id), '');
     if (!isRefusal(result)) return { id, status: 200 };

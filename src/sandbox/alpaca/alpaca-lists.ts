@@ -7,7 +7,7 @@ import { legsOf } from './order-groups.ts';
 
 type Shelf = Pick<SandboxParts, 'exchange' | 'concealments'>;
 
-/** The query of `GET /v2/orders`. Instants are nanoseconds, and neither bound is part of the list. */
+/** What `GET /v2/orders` asks for. Instants are nanoseconds, and both bounds are exclusive. */
 interface ListQuery {
   readonly status: 'open' | 'closed' | 'all';
   readonly limit: number;
@@ -60,7 +60,7 @@ export function isTrue(text: unknown): boolean {
   return typeof text === 'string' && /^(?:1|t|T|true|True|TRUE)$/.test(text);
 }
 
-/** A date alone is its midnight in UTC; a blank is the plus of an offset that was not escaped. */
+/** A date alone is its midnight in UTC; a blank is an offset's plus, not escaped. */
 function instantOf(text: string | undefined): bigint | undefined | 'wrong' {
   if (text === undefined) return undefined;
   const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text.replace(' ', '+');
@@ -68,8 +68,8 @@ function instantOf(text: string | undefined): bigint | undefined | 'wrong' {
 }
 
 /**
- * The orders of a list as JSON, by the time of their creation: Alpaca has no list by change. `lagMs`
- * above 0 shows it as it was that long ago.
+ * A list as JSON, by the orders' creation: Alpaca has no list by change. `lagMs` above 0 shows an
+ * older state.
  */
 export function listAlpacaOrders(shelf: Shelf, account: ExchangeAccount, query: ListQuery, lagMs: number): string {
   const { exchange, concealments } = shelf;
@@ -87,7 +87,7 @@ export function listAlpacaOrders(shelf: Shelf, account: ExchangeAccount, query: 
   return `[${rows}]`;
 }
 
-/** The order of a cursor counts as the bound; an unknown one leaves the other bound. */
+/** A cursor's order is the bound; an unknown one leaves the other bound. */
 function boundOf({ exchange }: Shelf, orderId: string | undefined, at: bigint | undefined): bigint | undefined {
   const order = orderId === undefined ? undefined : exchange.orders.get(orderId);
   return order === undefined ? at : nanosOf(order.createdAt);
@@ -101,13 +101,15 @@ function fits({ order, wasClosed }: ChangeEntry, { status, symbols, side, nested
   return symbols === undefined || symbols.has(terms.legs?.[0]?.symbol ?? terms.symbol);
 }
 
-/** What a single read asks for: the state of `lagMs` ago, with or without legs in it. */
+/** What a single read asks for: the state `lagMs` ago, with or without legs in it. */
 interface Look {
   readonly lagMs: number;
   readonly nested: boolean;
 }
 
-/** One order as JSON; undefined when the account has none with that id, or its readers do not see it. */
+/**
+ * One order as JSON; undefined when the account has none with this id, or its readers don't see it.
+ */
 export function getAlpacaOrder(shelf: Shelf, account: ExchangeAccount, id: string, look: Look): string | undefined {
   const order = shelf.exchange.orders.get(id);
   return order === undefined ? undefined : shown(shelf, account, order, look);
@@ -134,8 +136,8 @@ function shown(
 }
 
 /**
- * An order whose reference its readers do not see has another one, made up. `legsLagMs`: the legs of
- * that long ago stand in the row.
+ * Readers who don't see an order's reference see its id there. With `legsLagMs` its legs, as they
+ * were so long ago, stand in the row.
  */
 function rowOf(shelf: Shelf, { row, order }: ChangeEntry, legsLagMs: number | undefined): string {
   const text = row ?? alpacaWords.row(order);

@@ -17,7 +17,7 @@ import { alpacaWords, nestedRow, statusWord } from './alpaca-words.ts';
 import { isHeld, legsOf } from './order-groups.ts';
 import { checkPrices, isWhole, type PatchTerms, type PlaceTerms } from './read-alpaca-order.ts';
 
-/** A refusal in Alpaca's form: a status, and a number and a sentence in the body. */
+/** A refusal in Alpaca's form: a status, with a number and a sentence in the body. */
 export function alpacaRefusal(status: number, code: number, message: string): Refusal {
   return { refused: true, status, code: String(code), message, shape: 'alpaca' };
 }
@@ -27,7 +27,7 @@ const notPossible = (message: string): Refusal => alpacaRefusal(422, 42210000, m
 const notPermitted = (message: string): Refusal => alpacaRefusal(403, 40310000, message);
 const answer = { status: 200, body: alpacaWords.row } as const;
 
-/** `POST /v2/orders`: 200 with an order that waits for the venue. */
+/** `POST /v2/orders`: 200 with a waiting order. */
 export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): Write {
   return {
     refused: false,
@@ -53,7 +53,7 @@ export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, aske
   };
 }
 
-/** The order, and the exits that are placed with it. */
+/** The order, and its exits. */
 function withExits(deps: EntryDeps, terms: OrderTerms, { group: asked }: PlaceTerms): OrderTerms[] {
   if (asked === undefined) return [terms];
   const { price: _price, stopPrice: _stopPrice, ...base } = terms;
@@ -103,7 +103,7 @@ function boughtBy(notional: Fixed, price: Fixed): Fixed {
   return quantity - (quantity % fixed('0.000000001'));
 }
 
-/** Everything that the present state forbids, for a new order and for one that replaces. */
+/** What the present state forbids, to a new order and to a successor. */
 function refusalOf(deps: EntryDeps, terms: OrderTerms): Refusal | undefined {
   const { account, clOrdId } = terms;
   const { options } = deps.venue;
@@ -120,9 +120,9 @@ function refusalOf(deps: EntryDeps, terms: OrderTerms): Refusal | undefined {
 }
 
 /**
- * `PATCH /v2/orders/{id}`: 200 with a new order that goes on for the old one, once the venue has
- * ended that. Assumption: its quantity counts what the old one has filled, so that both together
- * never trade more than was asked for.
+ * `PATCH /v2/orders/{id}`: 200 with a new order, which goes on once the venue has ended the old
+ * one. Assumption: its quantity counts the old order's fills, so both together never trade more
+ * than it says.
  */
 export function replaceAlpacaOrder(
   deps: EntryDeps,

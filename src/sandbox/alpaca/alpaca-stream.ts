@@ -18,7 +18,7 @@ const topic = 'trade_updates';
 /** A late acknowledgement comes after this. */
 const lateMs = 3000;
 
-/** Everybody may connect, and says who he is afterwards. */
+/** Every client may connect, and authenticates afterwards. */
 const nameless: Principal = {
   clientId: '',
   scopes: new Set(),
@@ -27,8 +27,8 @@ const nameless: Principal = {
 };
 
 /**
- * Alpaca's stream of `trade_updates`: authenticate, listen, then one frame for each event. Frames are
- * binary with JSON in them, as on the paper host. It has no heartbeat, no sequence and no replay.
+ * Alpaca's `trade_updates`: authenticate, listen, then one frame for each event. Frames are binary
+ * with JSON in them, as on the paper host. It has no heartbeat, no sequence and no replay.
  */
 export function alpacaProtocol(
   parts: SandboxParts,
@@ -69,7 +69,7 @@ interface StreamDeps {
   readonly eventFaults: EventFaults;
 }
 
-/** Each `listen` names all streams that the connection has from then on. */
+/** Each `listen` names all streams that the connection has from now on. */
 function follow(deps: StreamDeps, session: StreamSession, accountId: string, listens: boolean): void {
   const { parts, subscriptions, eventFaults } = deps;
   const fault = listens ? parts.faults.forSubscribe({ stream: 'account', accountId }) : undefined;

@@ -26,12 +26,14 @@ export function uuidOf(name: string): string {
 
 const pendingWords = { none: undefined, cancel: 'pending_cancel', replace: 'pending_replace' } as const;
 
-/** The exchange's words are Alpaca's, but for a request that waits, and for an exit before its entry. */
+/**
+ * The exchange's words are Alpaca's, except for waiting requests and for exits before their entry.
+ */
 export function statusWord(order: ExchangeOrder): string {
   return pendingWords[order.pendingAction] ?? (isHeld(order) ? 'held' : order.state);
 }
 
-/** The field with the time of each end. */
+/** Each end has a field for its time. */
 const endedAt: Readonly<Partial<Record<OrderState, string>>> = {
   filled: 'filled_at',
   expired: 'expired_at',
@@ -47,7 +49,7 @@ const intents: Readonly<Record<string, string>> = {
   SELL_SHORT: 'sell_to_open',
 };
 
-/** The option contract where there is one. Orders with several legs are not on this venue. */
+/** The option contract, if there is one. Orders with several legs are not on this venue. */
 function instrumentOf({ terms }: ExchangeOrder): { symbol: string; class: string } {
   const [leg] = terms.legs ?? [];
   return leg === undefined ? { symbol: terms.symbol, class: 'us_equity' } : { symbol: leg.symbol, class: 'us_option' };
@@ -61,7 +63,7 @@ function intentOf({ terms }: ExchangeOrder): string {
 
 const textOf = (value: Fixed | undefined): string | null => (value === undefined ? null : formatFixed(value));
 
-/** One order, the same in lists, in single reads and on the stream (Alpaca's OpenAPI 2.0.1, `Order`). */
+/** One order, the same in lists, single reads and events (Alpaca's OpenAPI 2.0.1, `Order`). */
 function encodeAlpacaOrder(order: ExchangeOrder): string {
   const { terms } = order;
   const instrument = instrumentOf(order);
@@ -106,12 +108,12 @@ function encodeAlpacaOrder(order: ExchangeOrder): string {
   });
 }
 
-/** A row with the rows of its legs in it. */
+/** A row with its legs' rows in it. */
 export function nestedRow(row: string, legs: readonly string[]): string {
   return legs.length === 0 ? row : row.replace('"legs":null', () => `"legs":[${legs.join(',')}]`);
 }
 
-/** The event of each step; one that Alpaca has no word for is `restated`. */
+/** The event for each step. Alpaca has no word for the others: they are `restated`. */
 const events: Readonly<Record<string, string>> = {
   opened: 'pending_new',
   placed: 'pending_new',

@@ -20,9 +20,9 @@ function others(exchange: Exchange, order: ExchangeOrder): ExchangeOrder[] {
 }
 
 /**
- * One change in one of them, and what follows for the others. An entry that is filled sends its exits
- * to the venue. Exits trade one quantity between them: what one fills, the other no longer has. Any
- * other end of one ends them all. Called after each change in the exchange.
+ * Called after each change in the exchange: what one member's change means for the others. A filled
+ * entry sends its exits to the venue. Exits share one quantity: a fill lowers the other one's.
+ * Every other end ends all.
  */
 export function followGroup({ exchange, venue }: EntryDeps, order: ExchangeOrder, step: string): void {
   const { group } = order.terms;

@@ -4,7 +4,7 @@ import { MemberFault, Members, required } from '../entry/request-members.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import { type Fixed, fixed, formatFixed } from '../exchange/wire-text.ts';
 
-/** What `POST /v2/orders` asks for, in the exchange's words. One of `quantity` and `notional` is there. */
+/** What `POST /v2/orders` asks for, in the exchange's words. It has `quantity` or `notional`. */
 export interface PlaceTerms {
   readonly symbol: string;
   readonly legs: readonly Leg[];
@@ -20,7 +20,7 @@ export interface PlaceTerms {
   readonly group: GroupTerms | undefined;
 }
 
-/** The exits of an order that is placed with them. Of `oto` there is one. */
+/** The exits placed with an order. `oto` has one. */
 export interface GroupTerms {
   readonly kind: 'bracket' | 'oco' | 'oto';
   readonly takeProfit: Fixed | undefined;
@@ -45,14 +45,14 @@ const types = ['market', 'limit', 'stop', 'stop_limit'] as const;
 const timesInForce = ['day', 'gtc', 'ioc', 'fok'] as const;
 const intents = ['buy_to_open', 'buy_to_close', 'sell_to_open', 'sell_to_close'] as const;
 
-/** `JSON.parse` gives a number's source, which the language's types lack. */
+/** `JSON.parse` gives a number's source; the language's types lack it. */
 const json = JSON as unknown as {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
 };
 
 /**
  * A body's members. A number counts as its own text, so that no digit is lost, and null as absent.
- * What this venue does not do is refused, and never left out in silence.
+ * Members unknown here are refused, never left out in silence.
  * @throws MemberFault
  */
 function readMembers(body: unknown, known: ReadonlySet<string>): Members {
@@ -110,7 +110,7 @@ export function readPatch(body: unknown): PatchTerms {
   };
 }
 
-/** The prices that belong to a type, and only these. */
+/** Each type needs its own prices, and no other. */
 export function checkPrices(type: string, price: unknown, stopPrice: unknown): void {
   const word = type.toLowerCase();
   const needs = { limit_price: type.endsWith('LIMIT'), stop_price: type.startsWith('STOP') };
@@ -123,7 +123,7 @@ export function checkPrices(type: string, price: unknown, stopPrice: unknown): v
   }
 }
 
-/** Fractions and amounts of money trade at the market's price or within the day, as at Alpaca. */
+/** Amounts of money trade at the market's price, and fractions within the day, as at Alpaca. */
 function checkPlace({ type, timeInForce, legs, ...terms }: PlaceTerms): void {
   checkPrices(type, terms.price, terms.stopPrice);
   if ((terms.quantity === undefined) === (terms.notional === undefined))
@@ -179,7 +179,7 @@ function partOf(members: Members, name: string, known: readonly string[]): Membe
   throw new MemberFault(`${name}.${unknown.slice(0, 50)} is not emulated`);
 }
 
-/** Whole shares that stay on the book, with the profit on the far side of the loss. */
+/** Whole shares on the book, with the profit on the far side from the loss. */
 function checkGroup(terms: PlaceTerms, { kind, takeProfit, stopLoss }: GroupTerms): void {
   if (terms.notional !== undefined || !isWhole(terms.quantity) || terms.legs.length > 0 || terms.extendedHours)
     throw new MemberFault(`${kind} orders must be for whole shares within the session`);

@@ -50,7 +50,7 @@ export function isClosed(state: OrderState): boolean {
  * Terms that an amend asked for, without the venue's answer yet. Absent: the working value stays.
  */
 export interface AskedTerms {
-  /** The order that goes on in its place. Absent: the order itself is amended. */
+  /** Another order goes on in its place. Absent: the order itself is amended. */
   readonly successor?: string;
   readonly quantity?: Fixed;
   readonly price?: Fixed;
@@ -67,12 +67,12 @@ export interface Leg {
   readonly positionEffect: 'OPEN' | 'CLOSE';
 }
 
-/** Several orders that were placed as one. */
+/** Several orders, placed as one. */
 export interface OrderGroup {
   readonly kind: 'bracket' | 'oco' | 'oto';
-  /** The `clOrdId` of the order with the others below it; undefined for that one. */
+  /** `clOrdId` for the order above it; undefined for the one on top. */
   readonly parent: string | undefined;
-  /** The `clOrdId` of all, this order's among them. One array for one group. */
+  /** Each one's `clOrdId`, this order's among them. One array for one group. */
   readonly members: readonly string[];
 }
 
@@ -107,13 +107,13 @@ export interface OrderTerms {
   readonly placedBy?: string;
   /** Prediction orders: the first version. */
   readonly version?: bigint;
-  /** The order in whose place it goes on. The platform does not show it. */
+  /** It goes on in this order's place. The platform does not show it. */
   readonly replaces?: string;
-  /** Alpaca's orders for an amount of money; `quantity` is what it bought at the first price. */
+  /** Alpaca's orders for an amount: `quantity` is how much it buys at the present price. */
   readonly notional?: Fixed;
-  /** Alpaca's orders that live and end together. */
+  /** Alpaca's orders with exits. */
   readonly group?: OrderGroup;
-  /** Alpaca's orders that may trade outside the session. They trade at any hour here. */
+  /** Alpaca's orders for all hours. Here every order trades at any hour. */
   readonly extendedHours?: boolean;
 }
 
@@ -135,7 +135,7 @@ export interface ExchangeOrder {
   workingOrderType: string;
   cumQty: Fixed;
   notional: Notional;
-  /** Of its last fill. */
+  /** Its last fill. */
   lastQuantity: Fixed;
   lastPrice: Fixed;
   version: bigint;
@@ -150,7 +150,7 @@ export interface ExchangeOrder {
   sentAt: Micros | undefined;
   firstAckAt: Micros | undefined;
   closedAt: Micros | undefined;
-  /** The order that went on in its place. */
+  /** This order went on in its place. */
   replacedBy: string | undefined;
   /** Its place in the account's list, oldest change first. */
   entry: ChangeEntry | undefined;

@@ -50,8 +50,8 @@ export class Exchange {
 
   /**
    * `onForgotten`: for each open order that is forgotten. Its movers let go of it then. `idOf`: how
-   * the platform writes a new order's id; left out: as it is given. `rowOf`: how lists show an
-   * order, for those that lag; left out: as the platform's do.
+   * the platform writes a new order's id; left out: as it is given. `rowOf`: how lagging
+   * lists show an order; left out: as the platform's do.
    */
   constructor(
     deps: {

@@ -78,7 +78,7 @@ export function askVenue(
   });
 }
 
-/** So much was filled meanwhile that nothing would be left of what was asked for. */
+/** So much was filled meanwhile that nothing would be left to trade. */
 export function isTooLate({ cumQty }: ExchangeOrder, { quantity, successor }: AskedTerms): boolean {
   if (quantity === undefined) return false;
   return successor === undefined ? quantity < cumQty : quantity <= cumQty;

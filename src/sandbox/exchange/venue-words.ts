@@ -5,10 +5,10 @@ import type { ExchangeOrder } from './exchange-order.ts';
  * exchange, faults, ledger and control port are the same behind both.
  */
 export interface VenueWords {
-  /** JSON of the order in lists and single reads, and on the control port. */
+  /** The order as JSON in lists, single reads and on the control port. */
   row(order: ExchangeOrder): string;
-  /** JSON of the order in an event, and in the ledger's changes. */
+  /** The order as JSON in events, and in the ledger's changes. */
   data(order: ExchangeOrder): string;
-  /** The frame around `data` for the change that `step` names; `shown` where nothing changed. */
+  /** The frame around `data`. `step` names the change; `shown` is none. */
   event(order: ExchangeOrder, data: string, step: string): string;
 }

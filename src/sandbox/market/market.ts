@@ -14,7 +14,7 @@ export interface MarketOptions {
   readonly openOrders: number;
   /** Prediction orders' share among them, 0 to 1. */
   readonly predictionShare: number;
-  /** The share of replaced account orders that end, and go on as another one. */
+  /** So many replaced account orders end, and go on as another one; a share. */
   readonly successorShare?: number;
   /** The most legs of one order. */
   readonly maxLegs?: number;

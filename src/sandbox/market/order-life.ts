@@ -36,7 +36,7 @@ interface OrderLifeDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly nextVenueOrderId: () => string;
   /** Takes the order that goes on for another into the market's hands. */
   readonly adopt: (order: ExchangeOrder) => void;
-  /** The share of granted replaces for which another order goes on. */
+  /** After so many granted replaces another order goes on; a share. */
   readonly successorShare: number;
 }
 

@@ -12,10 +12,7 @@ const maxBodyBytes = 256 * 1024;
  */
 const maxHeadBytes = 16 * 1024;
 
-/**
- * A venue's listener without its routes: the ledger has each request and each answer, and faults meet
- * both.
- */
+/** A listener without its routes. The ledger has all requests and answers, and faults meet both. */
 export function openListener(listener: string, parts: SandboxParts): FastifyInstance {
   const app = Fastify({
     logger: false,

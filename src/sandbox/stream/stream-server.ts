@@ -33,8 +33,7 @@ export interface StreamProtocol extends SessionManner {
  * Every listener's order stream: upgrades, sessions, and their end. `Subscriptions` has the
  * accounts that each connection follows.
  *
- * Invariant: a session exists only for a caller that the protocol admitted; it ends when the caller's
- * token does.
+ * Invariant: a session exists only for an admitted caller; it ends when the caller's token does.
  */
 export class StreamServer {
   private readonly server = new WebSocketServer({

@@ -9,7 +9,7 @@ import { rawFrame } from './client-message.ts';
 
 /** What venues do otherwise on a connection. */
 export interface SessionManner {
-  /** Of the frames with its messages: 1 for text, 2 for binary. */
+  /** 1 for frames with text, 2 for binary ones. */
   readonly opcode: 1 | 2;
   /** Undefined: it sends only pings. */
   readonly heartbeat: ((now: string) => object) | undefined;

@@ -85,7 +85,7 @@ const longestTimerMs = 2_000_000_000;
  * An order's states here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄ *working* →
  * closed. Invariant: each ask is answered at most once, by the venue or the control port, whichever
  * comes first; a closed order has no timer here; an order out of sight is neither answered nor
- * ended. A successor is answered with the replace that asked for it, and with nothing else.
+ * ended. A successor is answered with its replace, and with nothing else.
  */
 export class Venue {
   options: VenueOptions;
@@ -141,8 +141,8 @@ export class Venue {
   }
 
   /**
-   * A replace arrived that makes a new order: `successor` trades once the venue has ended `order`,
-   * and is rejected when it has not. `asked` has the quantity of both together.
+   * A replace with a new order arrived: `successor` trades once the venue has ended `order`, and is
+   * rejected when it has not. `asked` has the quantity for both together.
    */
   askSuccessor(order: ExchangeOrder, successor: ExchangeOrder, asked: AskedTerms): void {
     this.successors.set(order, successor);

@@ -22,8 +22,8 @@ export function pythonPackage(name: string): Promise<string> {
 }
 
 /**
- * A package of Python with everything that it needs, in a folder of its own for PYTHONPATH: a virtual
- * environment would do the same, and Debian's python3 cannot make one.
+ * A package of Python with everything that it needs, in a folder of its own for PYTHONPATH. A
+ * virtual environment would do the same, and Debian's python3 cannot make one.
  */
 export function pythonSdk(name: string): Promise<string> {
   const build = async (folder: string) =>

@@ -6,7 +6,7 @@ import { eventually } from '../../support/runs/poll.ts';
 import { AlpacaStreamClient } from './alpaca-stream-client.ts';
 
 const noAnswer = new Set(['hang', 'reset', 'torn']);
-/** A number and a sentence, or nothing, or a page from something in between: never the platform's own form. */
+/** A number and a sentence, or nothing, or a proxy's page: never the platform's own form. */
 function isAlpacas({ status, text, json }: { status: number; text: string; json: unknown }): boolean {
   if (text === '' || text.startsWith('<')) return true;
   const { code, message, ...rest } = json as Record<string, unknown>;

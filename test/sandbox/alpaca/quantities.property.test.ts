@@ -46,7 +46,7 @@ function act(orders: ExchangeOrder[], { which, does, count }: Action): void {
     if (!isRefusal(made)) orders.push(made);
     return;
   }
-  // A venue does not answer or fill what it does not have: exits before their entry, and successors.
+  // A venue does not answer what it does not have: exits before their entry, and successors.
   const waitsForEntry = isHeld(order) && orders[0]?.state !== 'filled';
   const isElsewhere = waitsForEntry || (order.terms.replaces !== undefined && order.state === 'pending_new');
   if (isElsewhere && does !== 'cancel') return;

@@ -8,8 +8,8 @@ import { silentLog } from '../runs/silent-log.ts';
 import { type Answer, ask } from './sandbox.ts';
 
 /**
- * Alpaca on real sockets, with a market that stands still and fills whole orders at once, unless the
- * test wants otherwise.
+ * Alpaca on real sockets. Unless the test wants otherwise, its market stands still and fills whole
+ * orders at once.
  */
 export async function runningAlpaca(input: SandboxInput = {}): Promise<RunningSandbox<AlpacaDescription>> {
   const sandbox = await startAlpaca(
