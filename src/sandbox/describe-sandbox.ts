@@ -35,7 +35,7 @@ export interface SandboxDescription {
   readonly settings: readonly { readonly category: string; readonly key: string }[];
 }
 
-export interface Addresses {
+interface Addresses {
   readonly platform: string;
   readonly staging: string;
   readonly auth: string;

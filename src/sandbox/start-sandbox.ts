@@ -59,7 +59,7 @@ export interface SandboxDeps extends Pick<Ambient, 'clock' | 'log'> {
 }
 
 /** The control port has one more. */
-export type SandboxAddresses<Listener extends string> = Readonly<Record<Listener | 'control', string>>;
+type SandboxAddresses<Listener extends string> = Readonly<Record<Listener | 'control', string>>;
 
 /**
  * What a venue gives of its own: listeners, words and a stream. All share the exchange, the market,

@@ -18,7 +18,7 @@ import { isHeld, legsOf } from './order-groups.ts';
 import { checkPrices, isWhole, type PatchTerms, type PlaceTerms } from './read-alpaca-order.ts';
 
 /** A refusal in Alpaca's form: a status, with a number and a sentence in the body. */
-export function alpacaRefusal(status: number, code: number, message: string): Refusal {
+function alpacaRefusal(status: number, code: number, message: string): Refusal {
   return { refused: true, status, code: String(code), message, shape: 'alpaca' };
 }
 

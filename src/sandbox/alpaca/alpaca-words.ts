@@ -13,7 +13,7 @@ export function nanosOf(at: Micros): bigint {
 }
 
 /** As Alpaca writes it: up to nine digits, without zeros at the end. */
-export function nanosText(at: Micros): string {
+function nanosText(at: Micros): string {
   const made = String(at % 997).padStart(3, '0');
   return `${`${instantText(at).slice(0, -1)}${made}`.replace(/\.?0+$/, '')}Z`;
 }

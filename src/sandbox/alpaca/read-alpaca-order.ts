@@ -21,7 +21,7 @@ export interface PlaceTerms {
 }
 
 /** The exits placed with an order. `oto` has one. */
-export interface GroupTerms {
+interface GroupTerms {
   readonly kind: 'bracket' | 'oco' | 'oto';
   readonly takeProfit: Fixed | undefined;
   readonly stopLoss: { readonly stopPrice: Fixed; readonly price: Fixed | undefined } | undefined;

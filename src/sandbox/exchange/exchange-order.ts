@@ -68,7 +68,7 @@ export interface Leg {
 }
 
 /** Several orders, placed as one. */
-export interface OrderGroup {
+interface OrderGroup {
   readonly kind: 'bracket' | 'oco' | 'oto';
   /** `clOrdId` for the order above it; undefined for the one on top. */
   readonly parent: string | undefined;
