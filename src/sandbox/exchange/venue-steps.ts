@@ -93,7 +93,7 @@ export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
 }
 
 /** It ends here, and another order goes on in its place. */
-export function replaceOrder(exchange: Exchange, order: ExchangeOrder, successor: string): void {
+export function replaceOrder(exchange: Exchange, order: ExchangeOrder, successor: string | undefined): void {
   exchange.change(order, 'replaced', (it) => {
     it.state = 'replaced';
     it.replacedBy = successor;

@@ -106,11 +106,14 @@ export class OrderLife {
 
   /** The venue closes an account order as replaced and goes on with its rest under another id. */
   private succeed(order: ExchangeOrder): void {
-    const { exchange, inventor, nextVenueOrderId, adopt } = this.deps;
+    const { exchange, inventor, nextVenueOrderId, adopt, successorShare } = this.deps;
     const price = order.asked?.price ?? order.workingPrice;
     const left = order.workingQuantity - order.cumQty;
-    const fresh = inventor.invent('account', order.terms.account, order.updatedAt);
-    replaceOrder(exchange, order, exchange.idOf(fresh.orderId));
+    const invent = () => inventor.invent('account', order.terms.account, order.updatedAt);
+    // Named before it is needed only if a venue shows it: kept seeds draw it after the change.
+    const named = successorShare === 1 ? invent() : undefined;
+    replaceOrder(exchange, order, named && exchange.idOf(named.orderId));
+    const fresh = named ?? invent();
     const { orderId: replaces } = order.terms;
     const terms = { ...order.terms, orderId: fresh.orderId, clOrdId: fresh.clOrdId, quantity: left, replaces };
     const successor = exchange.open(price === undefined ? terms : { ...terms, price }, 'succeeded', (it) => {
