@@ -67,7 +67,7 @@ type SandboxAddresses<Listener extends string> = Readonly<Record<Listener | 'con
  */
 export interface EmulatedVenue<Listener extends keyof SandboxOptions['ports'], Description> {
   readonly words: VenueWords;
-  /** What the market does otherwise here. */
+  /** Where the market differs here. */
   readonly market: Partial<MarketOptions>;
   /** Account orders too wait for the venue's answer. */
   readonly answersEveryOrder: boolean;

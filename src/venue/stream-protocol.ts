@@ -9,7 +9,7 @@ export type Frame =
   | { readonly kind: 'heartbeat' }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
 
-/** What a close code of the venue's own asks for: a new token, a person, or another try. */
+/** A close code of the venue's own asks for a new token, a person, or another try. */
 export type CloseReason = 'unauthorized' | 'forbidden' | 'slow_consumer' | 'restarting';
 
 /** How one stream of a venue is spoken. */

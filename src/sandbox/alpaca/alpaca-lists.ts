@@ -7,7 +7,7 @@ import { legsOf } from './order-groups.ts';
 
 type Shelf = Pick<SandboxParts, 'exchange' | 'concealments'>;
 
-/** What `GET /v2/orders` asks for. Instants are nanoseconds, and both bounds are exclusive. */
+/** The query of `GET /v2/orders`. Instants are nanoseconds, and both bounds are exclusive. */
 interface ListQuery {
   readonly status: 'open' | 'closed' | 'all';
   readonly limit: number;
@@ -28,7 +28,7 @@ const known = new Set([
   ...['after_order_id', 'before_order_id'],
 ]);
 
-/** Reads it, or says what is wrong (Alpaca's OpenAPI 2.0.1, "Get All Orders"). */
+/** Reads it, or says the fault (Alpaca's OpenAPI 2.0.1, "Get All Orders"). */
 export function readAlpacaQuery(query: Readonly<Record<string, unknown>>): ListQuery | { readonly fault: string } {
   for (const [name, value] of Object.entries(query))
     if (typeof value !== 'string' || !known.has(name)) return { fault: `query parameter ${name} is not emulated` };
@@ -101,7 +101,7 @@ function fits({ order, wasClosed }: ChangeEntry, { status, symbols, side, nested
   return symbols === undefined || symbols.has(terms.legs?.[0]?.symbol ?? terms.symbol);
 }
 
-/** What a single read asks for: the state `lagMs` ago, with or without legs in it. */
+/** A single read: the state `lagMs` ago, with or without legs in it. */
 interface Look {
   readonly lagMs: number;
   readonly nested: boolean;

@@ -103,7 +103,7 @@ function boughtBy(notional: Fixed, price: Fixed): Fixed {
   return quantity - (quantity % fixed('0.000000001'));
 }
 
-/** What the present state forbids, to a new order and to a successor. */
+/** The present state forbids it, to a new order and to a successor. */
 function refusalOf(deps: EntryDeps, terms: OrderTerms): Refusal | undefined {
   const { account, clOrdId } = terms;
   const { options } = deps.venue;

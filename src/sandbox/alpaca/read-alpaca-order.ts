@@ -4,7 +4,7 @@ import { MemberFault, Members, required } from '../entry/request-members.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import { type Fixed, fixed, formatFixed } from '../exchange/wire-text.ts';
 
-/** What `POST /v2/orders` asks for, in the exchange's words. It has `quantity` or `notional`. */
+/** The body of `POST /v2/orders`, in the exchange's words. It has `quantity` or `notional`. */
 export interface PlaceTerms {
   readonly symbol: string;
   readonly legs: readonly Leg[];
@@ -27,7 +27,7 @@ interface GroupTerms {
   readonly stopLoss: { readonly stopPrice: Fixed; readonly price: Fixed | undefined } | undefined;
 }
 
-/** What `PATCH /v2/orders/{id}` asks for; what is absent stays. */
+/** The body of `PATCH /v2/orders/{id}`: absent terms stay. */
 export interface PatchTerms {
   readonly quantity: Fixed | undefined;
   readonly price: Fixed | undefined;

@@ -7,7 +7,7 @@ import { instantText } from '../exchange/wire-text.ts';
 import type { CutWay } from '../faults/fault-shapes.ts';
 import { rawFrame } from './client-message.ts';
 
-/** What venues do otherwise on a connection. */
+/** Where venues differ on a connection. */
 export interface SessionManner {
   /** 1 for frames with text, 2 for binary ones. */
   readonly opcode: 1 | 2;
