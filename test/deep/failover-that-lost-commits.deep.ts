@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { atEnd } from '../support/commands/at-end.ts';
 import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { EventReader } from '../support/rest/event-reader.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { type RunningService, World } from '../support/runs/service-under-test.ts';
 import { readAll } from '../support/servers/kafka-fixture.ts';
@@ -47,6 +49,8 @@ it('a failover that loses commits, with two batches on their way: no position ha
   const service = await world.serve();
   await service.waitLive();
   await further(service, 200);
+  const reader = await EventReader.open(`${await service.restAddress()}/v1/stream`);
+  atEnd(() => reader.close());
   await servers.stopReplication();
   await further(service, 200);
   // An answer takes longer than the next batch needs to fill, so two are on their way.
@@ -59,6 +63,10 @@ it('a failover that loses commits, with two batches on their way: no position ha
   await service.awaitLog('the loss', ({ msg }) => msg.startsWith('the database came back without commits'));
   await service.waitLive();
   await further(service, 200);
+  // It stayed connected, and what it has seen is in no log any more.
+  const resets = () =>
+    reader.events.filter(({ event }) => event === 'reset').map(({ data }) => JSON.parse(data).reason);
+  await eventually(() => expect(resets()).toEqual(['too_old']));
   await control(description, '/rate', { rate: 0 });
   await service.waitLive();
   await eventually(

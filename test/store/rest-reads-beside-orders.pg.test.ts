@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import { afterRestore } from '../../src/store/fleet/lane-store.ts';
 import type { AccountScope } from '../../src/store/orders/order-reads.ts';
 import { answer, atMs, fence, newPlace, newReplace, unknown } from '../support/commands/journal-fixtures.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
@@ -59,6 +60,26 @@ describe('updates from a seq on', () => {
     );
     await rig.store({ orderId: 'o-1' });
     expect(await rig.reads.updatesAfter(all, 0n, 10)).toMatchObject({ lastSeq: 6_000_001n, oldestSeq: 5_000_001n });
+  });
+});
+
+describe('issue: A stream resumed by an id from before a restore, and did not say that updates were lost.', () => {
+  it('the log begins anew behind lost commits, for an id that was lost, and not for one that goes on before them', async () => {
+    await using rig = await readRig();
+    await rig.store({ orderId: 'o-1' });
+    await rig.store({ orderId: 'o-1', revision: 2 });
+    await afterRestore(rig.pool, { lane: 0, least: 1, haltId: 'h-1', by: 'a test', partitionRows: 1_000 });
+    expect(await rig.reads.updatesAfter(all, 2n, 10)).toMatchObject({ updates: [], lastSeq: 2n });
+    const hold = await rig.lanes.acquire(0, 'next', 6_000);
+    if (hold.kind !== 'held') throw new Error('the lane is free');
+    const { head, update } = storedOrder({ orderId: 'o-1', revision: 3 });
+    await rig.commit({ epoch: hold.epoch, heads: [head], updates: [update] });
+    const oldest = async (after: bigint) => (await rig.reads.updatesAfter(all, after, 10)).oldestSeq;
+    const first = await rig.reads.newestSeq();
+    expect(first).toBeGreaterThan(1_000_000_000n);
+    expect(await oldest(1n), 'the rows above it are there').toBe(1n);
+    for (const lost of [2n, 40n, 900_000n]) expect(await oldest(lost)).toBeGreaterThan(lost + 1n);
+    expect(await oldest(first - 1n)).toBeLessThanOrEqual(first);
   });
 });
 

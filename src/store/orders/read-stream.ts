@@ -45,8 +45,9 @@ interface LogPage {
  * The scope's updates above `afterSeq`, by seq: all there will ever be up to `lastSeq`. Within a
  * lane, seq order is commit order (see `enter_lane`); between two lanes it is not. A batch in
  * another lane than the last row's may still be under way, with a lower seq. Then the page is read
- * again once that batch has ended. With one lane there is never a wait. `oldestSeq` is the oldest
- * partition's bound. So seqs a batch took and gave back never look like a loss.
+ * again once that batch has ended. With one lane there is never a wait. `oldestSeq` is where the
+ * partitions begin that reach the first row without a gap: dropped ones and commits lost in a
+ * failover (`begin_generation`) leave one, and seqs that a batch took and gave back never do.
  */
 export async function readStream(
   deps: StreamDeps,
@@ -88,10 +89,11 @@ async function readPage(
        where stream <> 'watermarks' and ${inScope('account_id', 1)} and ($5::bigint is null or seq <= $5) order by seq limit $4
      ),
      bounds as materialized (
-       select last_seq, (select min(from_seq) from public.log_partitions()) as oldest_seq,
-         array(select xid::text from under_way where lane <> last_lane) as xids
+       select last_seq, array(select xid::text from under_way where lane <> last_lane) as xids,
+         (select max(from_seq) from (select from_seq, lag(until_seq) over (order by from_seq) as before from public.log_partitions()) as p
+          where before is distinct from from_seq and from_seq <= first_seq) as oldest_seq
        from (
-         select max(seq) as last_seq, (array_agg(lane order by seq desc))[1] as last_lane
+         select min(seq) as first_seq, max(seq) as last_seq, (array_agg(lane order by seq desc))[1] as last_lane
          from (select u.seq, u.lane from ${newerOfAll} order by u.seq limit $3) as looked
          where $5::bigint is null or seq <= $5
        ) as reached

@@ -175,6 +175,24 @@ describe('GET /v1/stream', () => {
   });
 });
 
+describe('issue: A stream resumed by an id from before a restore, and did not say that updates were lost.', () => {
+  it('a reader that stayed connected is sent a reset, once, and goes on behind what was lost', async () => {
+    const reader = await open('?after=0');
+    add(2);
+    await reader.take(2);
+    await live(1);
+    rig.reads.oldestSeq = 4n;
+    add(2);
+    await reader.take(3);
+    add(1);
+    expect((await reader.take(4)).slice(2)).toMatchObject([
+      { event: 'reset', id: '4', data: '{"reason":"too_old","goingOnAfter":"4"}' },
+      { event: 'update', id: '5' },
+    ]);
+    expect(await resets('too_old')).toBe(1);
+  });
+});
+
 describe('a reader whose id cannot be gone on from', () => {
   it('is told to read anew when what follows is not in the log any more, and goes on from the end', async () => {
     add(50);

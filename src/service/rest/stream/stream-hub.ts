@@ -58,6 +58,13 @@ const catchUpReads = 4;
 const everyAccount: AccountScope = { kind: 'all' };
 const noBytes: ReadonlyMap<string, number> = new Map();
 
+type LogPage = Awaited<ReturnType<OrderReads['updatesAfter']>>;
+
+/** Rows above `position` are gone: dropped, or lost with the commits of a failover. */
+function isMissing({ oldestSeq, lastSeq }: LogPage, position: bigint): boolean {
+  return oldestSeq > position + 1n && lastSeq > position;
+}
+
 /**
  * The readers on `GET /v1/stream`, and one tail on the log for all live ones.
  *
@@ -154,7 +161,7 @@ export class StreamHub {
         await this.deps.clock.sleep(this.options.pollEveryMs);
         continue;
       }
-      if (page.oldestSeq > client.position + 1n && page.lastSeq > client.position) {
+      if (isMissing(page, client.position)) {
         const newest = await this.newest();
         if (newest !== undefined && client.state === 'behind') this.skip(client, newest, 'too_old');
         continue;
@@ -179,10 +186,7 @@ export class StreamHub {
    * far it looked. Only the first live reader has to be near the end: the tail begins at its
    * position. Later readers would have to wait while the tail goes through everything unseen.
    */
-  private async isNearEnd(page: {
-    readonly updates: readonly StreamedUpdate[];
-    readonly lastSeq: bigint;
-  }): Promise<boolean> {
+  private async isNearEnd(page: LogPage): Promise<boolean> {
     if (this.tailPosition !== undefined || page.updates.length === pageSize) return false;
     const newest = await this.newest();
     return newest !== undefined && newest - page.lastSeq < BigInt(pageSize);
@@ -212,8 +216,10 @@ export class StreamHub {
     while (!this.stopped) {
       const from = this.tailPosition;
       const page = from === undefined ? undefined : await this.read(everyAccount, from);
-      if (page !== undefined && this.tailPosition === from) this.handOut(page);
-      if (page !== undefined && from !== undefined && page.lastSeq - from >= BigInt(pageSize)) continue;
+      if (page !== undefined && from !== undefined) {
+        if (this.tailPosition === from) this.handOut(page, from);
+        if (page.lastSeq - from >= BigInt(pageSize)) continue;
+      }
       await clock.sleep(this.options.pollGapMs);
       const timer =
         this.tailPosition === undefined ? undefined : clock.after(this.options.pollEveryMs, () => this.wakeup.wake());
@@ -222,7 +228,9 @@ export class StreamHub {
     }
   }
 
-  private handOut(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): void {
+  private handOut(page: LogPage, from: bigint): void {
+    if (isMissing(page, from))
+      for (const client of this.clients) if (client.state === 'live') this.skip(client, page.lastSeq, 'too_old');
     const pieces = new PagePieces(page.updates);
     const first = page.updates[0]?.seq ?? 0n;
     for (const client of this.clients) {
