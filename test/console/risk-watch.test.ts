@@ -30,6 +30,23 @@ function follow(run: (signal: AbortSignal) => void) {
   return abort;
 }
 
+describe('issue: The risk screen said for half a minute that no limit is set, after one was approved there.', () => {
+  it('limits are read again after an action, and as often as approvals', async () => {
+    const rig = await started((each) => each.answers.set('/v1/limits', { status: 200, body: { items: [] } }));
+    const watch = new RiskWatch(rig.state);
+    const abort = follow((signal) => void watch.limits.follow(signal));
+    await rig.settle();
+    const reads = () => rig.asked.filter(({ path }) => path === '/v1/limits').length;
+    expect(reads()).toBe(1);
+    watch.again();
+    await rig.settle();
+    expect(reads()).toBe(2);
+    await rig.pass(5_000);
+    expect(reads()).toBe(3);
+    abort.abort();
+  });
+});
+
 describe('halts', () => {
   it('come live after they were read, and a change that came while they were read is not lost', async () => {
     const rig = await started((each) =>

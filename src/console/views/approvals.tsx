@@ -13,20 +13,26 @@ import type { ConsoleState } from '../state/console-state.ts';
 interface ApprovalsProps {
   readonly state: ConsoleState;
   readonly watch: RiskWatch;
+  /** A dialog opens. */
+  readonly begin: () => void;
   readonly done: (note: string | undefined) => void;
 }
 
 /** Actions waiting for a second person. Without four eyes there are none, and nothing is shown. */
-export function Approvals({ state, watch, done }: ApprovalsProps) {
+export function Approvals({ state, watch, begin, done }: ApprovalsProps) {
   const { value, fault } = usePolled(watch.approvals);
   const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
   const items = value?.items ?? [];
+  const ask = (each: ApprovalDocument) => {
+    begin();
+    setAsked(each);
+  };
   // The dialog stays whatever is read meanwhile: a person is typing in it.
   return (
     <>
       {fault !== undefined
         ? faultNote(`The approvals could not be read. ${fault}`)
-        : items.length > 0 && tableOf(items, state, setAsked)}
+        : items.length > 0 && tableOf(items, state, ask)}
       {asked !== undefined && (
         <ActionDialog
           title={`Approve: ${actionText(asked)}?`}

@@ -25,6 +25,11 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
     setNote(words);
     watch.again();
   };
+  // The words for the last act would stand beside the answer to this one.
+  const ask = (act: AskedAct | undefined) => {
+    setNote(undefined);
+    setAsked(act);
+  };
   return (
     <section class="screen risk" aria-labelledby="risk-title">
       <div class="screen-head">
@@ -39,8 +44,8 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
         </p>
       )}
       {run !== undefined && <CancelAllProgress key={run.atMs} state={state} run={run} />}
-      {mayRead && <Approvals state={state} watch={watch} done={done} />}
-      {mayRead && <Halts state={state} watch={watch} ask={setAsked} />}
+      {mayRead && <Approvals state={state} watch={watch} begin={() => ask(undefined)} done={done} />}
+      {mayRead && <Halts state={state} watch={watch} ask={ask} />}
       <Exposure watch={watch} nowMs={state.ports.nowMs()} />
       {mayRead && <Limits watch={watch} nowMs={state.ports.nowMs()} />}
       {asked !== undefined && <RiskDialog state={state} asked={asked} done={done} close={() => setAsked(undefined)} />}

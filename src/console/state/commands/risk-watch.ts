@@ -52,7 +52,7 @@ export class RiskWatch {
     });
     this.halts = new Polled(ports, { read: (signal) => this.readHalts(signal), everyMs: () => quickMs });
     this.approvals = polledAt(state, '/v1/approvals', () => quickMs);
-    this.limits = polledAt(state, '/v1/limits', () => slowMs);
+    this.limits = polledAt(state, '/v1/limits', () => quickMs);
     this.accounts = accountsPolled(state, slowMs);
   }
 
@@ -73,6 +73,7 @@ export class RiskWatch {
     this.changed = true;
     this.halts.again();
     this.approvals.again();
+    this.limits.again();
   }
 
   private takeHalt(halt: HaltChange): void {
