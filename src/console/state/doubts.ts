@@ -6,6 +6,8 @@ import type { StreamState } from './stream-client.ts';
 /** Silence for longer than the service ever keeps: two heartbeats are missing. */
 const silentTooLongMs = 32_000;
 
+export const isTooSilent = (silentMs = 0): boolean => silentMs > silentTooLongMs;
+
 /** What the page knows of its own orders. */
 interface OwnState {
   readonly stream: StreamState;
@@ -31,7 +33,7 @@ function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[]
     return [
       { name: 'stream_cut', detail: `${state.kind === 'waiting' ? state.why : 'it ended'}; these orders may be old.` },
     ];
-  if (silentMs !== undefined && silentMs > silentTooLongMs)
+  if (isTooSilent(silentMs))
     return [{ name: 'stream_silent', detail: 'The stream is open but says nothing; these orders may be old.' }];
   return [];
 }

@@ -12,6 +12,7 @@ import { ResetNote } from './reset-note.tsx';
 import { screens, titleOf } from './screens.tsx';
 import { SearchBox } from './search-box.tsx';
 import { SignIn } from './sign-in.tsx';
+import { SilenceNote } from './silence-note.tsx';
 import { TrustBar } from './trust-bar.tsx';
 
 const home = blotterAddress();
@@ -67,6 +68,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
         </span>
       </header>
       <ResetNote reset={state.reset} />
+      <SilenceNote state={state} />
       <main>{screenOf(place, state)}</main>
       {search && <SearchBox state={state} close={() => setSearch(false)} />}
       {help && <KeysHelp close={() => setHelp(false)} />}

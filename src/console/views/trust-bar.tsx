@@ -70,7 +70,7 @@ function helpLink(runbook: string, doubt: string) {
   );
 }
 
-function factsOf({ status }: StatusState, { rate, silentMs }: ConsoleState['pulse']['value'], nowMs: number) {
+function factsOf({ status, complete }: StatusState, { rate, silentMs }: ConsoleState['pulse']['value'], nowMs: number) {
   const millis = (ms: number | null) => (ms === null ? '–' : lengthText(ms));
   return (
     <span class="facts">
@@ -80,7 +80,7 @@ function factsOf({ status }: StatusState, { rate, silentMs }: ConsoleState['puls
       <span title="Updates that arrived here, over the last five seconds">
         <b>{rate === undefined ? '–' : rateText(rate)}</b> updates/s
       </span>
-      {status === undefined ? (
+      {status === undefined || !complete ? (
         <span class="wide-only" title="Since the stream last said anything; it does so at least every 15 s">
           heard <b>{silentMs === undefined ? '–' : lengthText(silentMs)}</b> ago
         </span>
