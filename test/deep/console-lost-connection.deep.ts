@@ -41,7 +41,7 @@ describe('a connection that is lost', () => {
     expect(await note.getByRole('alert').textContent()).toContain('Look again before you send an order.');
     expect(await trust(page).textContent()).not.toContain('delay');
     await expectAccessible(page);
-    // The alert itself does not change: a reader of the screen is told once.
+    // The alert itself does not change: a reader of the screen hears it once.
     const said = await note.getByRole('alert').textContent();
     await page.clock.fastForward(5_000);
     await note.getByText(later).waitFor();

@@ -181,11 +181,11 @@ it('five desks at once: each does its work, sees its own, and ends with what the
       }),
     );
     expect(await halts()).toHaveLength(1);
-    // Each approves what the other has asked for, at once: placing is resumed, as both are told.
+    // Each approves what the other has asked for, at once: placing is resumed, as both read.
     await Promise.all([readyToApprove(ann), readyToApprove(ben)]);
     expect(await approveAtOnce([ann, ben])).toEqual(Array(2).fill('Approved and done: resume placing on SIM-1002.'));
     expect(await halts()).toEqual([]);
-    // Both approve the same thing at once: one does it, and the other is told that it is over.
+    // Both approve the same thing at once: one does it, and the other reads that it is over.
     expect(await byCleo('POST', '/v1/accounts/SIM-1002/halt', {})).toBe(200);
     expect(await byCleo('POST', '/v1/accounts/SIM-1002/resume', {})).toBe(202);
     await Promise.all([readyToApprove(ann), readyToApprove(ben)]);
@@ -231,7 +231,7 @@ it('five desks at once: each does its work, sees its own, and ends with what the
       .map(({ stream, orderId }) => `${stream}:${orderId}`);
     expect(Object.keys(stored).toSorted(), name).toEqual(open.toSorted());
   }
-  // Each command was written once, whoever did what beside it.
+  // Each command was written once, whatever was done beside it.
   const decisions = await controlLines(sandbox, '/ledger?kind=decision');
   const references = decisions.map(({ reference }) => reference).filter((reference) => reference !== undefined);
   expect(new Set(references).size).toBe(references.length);

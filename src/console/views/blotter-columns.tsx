@@ -7,7 +7,7 @@ import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
 import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
 import { directionOf, type OrderRow } from '../state/orders/order-row.ts';
-import { amountParts } from '../state/text/decimal-text.ts';
+import { amountParts, amountText } from '../state/text/decimal-text.ts';
 
 /** Words for people, for the platform's own. */
 const words: Readonly<Partial<Record<ColumnName, (row: OrderRow) => string>>> = {
@@ -33,13 +33,14 @@ type CellOf = (row: OrderRow, text: string) => VNode;
 const cells: Readonly<Partial<Record<ColumnName, CellOf>>> = {
   instrument: (row) => {
     const { instrument } = row.order;
-    const [start, end] = instrumentParts(instrument);
+    const parts = instrumentParts(instrument);
+    const [start, end] = parts;
     const names = [
       instrumentText(instrument),
       ...(instrument.legs ?? []).map(({ side, symbol }) => `${side} ${symbol}`),
     ];
     return (
-      <Link to={orderAddress(row)} tabIndex={-1}>
+      <Link to={orderAddress(row)} tabIndex={-1} aria-label={parts.join('')}>
         <span class="instrument" title={names.join('\n')}>
           <span class="instrument-start">{start}</span>
           <span class="instrument-end">{end}</span>
@@ -94,6 +95,24 @@ export function cellOf(
       </span>
     )
   );
+}
+
+/**
+ * A cell's words for readers of the screen: an amount stands there in two parts, which would be
+ * read apart. `named`: there are no headings, so it has its column's name. Undefined: as it stands.
+ */
+export function labelOf(
+  name: ColumnName,
+  row: OrderRow,
+  { places, nowMs }: { places: number; nowMs: number },
+  named: boolean,
+): string | undefined {
+  if (!named && !isAmount(name)) return undefined;
+  const { label, value } = columnOf(name);
+  const amount = isAmount(name) ? value(row) : undefined;
+  const text = amount === undefined ? textOf(name, row, nowMs) : amountText(amount, leastPlaces(name, places));
+  if (!named || text === '') return text === '' ? undefined : text;
+  return `${label} ${text}${name === 'fill' ? ` / ${amountText(row.order.working.quantity)}` : ''}`;
 }
 
 /** How many decimals an amount has at least. `places`: its instrument's prices have them. */

@@ -3,7 +3,7 @@ import { dayOf } from '../parts/time-text.tsx';
 import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
 import type { ListRow } from '../state/orders/order-groups.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
-import { cellOf } from './blotter-columns.tsx';
+import { cellOf, labelOf } from './blotter-columns.tsx';
 import type { ColumnSizes } from './column-sizes.tsx';
 
 interface RowProps {
@@ -94,7 +94,11 @@ function cellsOf({ row, columns, lines, sizes, flashing, nowMs }: RowProps, odd:
       const flashes =
         flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
       return (
-        <div role="gridcell" class={`${cellClass(name)}${flashes ? flash : ''}`}>
+        <div
+          role="gridcell"
+          aria-label={labelOf(name, row, { places, nowMs }, lines !== undefined)}
+          class={`${cellClass(name)}${flashes ? flash : ''}`}
+        >
           {cellOf(name, row, { places, nowMs })}
         </div>
       );

@@ -15,6 +15,7 @@ import type { OrderStore } from '../state/orders/order-store.ts';
 import { BlotterFilters } from './blotter-filters.tsx';
 import { BlotterTable } from './blotter-table.tsx';
 import { OrderActions } from './order-actions.tsx';
+import { OrderNews } from './order-news.tsx';
 
 interface BlotterProps {
   readonly state: ConsoleState;
@@ -54,6 +55,7 @@ export function Blotter({ state, view }: BlotterProps) {
   return (
     <section class="blotter" aria-label="Orders">
       <h1 class="unseen">Orders</h1>
+      <OrderNews state={state} />
       <div class="bar">
         <BlotterFilters view={view} change={change} accounts={() => accountsIn(state.orders)} />
         <span class="bar-end">

@@ -92,7 +92,10 @@ function lineOf({ row, atText, quantity, price, inferred, takenBack }: FillRow, 
       <td>
         <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
       </td>
-      <td class="number">
+      <td
+        class="number"
+        aria-label={`${takenBack ? 'taken back ' : ''}${inferred ? 'inferred ' : ''}${amountText(quantity)}`}
+      >
         {takenBack && <span class="doubt">taken back </span>}
         {inferred && (
           <span class="soft" title="Inferred: several fills may be merged in it, or a gap lies between">
@@ -101,7 +104,9 @@ function lineOf({ row, atText, quantity, price, inferred, takenBack }: FillRow, 
         )}
         {amountCell('quantity', quantity)}
       </td>
-      <td class="number">{amountCell('price', price, price === undefined ? 0 : placesOf(price))}</td>
+      <td class="number" aria-label={amountText(price ?? '–', 2)}>
+        {amountCell('price', price, price === undefined ? 0 : placesOf(price))}
+      </td>
       <td class="account">{timeText(atText, nowMs)}</td>
       <td class="account">{accountId}</td>
       <td class="number">{`${amountText(order.cumQty)} / ${amountText(order.working.quantity)}`}</td>

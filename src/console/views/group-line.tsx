@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { plural } from '../parts/plural.ts';
 import { type ColumnName, columnOf } from '../state/orders/order-columns.ts';
 import { type GroupPart, type GroupRow, groupText, summed } from '../state/orders/order-groups.ts';
-import { textOfUnits } from '../state/text/decimal-text.ts';
+import { amountText, textOfUnits } from '../state/text/decimal-text.ts';
 import { amountCell, leastPlaces } from './blotter-columns.tsx';
 import { cellClass, rowProps } from './blotter-row.tsx';
 import { spanOf } from './column-sizes.tsx';
@@ -27,7 +27,7 @@ export function GroupLine({ row, group, index, height, columns, active, fold }: 
       class={active ? 'row group active' : 'row group'}
       onClick={() => fold(row.key)}
     >
-      <div role="gridcell" class="cell group-name" style={`--span:${span}`}>
+      <div role="gridcell" aria-colspan={span} class="cell group-name" style={`--span:${span}`}>
         <button class="fold" aria-expanded={!row.folded}>
           {row.folded ? '▸' : '▾'} {groupText(row, group)}
         </button>{' '}
@@ -36,7 +36,12 @@ export function GroupLine({ row, group, index, height, columns, active, fold }: 
       {columns.slice(span).map((name) => {
         const sum = row.sums[summed.indexOf(name)];
         return (
-          <div role="gridcell" class={cellClass(name)} data-label={columnOf(name).label}>
+          <div
+            role="gridcell"
+            aria-label={sum === undefined ? undefined : sumLabel(name, sum, row.unpriced)}
+            class={cellClass(name)}
+            data-label={columnOf(name).label}
+          >
             {name === 'value' && row.unpriced > 0 && (
               <span class="doubt" title={`${plural(row.unpriced, 'order')} without a price left out`}>
                 ≥{' '}
@@ -48,4 +53,10 @@ export function GroupLine({ row, group, index, height, columns, active, fold }: 
       })}
     </div>
   );
+}
+
+/** In one piece for readers of the screen, as `labelOf` of an order's amounts. */
+function sumLabel(name: ColumnName, sum: bigint, unpriced: number): string {
+  const amount = amountText(textOfUnits(sum), leastPlaces(name, 0));
+  return `${columnOf(name).label} ${name === 'value' && unpriced > 0 ? 'at least ' : ''}${amount}`;
 }

@@ -11,7 +11,7 @@ export function SilenceNote({ state }: { readonly state: ConsoleState }) {
   const silent = isTooSilent(silentMs);
   const sinceMs = useMemo(() => state.ports.nowMs() - silentMs, [silent]);
   if (!silent) return null;
-  // The age is beside the alert: a reader of the screen would be told each second.
+  // The age is beside the alert: a reader of the screen would hear it each second.
   return (
     <aside class="note" aria-label="Connection">
       <span role="alert">

@@ -88,8 +88,8 @@ export function amountParts(text: string, least = 0): AmountText {
   };
 }
 
-export function amountText(text: string): string {
-  const { whole, fraction } = amountParts(text);
+export function amountText(text: string, least = 0): string {
+  const { whole, fraction } = amountParts(text, least);
   return whole + fraction;
 }
 
