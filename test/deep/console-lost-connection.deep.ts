@@ -35,10 +35,10 @@ describe('a connection that is lost', () => {
     onTestFinished(() => page.context().setOffline(false));
     await page.clock.fastForward(lostMs);
     await trust(page).getByText('Stream cut').waitFor();
-    const note = page.locator('.note').filter({ hasText: 'Nothing has come from the service since' });
+    const note = page.locator('.note').filter({ hasText: 'No word from the service since' });
     // As old as the last heartbeat, which was a moment before the cut.
     await note.getByText(new RegExp(`^${age}`)).waitFor();
-    expect(await note.getByRole('alert').textContent()).toContain('Look again before you send an order.');
+    expect(await note.getByRole('alert').textContent()).toContain('look again before you send an order.');
     expect(await trust(page).textContent()).not.toContain('delay');
     await expectAccessible(page);
     // The alert itself does not change: a reader of the screen hears it once.

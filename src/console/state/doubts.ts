@@ -4,9 +4,7 @@ import type { Doubt, StatusState } from './status-watch.ts';
 import type { StreamState } from './stream-client.ts';
 
 /** Silence for longer than the service ever keeps: two heartbeats are missing. */
-const silentTooLongMs = 32_000;
-
-export const isTooSilent = (silentMs = 0): boolean => silentMs > silentTooLongMs;
+export const isTooSilent = (silentMs = 0): boolean => silentMs > 32_000;
 
 /** What the page knows of its own orders. */
 interface OwnState {

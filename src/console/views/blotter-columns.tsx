@@ -107,12 +107,12 @@ export function labelOf(
   { places, nowMs }: { places: number; nowMs: number },
   named: boolean,
 ): string | undefined {
-  if (!named && !isAmount(name)) return undefined;
   const { label, value } = columnOf(name);
-  const amount = isAmount(name) ? value(row) : undefined;
-  const text = amount === undefined ? textOf(name, row, nowMs) : amountText(amount, leastPlaces(name, places));
-  if (!named || text === '') return text === '' ? undefined : text;
-  return `${label} ${text}${name === 'fill' ? ` / ${amountText(row.order.working.quantity)}` : ''}`;
+  const text = value(row);
+  if (text === undefined || !(named || isAmount(name))) return undefined;
+  const words = isAmount(name) ? amountText(text, leastPlaces(name, places)) : textOf(name, row, nowMs);
+  if (!named || words === '') return words;
+  return `${label} ${words}${name === 'fill' ? ` / ${amountText(row.order.working.quantity)}` : ''}`;
 }
 
 /** How many decimals an amount has at least. `places`: its instrument's prices have them. */

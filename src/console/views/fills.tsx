@@ -104,7 +104,7 @@ function lineOf({ row, atText, quantity, price, inferred, takenBack }: FillRow, 
         )}
         {amountCell('quantity', quantity)}
       </td>
-      <td class="number" aria-label={amountText(price ?? '–', 2)}>
+      <td class="number" aria-label={amountText(price, 2)}>
         {amountCell('price', price, price === undefined ? 0 : placesOf(price))}
       </td>
       <td class="account">{timeText(atText, nowMs)}</td>

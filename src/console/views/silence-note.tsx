@@ -13,10 +13,10 @@ export function SilenceNote({ state }: { readonly state: ConsoleState }) {
   if (!silent) return null;
   // The age is beside the alert: a reader of the screen would hear it each second.
   return (
-    <aside class="note" aria-label="Connection">
+    <aside class="note">
       <span role="alert">
-        Nothing has come from the service since {timeText(new Date(sinceMs).toISOString(), state.ports.nowMs())}.
-        Orders, fills and halts are shown as they were then. Look again before you send an order. Connecting again …
+        No word from the service since {timeText(new Date(sinceMs).toISOString(), state.ports.nowMs())}. This page is as
+        it was then: look again before you send an order. Trying again …
       </span>
       <b>{ageText(silentMs)} old</b>
     </aside>

@@ -88,7 +88,7 @@ export function amountParts(text: string, least = 0): AmountText {
   };
 }
 
-export function amountText(text: string, least = 0): string {
+export function amountText(text = '–', least = 0): string {
   const { whole, fraction } = amountParts(text, least);
   return whole + fraction;
 }
