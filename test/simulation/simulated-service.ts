@@ -216,7 +216,7 @@ export class SimulatedService {
     const nowMs = this.host.clock.nowMs();
     const directory = new FleetDirectory({
       fleet: () => this.shards.newest,
-      shardOf: (accountId) => this.held.shardOf(accountId),
+      held: this.held,
       holder: this.host.name,
     });
     const nothing = { rows: 0 };

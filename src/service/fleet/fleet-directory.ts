@@ -1,6 +1,7 @@
 import type { Trouble } from '../../domain/judge-fitness.ts';
 import { emptyReport } from '../../domain/member-report.ts';
 import type { Fleet, LaneMember } from '../../store/fleet/shard-store.ts';
+import type { HeldShards } from './held-shards.ts';
 import type { OtherInstance, OtherInstances } from './other-instances.ts';
 import type { Waiting } from './pipeline-reading.ts';
 
@@ -23,7 +24,7 @@ interface FleetStanding {
 export class FleetDirectory implements OtherInstances {
   private readonly deps: {
     readonly fleet: () => Fleet | undefined;
-    readonly shardOf: (accountId: string) => number | undefined;
+    readonly held: Pick<HeldShards, 'shardOf' | 'has'>;
     /** The name of this process in its lane's row. */
     readonly holder: string;
   };
@@ -33,8 +34,8 @@ export class FleetDirectory implements OtherInstances {
   }
 
   holderOf(accountId: string): OtherInstance | undefined {
-    const { fleet, shardOf } = this.deps;
-    const shard = shardOf(accountId);
+    const { fleet, held } = this.deps;
+    const shard = held.shardOf(accountId);
     const assignment = fleet()?.assignments.find((each) => each.shard === shard);
     const member =
       assignment?.lane === undefined ? undefined : fleet()?.members.find(({ lane }) => lane === assignment.lane);
@@ -48,7 +49,9 @@ export class FleetDirectory implements OtherInstances {
   standing(nowMs: number): FleetStanding {
     const { members = [], assignments = [], orphans = [] } = this.deps.fleet() ?? {};
     const live = new Set(members.map(({ lane }) => lane));
-    const ages = assignments.flatMap(({ lane, sinceMs }) => {
+    const ages = assignments.flatMap(({ shard, lane, sinceMs }) => {
+      // Taken since the last look, and the next one waits until its work has begun.
+      if (this.deps.held.has(shard)) return [];
       if (lane === undefined) return [sinceMs];
       return live.has(lane) ? [] : [orphans.find((orphan) => orphan.lane === lane)?.idleMs ?? 0];
     });

@@ -65,11 +65,10 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
     },
     { holder, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
   );
-  const shardOf = (accountId: string) => held.shardOf(accountId);
   return {
     shards,
     keeper,
-    directory: new FleetDirectory({ fleet: () => shards.newest, shardOf, holder }),
+    directory: new FleetDirectory({ fleet: () => shards.newest, held, holder }),
   };
 }
 

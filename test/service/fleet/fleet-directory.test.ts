@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FleetDirectory } from '../../../src/service/fleet/fleet-directory.ts';
 import type { Fleet } from '../../../src/store/fleet/shard-store.ts';
 
@@ -19,8 +19,12 @@ const fleet: Fleet = {
   ],
   orphans: [{ lane: 2, idleMs: 12_000 }],
 };
-const directory = (now: Fleet | undefined = fleet) =>
-  new FleetDirectory({ fleet: () => now, shardOf: (accountId) => Number(accountId), holder: 'me' });
+const directory = (now: Fleet | undefined = fleet, holds: readonly number[] = []) =>
+  new FleetDirectory({
+    fleet: () => now,
+    held: { shardOf: (accountId) => Number(accountId), has: (shard) => holds.includes(shard) },
+    holder: 'me',
+  });
 
 it('names the process that holds an account, unless it is this one, none, or has no address', () => {
   const holders = ['0', '1', '2', '3', '4'].map((accountId) => directory().holderOf(accountId)?.instance);
@@ -30,6 +34,14 @@ it('names the process that holds an account, unless it is this one, none, or has
 
 it('counts the shards that no live process holds, since the first of them', () => {
   expect(directory().standing(100_000)).toMatchObject({ others: 2, unassigned: { rows: 2, oldestMs: 88_000 } });
+});
+
+describe('issue: A process that had taken all shards said for seconds that their accounts had none.', () => {
+  it('a shard that this process has taken since the last look counts as held', () => {
+    const free = fleet.assignments.filter(({ lane }) => lane === undefined).map(({ shard }) => shard);
+    expect(directory(fleet, free).standing(100_000).unassigned.rows).toBe(1);
+    expect(directory(fleet, [0, 1, 2, 3, 4]).standing(100_000).unassigned).toEqual({ rows: 0 });
+  });
 });
 
 it('tells why this process has given its shards away', () => {
@@ -47,7 +59,11 @@ it('tells why this process has given its shards away', () => {
 });
 
 it('knows of no other before the first look', () => {
-  const none = new FleetDirectory({ fleet: () => undefined, shardOf: () => 0, holder: 'me' });
+  const none = new FleetDirectory({
+    fleet: () => undefined,
+    held: { shardOf: () => 0, has: () => false },
+    holder: 'me',
+  });
   expect([none.holderOf('0'), none.all()]).toEqual([undefined, []]);
   expect(none.standing(100_000)).toMatchObject({ others: 0, unassigned: { rows: 0 } });
 });
