@@ -13,18 +13,17 @@ import type { ConsoleState } from '../state/console-state.ts';
 interface ApprovalsProps {
   readonly state: ConsoleState;
   readonly watch: RiskWatch;
-  /** A dialog opens. */
-  readonly begin: () => void;
   readonly done: (note: string | undefined) => void;
 }
 
 /** Actions waiting for a second person. Without four eyes there are none, and nothing is shown. */
-export function Approvals({ state, watch, begin, done }: ApprovalsProps) {
+export function Approvals({ state, watch, done }: ApprovalsProps) {
   const { value, fault } = usePolled(watch.approvals);
   const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
   const items = value?.items ?? [];
   const ask = (each: ApprovalDocument) => {
-    begin();
+    // What was said of the last act would stand beside the answer to this one.
+    done(undefined);
     setAsked(each);
   };
   // The dialog stays whatever is read meanwhile: a person is typing in it.

@@ -25,9 +25,8 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
     setNote(words);
     watch.again();
   };
-  // The words for the last act would stand beside the answer to this one.
-  const ask = (act: AskedAct | undefined) => {
-    setNote(undefined);
+  const ask = (act: AskedAct) => {
+    done(undefined);
     setAsked(act);
   };
   return (
@@ -44,7 +43,7 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
         </p>
       )}
       {run !== undefined && <CancelAllProgress key={run.atMs} state={state} run={run} />}
-      {mayRead && <Approvals state={state} watch={watch} begin={() => ask(undefined)} done={done} />}
+      {mayRead && <Approvals state={state} watch={watch} done={done} />}
       {mayRead && <Halts state={state} watch={watch} ask={ask} />}
       <Exposure watch={watch} nowMs={state.ports.nowMs()} />
       {mayRead && <Limits watch={watch} nowMs={state.ports.nowMs()} />}
