@@ -141,7 +141,7 @@ describe('issue: A screen reader said neither which row was chosen nor what beca
     add({ orderId: 'three', certainty: 'presumed_closed', instrument: { kind: 'equity', symbol: 'KO' } });
     await eventually(async () => expect(await said()).toHaveLength(2));
     expect((await said())[1]).toMatch(/^buy KO: part filled, 40 of 100 filled\. .+/);
-    // Politely: it waits until the reader has ended its sentence. So do halts and doubts of the service.
+    // Politely: a sentence that is being read is not cut. So are halts and doubts of the service.
     const regions = allOf(await readScreen(page), 'status');
     expect(regions.map(({ properties }) => properties['live'])).toEqual(regions.map(() => 'polite'));
     expect(JSON.stringify(regions[0])).toContain('Halted');
