@@ -41,3 +41,14 @@ it('what may scroll within its place is reached by the keys', () => {
   expect(scrolling.length).toBeGreaterThan(3);
   expect(scrolling.filter((element) => !element.includes('tabindex={0}'))).toEqual([]);
 });
+
+it('a text is measured in the fonts that the page has', () => {
+  const base = textOf('src/console/styles/base.css').join('').replace(/\s+/g, ' ');
+  const families = [
+    ...textOf('src/console/parts/text-width.ts')
+      .join('')
+      .matchAll(/= '([^']*(?:serif|mono[^']*))';/g),
+  ];
+  expect(families).toHaveLength(2);
+  for (const [, family] of families) expect(base).toContain(`${family};`);
+});

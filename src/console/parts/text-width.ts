@@ -1,6 +1,10 @@
 /** The page's text size, in pixels (base.css). */
 export const rootPixels = 13;
 
+/** As in base.css, which may come later than the first widths are wanted. */
+const plain = 'system-ui, "Segoe UI", Roboto, sans-serif';
+const code = 'ui-monospace, "SF Mono", Menlo, Consolas, monospace';
+
 /** For each letter: the page may round its width up. */
 const spare = 0.15;
 
@@ -24,11 +28,7 @@ function letterWidth(letter: string, font: Font): number {
   if (known !== undefined) return known;
   pen ??= document.createElement('canvas').getContext('2d');
   if (pen === null) return rootPixels;
-  const family =
-    font === 'code'
-      ? 'ui-monospace, "SF Mono", Menlo, Consolas, monospace'
-      : getComputedStyle(document.body).fontFamily;
-  pen.font = `${font === 'bold' ? 600 : 400} ${rootPixels}px ${family}`;
+  pen.font = `${font === 'bold' ? 600 : 400} ${rootPixels}px ${font === 'code' ? code : plain}`;
   const width = pen.measureText(letter).width + spare;
   letters.set(font + letter, width);
   return width;
