@@ -197,11 +197,14 @@ it('five desks at once: each does its work, sees its own, and ends with what the
   };
   const equities: Market = {
     kind: 'Equity',
-    fields: { Account: 'SIM-1001', Symbol: 'AAPL', Price: '1.00', 'Time in force': 'GTC' },
+    fields: { Account: 'SIM-1001', Symbol: 'AAPL', Side: 'BUY', Price: '1.00', 'Time in force': 'GTC' },
   };
   const predictions: Market = {
     kind: 'Prediction',
-    fields: { Account: 'SIM-1003', Market: sandbox.predictionSymbols[0] ?? '', Price: '0.01', 'Time in force': 'gtc' },
+    fields: {
+      ...{ Account: 'SIM-1003', Market: sandbox.predictionSymbols[0] ?? '', Outcome: 'YES', Side: 'buy' },
+      ...{ Price: '0.01', 'Time in force': 'gtc' },
+    },
   };
   const [ofAda, ofBob] = await Promise.all([trades(ada, equities), trades(bob, predictions), risk()]);
   await fillAndSend(ada, equities, 60);
