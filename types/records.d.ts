@@ -127,7 +127,7 @@ export interface OrderUpdate {
   /** <stream>:<orderId>:<revision> */
   readonly eventId: string;
   readonly schema: 'tidemark.order-update.v1';
-  /** Rises only after a restore from backup; keep the highest (generation, revision) */
+  /** Rises only after a loss of commits (restore, failover); keep the highest (generation, revision) */
   readonly generation: number;
   readonly stream: Stream;
   readonly orderId: string;

@@ -20,7 +20,7 @@ export const updateRecord = z
     generation: z
       .int()
       .nonnegative()
-      .describe('Rises only after a restore from backup; keep the highest (generation, revision)'),
+      .describe('Rises only after a loss of commits (restore, failover); keep the highest (generation, revision)'),
     stream,
     orderId: z.string(),
     accountId: z.string(),

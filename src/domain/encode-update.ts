@@ -11,7 +11,7 @@ export interface UpdateParts {
   readonly head: Head;
   /** `encodeOrder(head.order)`, made once and also stored as the order's state. */
   readonly orderJson: string;
-  /** Rises only after a restore from backup: consumers keep the highest (generation, revision). */
+  /** Rises only after a loss of commits: consumers keep the highest (generation, revision). */
   readonly generation: number;
   /** It is committed with this batch. Left out if the log's row is gone. */
   readonly batch?: { readonly lane: number; readonly number: bigint };

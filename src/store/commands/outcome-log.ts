@@ -14,7 +14,7 @@ export interface OutcomeRow {
   readonly key: string;
   /** The command's, after the step. */
   readonly version: number;
-  /** JSON text. Its `eventId` names command and version; readers drop repeats by it. */
+  /** JSON text. Its `eventId` names command and version. */
   readonly payload: string;
   /** When the step committed, milliseconds since the epoch, by the database's clock. */
   readonly recordedMs: number;

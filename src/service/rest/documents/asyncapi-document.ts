@@ -46,7 +46,7 @@ const channels: readonly Channel[] = [
     id: 'commandOutcomes',
     server: 'kafka',
     address: 'tidemark.command-outcomes.v1',
-    description: 'Each step of each command. Key is the command id; keep the highest version.',
+    description: 'Each step of each command. Key is the command id; keep the highest (generation, version).',
     messages: [{ name: 'CommandOutcome', description: 'A step of a command', shape: commandOutcomeRecord }],
   },
   {

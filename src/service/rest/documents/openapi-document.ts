@@ -40,7 +40,7 @@ export function openapiDocument(routes: readonly Route[], version: string) {
       title: 'Tidemark',
       version,
       description:
-        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent, but for `FORWARD_UNANSWERED`; once a command has an id, the answer is 200 or 202 with its state, also where the platform refused it. Decimals and int64 are strings.',
+        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was sent, and never will be, but for `FORWARD_UNANSWERED`; once a command has an id, the answer is 200 or 202 with its state, also where the platform refused it. Decimals and int64 are strings.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The instance that gave out this document' }],
