@@ -70,12 +70,15 @@ function fillLog(): string[] {
 /** Places that ended, each with one attempt, three pieces of evidence and three events. */
 function fillJournal(): string[] {
   return [
-    `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, state, version, order_id, deadline_at, created_at, updated_at, resolved_at)
+    `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, state, version, order_id, deadline_at, created_at, updated_at, settled_at)
      select gen_random_uuid(), n % 16, 'desk', 'key-' || n, md5(n::text), 'place', 'prediction', 'acct-' || n % 50, 'FED-CUT', 'buy',
        json_build_object('kind', 'place', 'fill', repeat('x', 300)), 'applied', 3, 'order-' || n, now(), now() + n * interval '1 ms', now(), now() from generate_series(1, ${commands}) n`,
     `insert into attempts (attempt_id, command_id, number, state, epoch, prepared_at) select 'tm-' || command_id, command_id, 1, 'accepted', 1, created_at from commands`,
     `insert into evidence (command_id, number, kind, code, detail, at) select command_id, n, 'update', 'landed', '{}', created_at from commands, generate_series(1, 3) n`,
-    `insert into command_events (command_id, version, snapshot, published_at) select command_id, n, command_json(c), now() from commands c, generate_series(1, 3) n`,
+    `insert into command_events (command_id, version, snapshot, published_at)
+     select command_id, n, jsonb_set(command_json(c)::jsonb, '{attempts,0,state}', case n when 1 then '"sending"' else '"accepted"' end::jsonb)
+         || jsonb_build_object('version', n, 'state', (array['open', 'accepted', 'applied'])[n], 'settledAtMs', case n when 3 then extract(epoch from settled_at) * 1000 end), now()
+     from commands c, generate_series(1, 3) n`,
   ];
 }
 
