@@ -219,7 +219,8 @@ export class CommandsUnderFaults {
     const of = { stream: 'prediction', accountId, orderId } as const;
     if (this.random.next() < 0.5) return { kind: 'cancel', ...of };
     this.keys += 1;
-    return { kind: 'replace', ...of, terms: { price: `0.${10 + this.keys}` } };
+    // In the one form of a decimal, as a request comes in: another can not be read again.
+    return { kind: 'replace', ...of, terms: { price: `0.${10 + this.keys}`.replace(/0$/, '') } };
   }
 
   private submission(request: CommandRequest): Submission {
