@@ -30,8 +30,12 @@ const sentences: Readonly<Record<number, string>> = {
   504: 'gateway timeout',
 };
 
-function alpacaError(reply: FastifyReply, status: number, message = sentences[status] ?? ''): FastifyReply {
-  return reply.code(status).send({ code: status * 100_000 + 10_000, message });
+function errorBody(status: number, message = sentences[status] ?? 'request failed') {
+  return { code: status * 100_000 + 10_000, message };
+}
+
+function alpacaError(reply: FastifyReply, status: number, message?: string): FastifyReply {
+  return reply.code(status).send(errorBody(status, message));
 }
 
 /**
@@ -52,8 +56,7 @@ export function createAlpacaApp(parts: SandboxParts, options: { readonly request
   });
   app.addHook('preSerialization', async (_request, reply, payload) => {
     const isOurs = typeof (payload as { code?: unknown } | null)?.code === 'number';
-    if (reply.statusCode < 400 || isOurs) return payload;
-    return { code: reply.statusCode * 100_000 + 10_000, message: sentences[reply.statusCode] ?? 'request failed' };
+    return reply.statusCode < 400 || isOurs ? payload : errorBody(reply.statusCode);
   });
   app.setNotFoundHandler((_request, reply) => alpacaError(reply, 404));
   readRoutes(app, parts);

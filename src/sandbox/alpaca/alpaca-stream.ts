@@ -15,8 +15,6 @@ const authenticate = z.object({
 });
 const listen = z.object({ action: z.literal('listen'), data: z.object({ streams: z.array(z.string()) }) });
 const topic = 'trade_updates';
-/** A late acknowledgement comes after this. */
-const lateMs = 3000;
 
 /** Every client may connect, and authenticates afterwards. */
 const nameless: Principal = {
@@ -72,20 +70,19 @@ interface StreamDeps {
 /** Each `listen` names all streams that the connection has from now on. */
 function follow(deps: StreamDeps, session: StreamSession, accountId: string, listens: boolean): void {
   const { parts, subscriptions, eventFaults } = deps;
-  const fault = listens ? parts.faults.forSubscribe({ stream: 'account', accountId }) : undefined;
   const acknowledge = () => {
     session.sendMessage({ stream: 'listening', data: { streams: listens ? [topic] : [] } });
     if (listens) subscriptions.add(session, 'account', accountId);
     else subscriptions.remove(session, 'account', accountId);
     note(parts, session, listens ? 'subscribed' : 'unsubscribed', accountId);
   };
-  if (fault === 'refuse') session.sendMessage({ action: 'error', data: { error_message: 'not permitted' } });
-  else if (fault === 'no_ack') note(parts, session, 'not_acknowledged', accountId);
-  else if (fault === 'late_ack') session.later(lateMs, acknowledge);
-  else {
-    if (fault === 'early_event') eventFaults.sendAny(session, 'account', accountId);
-    acknowledge();
-  }
+  if (!listens) acknowledge();
+  else
+    eventFaults.subscribe(session, 'account', accountId, {
+      refuse: () => session.sendMessage({ action: 'error', data: { error_message: 'not permitted' } }),
+      ignore: () => note(parts, session, 'not_acknowledged', accountId),
+      follow: acknowledge,
+    });
 }
 
 function note({ ledger }: SandboxParts, session: StreamSession, what: string, accountId: string): void {

@@ -75,6 +75,18 @@ interface Held {
 type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut' | 'hidden';
 
 const longestHoldMs = 250;
+/** A late acknowledgement comes after this. */
+const lateAckMs = 3000;
+
+/** What a venue does with one subscription. */
+interface Subscribing {
+  /** Says no. */
+  readonly refuse: () => void;
+  /** Leaves it without an answer. */
+  readonly ignore: () => void;
+  /** Acknowledges it, and puts it in force. */
+  readonly follow: () => void;
+}
 
 /**
  * An event's last step on its way to one connection. Faults meet it here.
@@ -140,8 +152,20 @@ export class EventFaults {
     return true;
   }
 
+  /** Carries out a subscription, unless a fault meets it. */
+  subscribe(session: StreamSession, stream: Stream, accountId: string, { refuse, ignore, follow }: Subscribing): void {
+    const fault = this.plan.forSubscribe({ stream, accountId });
+    if (fault === 'refuse') refuse();
+    else if (fault === 'no_ack') ignore();
+    else if (fault === 'late_ack') session.later(lateAckMs, follow);
+    else {
+      if (fault === 'early_event') this.sendAny(session, stream, accountId);
+      follow();
+    }
+  }
+
   /** Sends an event for any order on the account, whether the connection follows it or not. */
-  sendAny(session: StreamSession, stream: Stream, accountId: string): void {
+  private sendAny(session: StreamSession, stream: Stream, accountId: string): void {
     const order = this.anyOrder(stream, accountId);
     if (order === undefined) return;
     session.sendEvent(this.eventOf(order));

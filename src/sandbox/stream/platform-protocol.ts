@@ -10,8 +10,6 @@ import type { StreamSession, Subscriptions } from './stream-session.ts';
 
 type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
 
-const lateAckMs = 3000;
-
 function answerClient(
   parts: SandboxParts,
   subscriptions: Subscriptions,
@@ -51,19 +49,15 @@ function subscribe(
   session: StreamSession,
   message: Subscription,
 ): void {
-  const fault = parts.faults.forSubscribe({ stream: message.topic, accountId: message.accountId });
-  // The acknowledgement leaves before the first event: both go out in the order of these calls.
-  const follow = () => {
-    acknowledge(parts, session, message);
-    subscriptions.add(session, message.topic, message.accountId);
-  };
-  if (fault === 'refuse') refuse(parts, session, message.id, notPermitted('Not permitted'));
-  else if (fault === 'no_ack') record(parts, session, message, 'not_acknowledged');
-  else if (fault === 'late_ack') session.later(lateAckMs, follow);
-  else {
-    if (fault === 'early_event') eventFaults.sendAny(session, message.topic, message.accountId);
-    follow();
-  }
+  eventFaults.subscribe(session, message.topic, message.accountId, {
+    refuse: () => refuse(parts, session, message.id, notPermitted('Not permitted')),
+    ignore: () => record(parts, session, message, 'not_acknowledged'),
+    // The acknowledgement leaves before the first event: both go out in the order of these calls.
+    follow: () => {
+      acknowledge(parts, session, message);
+      subscriptions.add(session, message.topic, message.accountId);
+    },
+  });
 }
 
 function acknowledge(parts: SandboxParts, session: StreamSession, message: Subscription): void {
