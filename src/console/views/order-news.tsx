@@ -3,6 +3,7 @@ import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { doubtText, sideText, statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { keyOf } from '../state/orders/order-row.ts';
 import { amountText } from '../state/text/decimal-text.ts';
 
 /**
@@ -14,10 +15,11 @@ export function OrderNews({ state }: { readonly state: ConsoleState }) {
   const [news, setNews] = useState('');
   useEffect(
     () =>
-      state.updates.add(({ stream, orderId, changed, order }) => {
+      state.updates.add((update) => {
+        const { changed, order } = update;
         const isDoubt = order.certainty !== 'certain' && changed.includes('certainty');
         // Words that stay the same are not said again.
-        if (isDoubt || state.chosenOrder.peek() === `${stream}:${orderId}`) setNews(newsOf(order));
+        if (isDoubt || state.chosenOrder.peek() === keyOf(update)) setNews(newsOf(order));
       }),
     [state],
   );

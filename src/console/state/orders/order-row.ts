@@ -33,7 +33,7 @@ export interface ListedOrder {
   readonly order: NormalisedOrder;
 }
 
-function keyOf({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+export function keyOf({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
   return `${stream}:${orderId}`;
 }
 
