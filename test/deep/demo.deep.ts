@@ -66,12 +66,16 @@ it('on a terminal the demo is quiet but for one line in place, and shows how far
   terminal.stdout.on('data', (chunk: Buffer) => {
     out += chunk;
   });
-  await eventually(() => expect(out).toMatch(/⇒ rejected[\s\S]*\d+ read back {2}no faults[\s\S]*read back/), {
-    ...{ deadlineMs: 120_000, everyMs: 50 },
-  });
-  const inPlace = out.slice(out.indexOf('⇒ rejected')).split('\n').slice(1).join('\n');
-  expect(inPlace.replaceAll('\u001b[K', '')).toMatch(
-    /^(?:\rhttp:\S+\/console {2}\d+\/s, \d+ read back {2}no faults {2}Ctrl-C: the proof)+$/,
+  // A late command may end after the lost one, and its update is read back after that.
+  await eventually(
+    () => {
+      expect(out).toMatch(/late {6}⇒ applied/);
+      expect(out).toMatch(/lost {6}⇒ rejected/);
+      expect(out.slice(out.lastIndexOf('\n') + 1).replaceAll('\u001b[K', '')).toMatch(
+        /^(?:\rhttp:\S+\/console {2}\d+\/s, \d+ read back {2}no faults {2}Ctrl-C: the proof){3,}$/,
+      );
+    },
+    { deadlineMs: 120_000, everyMs: 50 },
   );
   terminal.stdin.write('\u0003');
   expect(await exited, out).toEqual([0, null]);
