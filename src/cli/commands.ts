@@ -137,6 +137,10 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
     summary: 'compare database, log and topics, and name the hop where something is missing',
     load: async () => (await import('./verify.ts')).verifyCommand,
   },
+  venue: {
+    summary: 'play what the platform sent once more, and say what came of it',
+    load: async () => (await import('./venue.ts')).venueCommand,
+  },
   'audit-log': {
     summary: 'export the audit trail',
     load: async () => (await import('./audit-log.ts')).auditTrailCommand,

@@ -80,6 +80,21 @@ export const optionTable = {
       describe:
         'Time for the whole drain after SIGTERM. What is left then is given up, and nothing is lost. Keep it below the grace period of the orchestrator.',
     }),
+    record: text({
+      env: 'TIDEMARK_RECORD',
+      pattern: /^[^\0]{1,1000}$/,
+      shape: 'the path of a folder',
+      describe:
+        'Keeps every row of the platform as it came in files of this folder, for `tidemark venue replay` (docs/repair.md): orders, no credentials, readable by the user of the service alone.',
+    }),
+    recordMb: integer({
+      env: 'TIDEMARK_RECORD_MB',
+      unit: 'megabytes',
+      min: 8,
+      max: 1_000_000,
+      fallback: '1024',
+      describe: 'The most that recordings take; then the oldest files are removed.',
+    }),
   }),
 
   ...inGroup('Postgres', {

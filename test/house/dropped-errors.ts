@@ -49,6 +49,7 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/store/orders/postgres-orders.ts': [1, 'a connection that never opened is closed'],
   'src/store/session/write-once.ts': [1, 'the session is gone, so the fate of the write is unknown'],
   'src/venue/platform/acquire-token.ts': [1, 'a claim ends by itself'],
+  'src/service/run/recorder.ts': [1, 'another process removed the file'],
 };
 
 /**

@@ -107,11 +107,12 @@ function servicePhases(
   const retirement = closing('fleet', (signal) => fleet.shards.retire(signal));
   const database = closing('database', () => store.close());
   const http = closing('platform-http', () => platform.http.close());
+  const recorder = platform.recorder === undefined ? [] : [platform.recorder];
   const publishers = closing('kafka', () => kafka.close());
   return [
     { name: 'observation', starts: [faces.admin, ...(traces === undefined ? [] : [traces]), faces.ring.rounds] },
     { name: 'database', starts: [schema, database], ends: [schema, database] },
-    { name: 'watches', starts: [housekeeping, topics, replaced, clocks, http] },
+    { name: 'watches', starts: [housekeeping, topics, replaced, clocks, http, ...recorder] },
     { name: 'reads', starts: [], ends: [faces.rest] },
     { name: 'Kafka', starts: [publishers, kafka.canary] },
     { name: 'lane', starts: [], ends: [shards, keeper] },

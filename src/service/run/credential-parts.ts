@@ -4,6 +4,7 @@ import type { HeldShards } from '../fleet/held-shards.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 import { OddMessages } from '../sources/odd-messages.ts';
+import type { RecordedRow } from '../sources/recorded-row.ts';
 import { SourceGauges } from '../sources/source-status.ts';
 import type { StreamTimings } from '../sources/stream-timings.ts';
 import { Window } from '../sources/window.ts';
@@ -23,6 +24,7 @@ export function credentialParts(
   ingest: ObservationSink,
   config: PlatformConfig,
 ) {
+  const { recorder } = platform;
   const sources = new Connectors(
     {
       ...{ clock, random, log, observedBy: watches.sharedClock, sink: ingest, metrics: metrics.source },
@@ -30,6 +32,7 @@ export function credentialParts(
       odd: new OddMessages(),
       registry: store.accounts,
       openSocket: wsSocketFactory(clock, wsSocketDefaults, platform.proxies),
+      ...(recorder !== undefined && { record: (row: RecordedRow) => recorder.take(row) }),
       auditGate: new Window(1),
       budget: new ByteBudget({
         maxBytes: config.notesMaxBytes,

@@ -9,6 +9,7 @@ import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import type { TokenSource } from '../../venue/tokens.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
+import { Recorder } from './recorder.ts';
 import type { Watched } from './watch-parts.ts';
 
 export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
@@ -23,8 +24,8 @@ export interface Connected extends Watched {
 }
 
 /**
- * Everything that speaks HTTP with the platform. Without a staging address no prediction orders are
- * read.
+ * Everything that speaks HTTP with the platform, and the recorder of its rows. Without a staging
+ * address no prediction orders are read.
  */
 export function platformParts(made: Watched, config: PlatformConfig) {
   const { clock, random, log, holder } = made;
@@ -41,7 +42,10 @@ export function platformParts(made: Watched, config: PlatformConfig) {
     const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
     return { venue: platformVenue, tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };
   };
-  return { http, proxies, signedIn };
+  const { record: folder, recordMb } = config;
+  const recorder =
+    folder === undefined ? undefined : new Recorder({ clock, log }, { folder, maxBytes: recordMb * 1_000_000, holder });
+  return { http, proxies, signedIn, recorder };
 }
 
 /** The followed accounts, with the tokens to reach them. */

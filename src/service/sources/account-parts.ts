@@ -14,6 +14,7 @@ import { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
 import { OrdersOutOfReach } from './out-of-reach.ts';
+import type { RecordedRow } from './recorded-row.ts';
 import { type OnRowOutcome, RowIntake } from './row-intake.ts';
 import { SilencePace } from './silence-pace.ts';
 import { StoreLost } from './store-lost.ts';
@@ -39,6 +40,8 @@ export interface AccountPartsDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Shared by all the process's accounts, as is the room for notes. */
   readonly auditGate: Window;
   readonly budget: ByteBudget;
+  /** See `RowIntake`. */
+  readonly record?: ((row: RecordedRow) => void) | undefined;
 }
 
 interface AccountPartsOptions {

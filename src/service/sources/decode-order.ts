@@ -113,7 +113,7 @@ function unreadable(origin: RowOrigin, fault: Fault, raw: () => string, orderId:
 }
 
 /** A row nested deep enough overflows the stack when it is written out again. */
-function textOf(raw: () => string): string {
+export function textOf(raw: () => string): string {
   try {
     return raw();
   } catch (error) {

@@ -8,8 +8,9 @@ import type { Clock } from '../../runtime/clock.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { Venue } from '../../venue/venue.ts';
 import type { UnnamedOrder } from './account-access.ts';
-import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
+import { decodeOrder, type ForeignRow, type RowOrigin, textOf } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { RecordedRow } from './recorded-row.ts';
 
 /** The facts about a row that its content does not give. */
 interface RowSource {
@@ -68,6 +69,8 @@ interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly onOddId?: RowOrigin['onOddId'];
   /** Called with every offered row's order. */
   readonly onOrder: (orderId: string) => void;
+  /** Called with every row, if rows are recorded. */
+  readonly record?: ((row: RecordedRow) => void) | undefined;
 }
 
 const rememberedFaults = 1_000;
@@ -152,6 +155,17 @@ export class RowIntake {
   }
 
   takeRow(row: unknown, source: RowSource): TakenRow {
+    const item = this.judge(row, source);
+    this.deps.record?.({
+      ...{ stream: this.stream, accountId: this.accountId, cause: source.cause, sourceEpoch: this.sourceEpoch },
+      ...{ observedAtMs: (this.deps.observedBy ?? this.deps.clock).nowMs(), text: textOf(source.raw) },
+      ...(source.overrules !== undefined && { confirmed: true }),
+      ...(item.kind === 'withheld' && { withheld: true }),
+    });
+    return item;
+  }
+
+  private judge(row: unknown, source: RowSource): TakenRow {
     if (source.storeMark !== undefined && source.storeMark !== this.store) return { kind: 'withheld' };
     const item = this.withReference(decodeOrder(row, this.originOf(source), source.raw));
     if (item.kind === 'order' && this.deps.guard(item)) return { kind: 'withheld' };

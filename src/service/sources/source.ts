@@ -297,8 +297,9 @@ export class Source {
   }
 
   private unreadable(frame: UnreadableFrame, text: string, connection: Connection): void {
-    const { clock, metrics, sink } = this.deps;
+    const { clock, metrics, sink, record } = this.deps;
     const { stream } = this.options;
+    record?.({ stream, cause: 'stream', observedAtMs: clock.nowMs(), text });
     metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
     const isLeft = reason === noOrder && !this.odd.isDue(detail, clock.monotonicMs());

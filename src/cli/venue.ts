@@ -1,0 +1,97 @@
+import { Command } from 'commander';
+import { plural } from '../runtime/plural.ts';
+import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { platformVenue } from '../venue/platform/platform-venue.ts';
+import { type Columns, tableText } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { type Replayed, ReplayedRecording } from './venue/replay-recording.ts';
+
+const examples = `
+Examples:
+  $ TIDEMARK_RECORD=recording tidemark serve           records every row of the platform
+  $ tidemark venue replay recording/*.ndjson           what each row comes to now
+  $ tidemark venue replay recording/*.ndjson --order 7d0c1d1e-…
+  $ tidemark venue replay recording/*.ndjson --json | jq -c 'select(.came == "conflict")'
+
+Nothing is connected, and nothing is written. Files are played in the order given. Revisions begin with 1 at an order's first row of the recording.
+Exit codes: 0 every row could be read and merged, 1 a row was unreadable or in conflict, or a line is none of a recording.`;
+
+interface ReplayFlags {
+  readonly order?: string;
+  readonly json?: true;
+}
+
+type Step = Replayed & { readonly file: string; readonly line: number };
+
+/** `venue replay`: recorded rows, played through the decoder and the reducer of this build. */
+export function venueCommand(io: CliIo): Command {
+  const command = new Command('venue').description('Tries what a trading venue sent.').addHelpText('after', examples);
+  command
+    .command('replay')
+    .description('Plays recorded rows through the decoder and the reducer, and says what came of each.')
+    .argument('<files...>', 'files that TIDEMARK_RECORD made')
+    .option('--order <id>', 'show every row of this order')
+    .option('--json', 'print a JSON line for each row')
+    .action((files: readonly string[], flags: ReplayFlags) => replay(io, files, flags));
+  return command;
+}
+
+/** An unreadable row, a conflict, a gap: what a person looks at. */
+const worthALine: ReadonlySet<string> = new Set(['unreadable', 'conflict', 'foreign', 'gap', 'not_a_line']);
+const faulty: ReadonlySet<string> = new Set(['unreadable', 'conflict', 'not_a_line']);
+/** A recording of one wrong build has a fault in each row. */
+const shownAtMost = 200;
+
+function replay(io: CliIo, files: readonly string[], flags: ReplayFlags): void {
+  const recording = new ReplayedRecording(platformVenue);
+  const counts = new Map<string, number>();
+  const shown: Step[] = [];
+  let left = 0;
+  for (const step of steps(io, recording, files)) {
+    counts.set(step.came, (counts.get(step.came) ?? 0) + 1);
+    if (faulty.has(step.came)) io.exit(1);
+    if (flags.json) io.stdout.write(`${JSON.stringify(step)}\n`);
+    else if (flags.order === undefined ? worthALine.has(step.came) : step.orderId === flags.order) {
+      if (shown.length < shownAtMost) shown.push(step);
+      else left += 1;
+    }
+  }
+  if (flags.json) return;
+  if (shown.length > 0)
+    io.stdout.write(`${tableText(shown, flags.order === undefined ? faultColumns : orderColumns)}\n`);
+  if (left > 0) io.stdout.write(`… and ${plural(left, 'line')} more (--json has all)\n\n`);
+  const sums = [...counts].map(([came, count]) => `${count} ${came}`).join(', ');
+  io.stdout.write(`${plural(recording.heads.size, 'order')}; ${sums === '' ? 'no rows' : sums}.\n`);
+}
+
+const place = ({ file, line }: Step) => `${file}:${line}`;
+const faultColumns: Columns<Step> = {
+  PLACE: place,
+  CAME: 'came',
+  ACCOUNT: 'accountId',
+  ORDER: 'orderId',
+  DETAIL: 'detail',
+};
+const orderColumns: Columns<Step> = {
+  ...{ PLACE: place, AT: 'at', CAUSE: 'cause', CAME: 'came', REVISION: 'revision', STATUS: 'status' },
+  ...{ CHANGED: ({ changed }: Step) => changed?.join(' '), DOUBT: 'doubt', DETAIL: 'detail' },
+};
+
+function* steps(io: CliIo, recording: ReplayedRecording, files: readonly string[]): Generator<Step> {
+  for (const file of files) {
+    for (const [at, text] of textOf(io, file).split('\n').entries())
+      if (text !== '') yield { file, line: at + 1, ...recording.play(text) };
+  }
+}
+
+function textOf(io: CliIo, file: string): string {
+  try {
+    return io.readFile(file);
+  } catch (error) {
+    throw new ProgramError(`${file} can't be read: ${sentenceOf(error)}`, {
+      code: 'NO_RECORDING',
+      fix: 'Give the files of the folder that TIDEMARK_RECORD named.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import type { RecordedRow } from '../../src/service/sources/recorded-row.ts';
+import { accountRow, eventText, predictionRow, rowText } from '../support/platform/platform-rows.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+
+const about = { accountId: 'acct-1', observedAtMs: Date.UTC(2026, 10, 21, 14, 30), sourceEpoch: 0 } as const;
+type Stream = RecordedRow['stream'];
+
+const frame = (stream: Stream, row: typeof accountRow, version?: bigint): RecordedRow => ({
+  ...{ ...about, stream, cause: 'stream', text: eventText(stream, 'acct-1', row, version) },
+});
+const shown = (row: typeof accountRow, more: Partial<RecordedRow> = {}): RecordedRow => ({
+  ...{ ...about, stream: 'account', cause: 'snapshot', text: rowText(row), ...more },
+});
+
+async function replay(lines: readonly (object | string)[], flags: readonly string[] = []) {
+  const io = cliIo();
+  const file = join(io.cwd, 'a.ndjson');
+  writeFileSync(file, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  await runProgram(io, ['venue', 'replay', file, ...flags]);
+  return { code: io.code(), out: io.out().replaceAll(file, 'a'), err: io.err() };
+}
+
+const steps = (out: string) =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('venue replay', () => {
+  const filled = {
+    ...accountRow,
+    ordStatus: 'FILLED',
+    cumQty: '100',
+    leavesQty: '0',
+    updatedAt: '2026-11-21T14:30:09Z',
+  };
+
+  it('plays frames and rows as the service took them, and says how each ended', async () => {
+    const { code, out } = await replay([
+      frame('account', accountRow),
+      shown(accountRow),
+      shown(filled),
+      frame('account', { ...accountRow, ordStatus: 'PENDING_NEW' }),
+      frame('prediction', predictionRow, 9_007_199_254_740_993n),
+      frame('prediction', predictionRow, 9_007_199_254_740_992n),
+    ]);
+    expect([code, out]).toEqual([0, '2 orders; 3 applied, 1 duplicate, 2 stale.\n']);
+  });
+
+  it('shows each row of one order with its revision and what it changed', async () => {
+    const { out } = await replay(
+      [frame('account', accountRow), shown(filled), frame('prediction', predictionRow, 1n)],
+      ['--order', 'ord-1'],
+    );
+    const [heading, first, second, , sum] = out.split('\n');
+    expect(heading).toMatch(/^PLACE +AT +CAUSE +CAME +REVISION +STATUS +CHANGED/);
+    expect(first).toMatch(/^a:1 +2026-11-21T14:30:00.000Z +stream +applied +1 +new /);
+    expect(second).toMatch(/^a:2 .* snapshot +applied +2 +filled +.*status.*cumQty/);
+    expect(sum).toBe('2 orders; 3 applied.');
+  });
+
+  it('ends with 1 and names the place of what was unreadable, in conflict, left out or none of its lines', async () => {
+    const { code, out } = await replay([
+      frame('prediction', predictionRow, 4n),
+      frame('prediction', { ...predictionRow, price: '0.41', workingPrice: '0.41' }, 4n),
+      shown({ ...accountRow, qty: 'many' }),
+      { ...about, stream: 'account', cause: 'stream', text: 'half a fra' },
+      { leftOut: 12 },
+      '{"torn":',
+    ]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^a:2 +conflict +acct-1 +7d9f0a52\S+ +same_version_other_content: version 4/m);
+    expect(out).toMatch(/^a:3 +unreadable +acct-1 +ord-1 +bad_decimal: qty/m);
+    expect(out).toMatch(/^a:4 +unreadable +acct-1 +- +not_json/m);
+    expect(out).toMatch(/^a:5 +gap +- +- +12 rows were left out here/m);
+    expect(out).toMatch(/^a:6 +not_a_line/m);
+    expect(out).toMatch(/\n1 order; 1 applied, 1 conflict, 2 unreadable, 1 gap, 1 not_a_line\.\n$/);
+  });
+
+  it('takes back an end only by a confirmed read, and reduces nothing that was withheld', async () => {
+    const working = { ...accountRow, cumQty: '40', leavesQty: '60', updatedAt: '2026-11-21T14:31:00Z' };
+    const { out } = await replay(
+      [shown(filled), shown(working), shown(working, { confirmed: true }), shown(accountRow, { withheld: true })],
+      ['--json'],
+    );
+    const came = steps(out).map(({ came, doubt, status, revision }) => ({ came, doubt, status, revision }));
+    expect(came[1]).toMatchObject({ doubt: expect.any(String) });
+    expect(came[1]?.came).not.toBe('conflict');
+    expect(came[2]).toMatchObject({ came: 'applied', status: 'new' });
+    expect(came[3]).toEqual({ came: 'withheld' });
+  });
+
+  it('passes over a frame without an order, and says which account a foreign row came to', async () => {
+    const { code, out } = await replay([
+      { ...about, stream: 'account', cause: 'stream', text: '{"type":"heartbeat"}' },
+      shown({ ...accountRow, accountId: 'another' }),
+      shown({ ...accountRow, ordId: '0', ordStatus: 'PENDING_NEW' }),
+    ]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^a:2 +foreign +acct-1/m);
+    expect(out).toMatch(/\n0 orders; 1 control, 1 foreign, 1 unacknowledged\.\n$/);
+  });
+
+  it('says which file can not be read', async () => {
+    const io = cliIo();
+    await runProgram(io, ['venue', 'replay', join(io.cwd, 'none')]);
+    expect(io.code()).toBe(1);
+    expect(io.err()).toMatch(/none can't be read: .*ENOENT/);
+    expect(io.err()).toContain('Give the files of the folder that TIDEMARK_RECORD named.');
+  });
+});
