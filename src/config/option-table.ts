@@ -13,7 +13,7 @@ const topicOptions = {
     pattern: /^[A-Za-z0-9._-]{0,100}$/,
     shape: 'up to 100 of A-Z a-z 0-9 . _ -',
     fallback: '',
-    describe: 'Put before every topic name, so that several installations share a cluster.',
+    describe: 'Put before every topic name, such as `desk.`: several installations share a cluster.',
   }),
   topicRetentionDays: integer({
     env: 'TIDEMARK_TOPIC_RETENTION_DAYS',
