@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyFields } from '../../src/console/state/commands/ticket-body.ts';
-import { TicketPreview } from '../../src/console/state/ticket-preview.ts';
+import { crossingOf, TicketPreview } from '../../src/console/state/ticket-preview.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const said = {
@@ -90,5 +90,44 @@ describe('what a ticket comes to', () => {
     await rig.pass(60_000);
     expect(preview.state.value).toEqual({ isOld: false, note: 'qty must be greater than zero.' });
     expect(asked()).toHaveLength(1);
+  });
+});
+
+describe('issue: A ticket did not say that its price crosses the market, and looked as any other.', () => {
+  const quotes = [
+    { kind: 'equity', symbol: 'KO', bid: '64', ask: '64.1', last: '70', ageMs: 3_000 },
+    { kind: 'option', symbol: 'AAPL261218C00200000', bid: '1.5', ask: '1.6', ageMs: 3_000 },
+  ] as const;
+  const of = (over: Partial<typeof fields>) => crossingOf({ ...fields, symbol: ' ko', ...over }, [...quotes]);
+
+  it.each([
+    ['BUY', '64.09', undefined],
+    ['BUY', '64.10', 'ask'],
+    ['BUY_TO_COVER', ' 65 ', 'ask'],
+    ['SELL', '64.01', undefined],
+    ['SELL', '64.0', 'bid'],
+    ['SELL_SHORT', '63', 'bid'],
+  ])('a limit does, where it is at the other side of the quote or beyond: %s at %s', (side, price, met) => {
+    expect(of({ side, price })?.side).toBe(met);
+  });
+
+  it.each([
+    ['BUY', '64.2', undefined],
+    ['BUY', '64.1', 'ask'],
+    ['SELL', '63.9', undefined],
+    ['SELL', '64', 'bid'],
+  ])('a stop is triggered at once, where the market is there already: %s at %s', (side, stopPrice, met) => {
+    for (const type of ['STOP', 'STOP_LIMIT']) expect(of({ side, type, stopPrice, price: '64' })?.side).toBe(met);
+  });
+
+  it('goes by the quote of the contract, and says nothing where there is none to compare with', () => {
+    const leg = { symbol: 'O:AAPL261218C00200000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' };
+    const option = { kind: 'option', side: '', price: '1.5', symbol: 'AAPL' } as const;
+    const contract = { ...leg, symbol: 'AAPL  261218C00200000' };
+    expect(of({ ...option, legs: [contract] })).toMatchObject({ own: '1.5', market: '1.5', side: 'bid' });
+    expect(of({ ...option, legs: [contract, contract] })).toBeUndefined();
+    for (const over of [{ side: '' }, { symbol: 'KOF' }, { price: '1e3' }, { price: '' }, { type: 'MARKET' }])
+      expect(of({ side: 'BUY', price: '65', ...over })).toBeUndefined();
+    expect(crossingOf({ ...fields, kind: 'prediction', side: 'buy', price: '0.99' }, [])).toBeUndefined();
   });
 });

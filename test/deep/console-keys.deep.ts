@@ -328,6 +328,89 @@ describe('issue: A ticket began with a side, and its button did not say the orde
   });
 });
 
+describe('issue: A ticket that crosses the market, or would be refused, looked as any other.', () => {
+  const button = (page: Page) => page.locator('.ticket button[type=submit]');
+  const described = (page: Page) =>
+    button(page).evaluate((each) =>
+      (each.getAttribute('aria-describedby') ?? '')
+        .split(' ')
+        .map((id: string) => each.ownerDocument.getElementById(id)?.textContent?.trim())
+        .join(' ')
+        .trim(),
+    );
+
+  async function ticket() {
+    const rig = await fourOrders();
+    const { page, address, commands, reads } = rig;
+    reads.accountRows = [{ stream: 'account', accountId: 'ACC-1', isSim: true, openOrders: 1 }];
+    if (commands.previewAnswer.kind !== 'done') throw new Error('no preview');
+    const done = {
+      ...commands.previewAnswer,
+      limits: [{ limit: 'maxQuantity', bound: '6', value: '5', broken: false }] as never,
+      quotes: [
+        { kind: 'equity', symbol: 'KO', quote: { bid: '64', ask: '64.1', last: '64.05', ageMs: 3_000 } },
+      ] as never,
+    };
+    commands.previewAnswer = done;
+    await page.goto(`${address}/console/place?accountId=ACC-1&symbol=KO`);
+    await page.locator('.comes-to').getByText(/bid 64, ask 64.1/).waitFor();
+    return { ...rig, done };
+  }
+
+  it.each([1440, 800, 390])(
+    'it says so beside its button, with the quote and its age, and is sent all the same, at %i pixels',
+    async (width) => {
+      const { page, commands } = await ticket();
+      await page.setViewportSize({ width, height: 900 });
+      await fillTicket(page, { Side: 'BUY', Quantity: '5', Price: '64.05' });
+      expect(await described(page)).toBe('');
+      await fillTicket(page, { Price: '64.1' });
+      expect(await described(page)).toMatch(
+        /^The price 64.1 is at or above the ask of 64.1, so the order may trade at once. That quote is \d+ s old.$/,
+      );
+      await page.locator('.comes-to[data-old=false]').waitFor();
+      await expectAccessible(page);
+      await fillTicket(page, { Side: 'SELL', Type: 'STOP', 'Stop price': '65' });
+      expect(await described(page)).toContain('The stop 65 is at or above the bid of 64, so the order may be triggered');
+      await fillTicket(page, { Type: 'LIMIT', Price: '63' });
+      expect(await described(page)).toContain('The price 63 is at or below the bid of 64');
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(await page.locator('.comes-to').evaluate((panel) => panel.scrollWidth - panel.clientWidth)).toBe(0);
+      await button(page).click();
+      await eventually(() => expect(commands.submissions).toHaveLength(1));
+    },
+  );
+
+  it('its button shows that the service would refuse, or cannot be reached, and gives the first reason', async () => {
+    const { page, commands, done } = await ticket();
+    const looks = () => button(page).evaluate((each) => [each.className, each.clientHeight > 0]);
+    expect(await looks()).toEqual(['main', true]);
+    const limit = { limit: 'maxQuantity', bound: '6', value: '7', broken: true };
+    const halted = { code: 'PLACING_HALTED', message: 'placing is halted (operator): a drill' };
+    const broken = { code: 'LIMIT_EXCEEDED', message: 'the limit maxQuantity is 6' };
+    commands.previewAnswer = { ...done, limits: [limit], refusals: [halted, broken] } as never;
+    // Before it is whole: a halt holds for each order, and a limit is not that of this one.
+    await fillTicket(page, { Quantity: '7' });
+    await eventually(async () => expect(await described(page)).toBe('Placing is halted (operator): a drill.'));
+    expect((await looks())[0]).toBe('main held');
+    commands.previewAnswer = { ...done, limits: [limit], refusals: [broken] } as never;
+    await fillTicket(page, { Side: 'BUY', Price: '64' });
+    const words = 'The limit “max quantity” is 6, and this order would make it 7.';
+    await eventually(async () => expect(await described(page)).toBe(words));
+    await page.locator('.comes-to[data-old=false]').waitFor();
+    await expectAccessible(page);
+    commands.previewAnswer = done;
+    await fillTicket(page, { Quantity: '5' });
+    await eventually(async () => expect([...(await looks()), await described(page)]).toEqual(['main', true, '']));
+    await page.context().setOffline(true);
+    onTestFinished(() => page.context().setOffline(false));
+    await eventually(async () => expect(await described(page)).toMatch(/^(Stream cut|Service silent): /));
+    expect((await looks())[0]).toBe('main held');
+    expect(await button(page).isDisabled()).toBe(false);
+    expect(commands.submissions).toEqual([]);
+  });
+});
+
 describe('issue: On a narrow screen a word broke, and nothing said that the links go on.', () => {
   it.each([1440, 1000, 800])('each word of a command is whole at %i pixels', async (width) => {
     const { page, address, reads } = await fourOrders();

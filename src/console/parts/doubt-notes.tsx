@@ -1,8 +1,19 @@
 import { runbookAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { doubtName } from '../state/doubts.ts';
+import { allDoubts, doubtName } from '../state/doubts.ts';
+import type { Doubt } from '../state/status-watch.ts';
 import { timeText } from './time-text.tsx';
 import { useValue } from './use-value.ts';
+
+/** All doubts just now, those of the page before those of the service. */
+export function useDoubts({ session, stream, pulse, openOrders, status }: ConsoleState): readonly Doubt[] {
+  const own = {
+    stream: useValue(stream.state),
+    silentMs: useValue(pulse).silentMs,
+    openOrders: useValue(openOrders),
+  };
+  return allDoubts(session.may('orders:read') ? own : undefined, useValue(status.state));
+}
 
 interface DoubtNotesProps {
   readonly state: ConsoleState;

@@ -36,6 +36,14 @@ function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[]
   return [];
 }
 
+const lost = ['stream_cut', 'stream_silent', 'service_silent'];
+
+/** Why an order may not reach the service at all, in one sentence. */
+export function lossOf(doubts: readonly Doubt[]): string | undefined {
+  const loss = doubts.find(({ name }) => lost.includes(name));
+  return loss && `${doubtName(loss.name)}: ${loss.detail}`;
+}
+
 const words: Readonly<Record<string, string>> = {
   connecting: 'Connecting',
   stream_cut: 'Stream cut',

@@ -1,10 +1,13 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
-import { forQuotes, isEmpty, isWhole, requestOf, type TicketFields } from './commands/ticket-body.ts';
+import { sameSymbol } from '../../domain/symbol.ts';
+import { fieldsShown, forQuotes, isEmpty, isWhole, requestOf, type TicketFields } from './commands/ticket-body.ts';
+import { directionOf } from './orders/order-row.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { compareDecimals, unitsOf } from './text/decimal-text.ts';
 
-interface PreviewState {
+export interface PreviewState {
   /** The service's last word, on these fields or on the ones before. */
   readonly said?: PreviewAnswer;
   /** False: the fields were not all filled in, and it has the quotes alone. */
@@ -78,4 +81,34 @@ export class TicketPreview {
     if (!isWhole) return { isOld: false };
     return { isOld: false, note: `${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}.` };
   }
+}
+
+/** A price of the ticket, and the side of the quote that it meets. */
+interface Crossing {
+  readonly own: string;
+  readonly market: string;
+  readonly side: 'ask' | 'bid';
+  /** It meets the quote as a limit; else as a stop. */
+  readonly isLimit: boolean;
+  readonly ageMs: number | undefined;
+}
+
+/**
+ * Where the order would trade, or its stop be triggered, at once by this quote. As typed just now:
+ * the next answer may come after the click. Undefined also where nothing can be compared: several
+ * legs have no quote of their own, and a prediction market has none.
+ */
+export function crossingOf(fields: TicketFields, quotes: PreviewAnswer['quotes'] = []): Crossing | undefined {
+  const { legs, price, stopPrice } = fieldsShown(fields);
+  const [traded, ...others] = legs ? fields.legs : [fields];
+  if (traded === undefined || traded.side === '' || others.length > 0) return undefined;
+  const quote = quotes.find(({ symbol }) => sameSymbol(symbol, traded.symbol));
+  const side = directionOf(traded.side.toLowerCase()) === 'buy' ? 'ask' : 'bid';
+  const [isLimit, own] = [!stopPrice, (stopPrice ? fields.stopPrice : price ? fields.price : '').trim()];
+  const market = quote?.[side];
+  if (market === undefined || unitsOf(own) === undefined) return undefined;
+  const above = compareDecimals(own, market);
+  // A stop waits on the other side of the market.
+  const isBeyond = (side === 'ask') === isLimit ? above >= 0 : above <= 0;
+  return isBeyond ? { own, market, side, isLimit, ageMs: quote?.ageMs } : undefined;
 }

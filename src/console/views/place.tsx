@@ -1,5 +1,6 @@
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { useDoubts } from '../parts/doubt-notes.tsx';
 import { Go, Link } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { orderWords } from '../parts/ticket-words.ts';
@@ -11,9 +12,10 @@ import { mayCommand } from '../state/commands/may-command.ts';
 import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
 import { requestOf, type TicketFields, type TicketKind } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { lossOf } from '../state/doubts.ts';
 import { symbolsOf } from '../state/symbol-text.ts';
 import { TicketForm } from './ticket-form.tsx';
-import { Preview } from './ticket-preview.tsx';
+import { crossingText, Preview, refusalOf, usePreview } from './ticket-preview.tsx';
 
 interface PlaceProps {
   readonly state: ConsoleState;
@@ -53,6 +55,11 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
   const key = (event: KeyboardEvent) =>
     event.key === 'Enter' && event.target instanceof HTMLInputElement && event.preventDefault();
   const locked = !ticket.mayChange();
+  const preview = usePreview(state, fields, locked);
+  const loss = lossOf(useDoubts(state));
+  const nowMs = state.ports.monotonicMs();
+  const crossing = locked ? undefined : crossingText(fields, preview, nowMs);
+  const refusal = locked ? undefined : (loss ?? refusalOf(preview));
   return (
     <section class="screen" aria-labelledby="place-title">
       <div class="screen-head">
@@ -80,14 +87,26 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
             accounts={accounts?.kind === 'ok' ? accounts.body.items : []}
           />
           {noteOf(progress, ticket.key)}
-          <div class="actions">
-            <button type="submit" class="main" disabled={progress.kind === 'sending' || progress.kind === 'sent'}>
+          <div class="actions place">
+            <p class="warn-text" id="place-crosses">
+              {/* Without the age: a reader of the screen would hear it each second. */}
+              <span role="status">{crossing?.words}</span> {crossing?.age}
+            </p>
+            <button
+              type="submit"
+              class={refusal === undefined ? 'main' : 'main held'}
+              disabled={progress.kind === 'sending' || progress.kind === 'sent'}
+              aria-describedby="place-crosses place-refused"
+            >
               {buttonText(progress, fields)}
             </button>
+            <p class="fault" id="place-refused">
+              {refusal}
+            </p>
           </div>
         </div>
         <div class="beside">
-          <Preview state={state} fields={fields} isOver={locked} />
+          <Preview {...preview} nowMs={nowMs} />
           {sentBody(ticket)}
         </div>
       </form>

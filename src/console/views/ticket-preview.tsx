@@ -7,26 +7,29 @@ import type { TicketFields } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { ageText } from '../state/text/age-text.ts';
 import { amountText } from '../state/text/decimal-text.ts';
-import { TicketPreview } from '../state/ticket-preview.ts';
+import { crossingOf, type PreviewState, TicketPreview } from '../state/ticket-preview.ts';
 
-interface PreviewProps {
-  readonly state: ConsoleState;
-  readonly fields: TicketFields;
-  /** The ticket is under way, or was sent: nothing more is asked about it. */
-  readonly isOver: boolean;
-}
-
-/** The ticket's quotes, value and limits, and what would refuse it, before anything is sent. */
-export function Preview({ state, fields, isOver }: PreviewProps) {
+/**
+ * The service's word on the ticket. `isOver`: it is under way, or was sent, and nothing more is
+ * asked about it.
+ */
+export function usePreview(state: ConsoleState, fields: TicketFields, isOver: boolean): PreviewState {
   const preview = useMemo(() => new TicketPreview(state), [state]);
   useEffect(() => {
     if (isOver) preview.close();
     else void preview.ask(fields);
   }, [fields, isOver]);
   useEffect(() => () => preview.close(), [preview]);
-  useValue(state.pulse);
-  const { said, isWhole = false, saidAtMs = 0, isOld, note } = useValue(preview.state);
-  const sinceMs = state.ports.monotonicMs() - saidAtMs;
+  return useValue(preview.state);
+}
+
+interface PreviewProps extends PreviewState {
+  readonly nowMs: number;
+}
+
+/** The ticket's quotes, value and limits, and what would refuse it, before anything is sent. */
+export function Preview({ said, isWhole = false, saidAtMs = 0, isOld, note, nowMs }: PreviewProps) {
+  const sinceMs = nowMs - saidAtMs;
   return (
     <div class="panel panel-body comes-to" aria-busy={isOld} data-old={isOld}>
       <h2>What it comes to</h2>
@@ -47,6 +50,12 @@ function factsOf({ quotes, value, noValue, limits }: PreviewAnswer, sinceMs: num
   return (
     <>
       <dl class="preview-facts">
+        {quotes.length === 0 && (
+          <>
+            <dt>Quote</dt>
+            <dd>none: the platform has no quotes of this market, so a price that crosses it is not noticed</dd>
+          </>
+        )}
         {quotes.map((quote) => (
           <>
             <dt>Quote {quote.symbol}</dt>
@@ -70,19 +79,14 @@ function factsOf({ quotes, value, noValue, limits }: PreviewAnswer, sinceMs: num
 }
 
 /** Said to readers of the screen too, as soon as it changes. */
-function refusalsOf({ refusals, limits }: PreviewAnswer) {
-  if (refusals.length === 0)
+function refusalsOf(said: PreviewAnswer) {
+  const words = refusalWords(said);
+  if (words.length === 0)
     return (
       <p class="hint" role="status">
         Nothing would refuse this order now. It is judged again when it is placed.
       </p>
     );
-  const words = [
-    ...limits.filter(({ broken }) => broken).map(limitWords),
-    ...refusals
-      .filter(({ code }) => !/^LIMITS?_/.test(code))
-      .map(({ message }) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`),
-  ];
   return (
     <div class="fault" role="status">
       <p>The service would refuse this order now:</p>
@@ -93,6 +97,38 @@ function refusalsOf({ refusals, limits }: PreviewAnswer) {
       </ul>
     </div>
   );
+}
+
+function refusalWords({ refusals, limits }: PreviewAnswer): readonly string[] {
+  return [
+    ...limits.filter(({ broken }) => broken).map(limitWords),
+    ...refusals
+      .filter(({ code }) => !/^LIMITS?_/.test(code))
+      .map(({ message }) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`),
+  ];
+}
+
+/** They hold for any order of the account, also for the one that asks for quotes alone. */
+const ofAccount = ['PLACING_HALTED', 'SOURCE_NOT_LIVE', 'ACCOUNT_NOT_OPEN', 'ACCOUNT_NOT_TRADED'];
+
+/** Why a place would be refused now, in one sentence; undefined as far as nothing is known. */
+export function refusalOf({ said, isWhole = false, note }: PreviewState): string | undefined {
+  if (note !== undefined || said === undefined) return note;
+  const refusals = isWhole ? said.refusals : said.refusals.filter(({ code }) => ofAccount.includes(code));
+  return refusalWords({ ...said, refusals, limits: isWhole ? said.limits : [] })[0];
+}
+
+/** The price beside the market that it meets, with the quote's age. */
+export function crossingText(fields: TicketFields, { said, saidAtMs = 0 }: PreviewState, nowMs: number) {
+  const met = crossingOf(fields, said?.quotes);
+  if (met === undefined) return undefined;
+  const { own, market, side, isLimit, ageMs = 0 } = met;
+  const where = (side === 'ask') === isLimit ? 'above' : 'below';
+  const effect = isLimit ? 'trade' : 'be triggered';
+  return {
+    words: `${isLimit ? 'The price' : 'The stop'} ${own} is at or ${where} the ${side} of ${market}, so the order may ${effect} at once.`,
+    age: `That quote is ${ageText(ageMs + nowMs - saidAtMs)} old.`,
+  };
 }
 
 type Limit = PreviewAnswer['limits'][number];

@@ -1,20 +1,18 @@
+import { useDoubts } from '../parts/doubt-notes.tsx';
 import { Link } from '../parts/link.tsx';
 import { lengthText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { runbookAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
+import { doubtAddress, doubtName } from '../state/doubts.ts';
 import type { Doubt, StatusState } from '../state/status-watch.ts';
 import { zoneText } from '../state/text/zone-text.ts';
 
 /** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
 export function TrustBar({ state }: { readonly state: ConsoleState }) {
-  const stream = useValue(state.stream.state);
   const known = useValue(state.status.state);
   const pulse = useValue(state.pulse);
-  const openOrders = useValue(state.openOrders);
-  const own = { stream, silentMs: pulse.silentMs, openOrders };
-  const all = allDoubts(state.session.may('orders:read') ? own : undefined, known);
+  const all = useDoubts(state);
   return (
     <div class="trust" role="group" aria-label="Trust">
       <span class="verdict" role="status">
