@@ -89,6 +89,10 @@ const trials: Readonly<Record<string, Trial>> = {
     await page.keyboard.press(press);
     await dialog(page).getByRole('heading', { name: 'Cancel this order?' }).waitFor();
   },
+  m: async (page, press) => {
+    await page.keyboard.press(press);
+    await page.getByRole('button', { name: 'Cancel 1 order …' }).waitFor();
+  },
   r: async (page, press) => {
     await choose(page, 'p-3');
     await page.keyboard.press(press);
@@ -181,6 +185,80 @@ describe('the keys', () => {
       request: { kind: 'replace', orderId: 'p-3', terms: { price: '0.45' } },
     });
     await expectAccessible(page);
+  });
+});
+
+describe('issue: Three orders could be cancelled only by three dialogs, one after the other.', () => {
+  const cancelButton = (page: Page, orders: string) => page.getByRole('button', { name: `Cancel ${orders} …` });
+  const selected = (page: Page) => page.getByRole('row', { selected: true }).count();
+  const click = async (page: Page, orderId: string) =>
+    page
+      .locator('.rows .row')
+      .filter({ hasText: orderId })
+      .locator('.cell')
+      .first()
+      .click({ modifiers: ['Shift'] });
+
+  it.each([1440, 800, 390])(
+    'marked orders are cancelled after one question that names them, and each answer is shown, at %i pixels',
+    async (width) => {
+      const { page, address, commands, add } = await fourOrders();
+      await onOrder(page, address, 'o-2');
+      for (const key of ['m', 'j', 'm', 'j']) await page.keyboard.press(key);
+      await cancelButton(page, '2 orders').waitFor();
+      expect(await selected(page)).toBe(2);
+      await click(page, 'p-3');
+      await cancelButton(page, '3 orders').waitFor();
+      // A second mark takes it back, and Escape all; no mark has moved the rows.
+      await click(page, 'o-1');
+      await cancelButton(page, '2 orders').waitFor();
+      await page.keyboard.press('Escape');
+      await eventually(async () => expect([await selected(page), pathOf(page)]).toEqual([1, '/console']));
+      for (const orderId of ['o-0', 'o-1', 'p-3']) await click(page, orderId);
+      await page.setViewportSize({ width, height: 900 });
+      await expectAccessible(page);
+      // One that has left the view is none of them.
+      add({ orderId: 'o-0', revision: 2, status: 'canceled', leavesQty: '0' });
+      await cancelButton(page, '2 orders').waitFor();
+      commands.submitAnswer = ({ request }) =>
+        request.stream === 'prediction'
+          ? { kind: 'declined', code: 'ACCOUNT_NOT_TRADED', message: 'the account is not traded here' }
+          : { kind: 'journaled', command: sampleCommand({ request, orderId: 'o-1' }), replayed: false };
+      await page.keyboard.press('x');
+      expect(await dialog(page).getByRole('listitem').allTextContents()).toEqual([
+        expect.stringContaining('buy 100 AAPL at'),
+        expect.stringContaining('buy 100 RAIN-26 NO at 0.4, part filled, ACC-1'),
+      ]);
+      await expectAccessible(page);
+      expect(commands.submissions).toEqual([]);
+      await dialog(page).getByRole('button', { name: 'Cancel 2 orders' }).click();
+      const answers = page.getByRole('region', { name: 'Cancels' });
+      await answers.getByRole('status').getByText('Your cancel of buy 100 AAPL').waitFor();
+      await answers.getByRole('alert').getByText('Not cancelled: buy 100 RAIN-26 NO.').waitFor();
+      expect(commands.submissions.map(({ request }) => request)).toMatchObject([
+        { kind: 'cancel', orderId: 'o-1' },
+        { kind: 'cancel', orderId: 'p-3' },
+      ]);
+      expect(await page.getByRole('button', { name: /^Cancel \d/ }).count()).toBe(0);
+      expect(await page.evaluate(`document.activeElement.getAttribute('role')`)).toBe('grid');
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Try 1 order again' }).click();
+      await eventually(() => expect(commands.submissions).toHaveLength(3));
+      await page.getByRole('button', { name: 'Hide' }).click();
+      expect(await answers.count()).toBe(0);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    },
+  );
+
+  it('a mark moves no row, also not that under a pointer which marks the next', async () => {
+    const { page, address } = await fourOrders();
+    await onOrder(page, address, 'o-2');
+    const topOf = async () => (await page.locator('.rows .row').first().boundingBox())?.y;
+    const before = await topOf();
+    await click(page, 'o-1');
+    await cancelButton(page, '1 order').waitFor();
+    expect(await topOf()).toBe(before);
+    expect(await page.evaluate('String(getSelection())')).toBe('');
   });
 });
 
@@ -353,7 +431,10 @@ describe('issue: A ticket that crosses the market, or would be refused, looked a
     };
     commands.previewAnswer = done;
     await page.goto(`${address}/console/place?accountId=ACC-1&symbol=KO`);
-    await page.locator('.comes-to').getByText(/bid 64, ask 64.1/).waitFor();
+    await page
+      .locator('.comes-to')
+      .getByText(/bid 64, ask 64.1/)
+      .waitFor();
     return { ...rig, done };
   }
 
@@ -371,7 +452,9 @@ describe('issue: A ticket that crosses the market, or would be refused, looked a
       await page.locator('.comes-to[data-old=false]').waitFor();
       await expectAccessible(page);
       await fillTicket(page, { Side: 'SELL', Type: 'STOP', 'Stop price': '65' });
-      expect(await described(page)).toContain('The stop 65 is at or above the bid of 64, so the order may be triggered');
+      expect(await described(page)).toContain(
+        'The stop 65 is at or above the bid of 64, so the order may be triggered',
+      );
       await fillTicket(page, { Type: 'LIMIT', Price: '63' });
       expect(await described(page)).toContain('The price 63 is at or below the bid of 64');
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

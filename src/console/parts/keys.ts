@@ -11,6 +11,7 @@ export const keys = {
   previousDoubt: ['D', 'previous order in doubt'],
   open: ['Enter', 'open the order'],
   cancel: ['x', 'cancel the order; a question comes first'],
+  mark: ['m', 'mark the order, or not; x then cancels all marked'],
   replace: ['r', 'replace the terms of the order'],
   place: ['n', 'place a new order'],
   search: ['/', 'search orders, commands, accounts and references'],
@@ -21,7 +22,7 @@ export const keys = {
   wider: ['Shift+ArrowRight', 'on a heading: wider'],
   toLeft: ['<', 'on a heading: to the left'],
   toRight: ['>', 'on a heading: to the right'],
-  back: ['Escape', 'back'],
+  back: ['Escape', 'back; or no marks'],
   help: ['?', 'this list'],
 } as const;
 

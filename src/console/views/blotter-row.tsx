@@ -18,10 +18,14 @@ interface RowProps {
   /** From `sizes`: with another one, prices have more decimals. */
   readonly grown: number;
   readonly active: boolean;
+  /** The next action is for it. */
+  readonly selected: boolean;
+  readonly isMarked: boolean;
   /** Its changed cells flash when it first shows here. */
   readonly flashing: boolean;
   readonly nowMs: number;
   readonly pick: (key: string) => void;
+  readonly mark: ((key: string) => void) | undefined;
 }
 
 /**
@@ -35,7 +39,7 @@ export class BlotterRow extends Component<RowProps> {
   private odd = false;
 
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { row, columns, grown, index, height, active } = this.props;
+    const { row, columns, grown, index, height, active, selected, isMarked } = this.props;
     // Times of yesterday have their day from midnight on.
     const sameDay = dayOf(new Date(next.nowMs)) === dayOf(new Date(this.props.nowMs));
     const same = next.row === row && next.columns === columns && next.grown === grown && sameDay;
@@ -43,20 +47,30 @@ export class BlotterRow extends Component<RowProps> {
       this.odd = !this.odd;
       this.cells = cellsOf(next, this.odd);
     }
-    return !same || next.index !== index || next.height !== height || next.active !== active;
+    const stays = next.index === index && next.height === height && next.active === active;
+    return !same || !stays || next.selected !== selected || next.isMarked !== isMarked;
   }
 
   override componentWillMount(): void {
     this.cells = cellsOf(this.props, this.odd);
   }
 
-  override render({ row, index, height, active, pick }: RowProps): VNode {
+  override render({ row, index, height, active, selected, isMarked, pick, mark }: RowProps): VNode {
+    const click = (event: MouseEvent) => {
+      pick(row.key);
+      if (!event.shiftKey) return;
+      mark?.(row.key);
+      // Of a link: a window of its own.
+      event.preventDefault();
+    };
     return (
       <div
         role="row"
-        {...rowProps({ row, index, height, active })}
-        class={active ? 'row active' : 'row'}
-        onClick={() => pick(row.key)}
+        {...rowProps({ row, index, height, selected })}
+        class={`row${active ? ' active' : ''}${isMarked ? ' marked' : ''}`}
+        onClick={click}
+        // Else the text between two clicks is selected.
+        onMouseDown={(event: MouseEvent) => event.shiftKey && event.preventDefault()}
       >
         {this.cells}
       </div>
@@ -64,16 +78,16 @@ export class BlotterRow extends Component<RowProps> {
   }
 }
 
-interface RowPlace extends Pick<RowProps, 'index' | 'height' | 'active'> {
+interface RowPlace extends Pick<RowProps, 'index' | 'height' | 'selected'> {
   readonly row: ListRow;
 }
 
 /** The attributes of a row's element, of an order and of a group alike. */
-export function rowProps({ row, index, height, active }: RowPlace) {
+export function rowProps({ row, index, height, selected }: RowPlace) {
   return {
     id: rowId(row.key),
     'aria-rowindex': index + 2,
-    'aria-selected': active,
+    'aria-selected': selected,
     style: { height: `${height}px`, transform: `translateY(${index * height}px)` },
   } as const;
 }

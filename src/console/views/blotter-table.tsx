@@ -30,6 +30,10 @@ interface TableProps {
   readonly ports: Ports;
   /** The key of the chosen order, also while another screen is open. */
   readonly chosen: Signal<string | undefined>;
+  /** The orders for one action on several. */
+  readonly marked: ReadonlySet<string>;
+  /** Marks an order, or no longer. Undefined: this reader may do nothing with them. */
+  readonly mark: ((key: string) => void) | undefined;
   /** In place of rows. */
   readonly empty: VNode | string;
 }
@@ -56,7 +60,8 @@ const mostFlashes = 8;
  * The orders as a grid with only the rows in view. On a phone each row has as many lines as the
  * widest one needs.
  */
-export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen, empty }: TableProps) {
+export function BlotterTable(props: TableProps) {
+  const { rows, placeOf, fold, view, change, ports, chosen, marked, mark, empty } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const [lines, setLines] = useState(phoneLines.length);
@@ -68,7 +73,7 @@ export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen,
     headHeight: phone ? 0 : rowHeight,
   });
   const [slots] = useState(() => new RowSlots<ListRow>());
-  const [active, setActive] = useActiveRow({ rows, placeOf, fold, chosen, scroller, reveal });
+  const [active, setActive] = useActiveRow({ rows, placeOf, fold, chosen, mark, scroller, reveal });
   const pickGroup = (key: string) => {
     setActive(key);
     fold(key);
@@ -95,6 +100,7 @@ export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen,
         role="grid"
         tabindex={0}
         aria-label="Orders"
+        aria-multiselectable={mark !== undefined}
         aria-rowcount={rows.length + 1}
         aria-colcount={columns.length}
         aria-activedescendant={shown.some(({ key }) => key === active) ? rowId(active ?? '') : undefined}
@@ -102,14 +108,16 @@ export function BlotterTable({ rows, placeOf, fold, view, change, ports, chosen,
         <BlotterHead view={view} columns={columns} change={change} preview={setDragged} />
         <div class="rows" role="rowgroup" style={{ height: `${rows.length * height}px` }}>
           {slots.assign(shown, first).map(({ slot, row, index }) => {
-            const common = { index, height, columns, active: row.key === active };
+            const isMarked = marked.has(row.key);
+            const selected = marked.size === 0 ? row.key === active : isMarked;
+            const common = { index, height, columns, active: row.key === active, selected };
             if (isGroup(row)) {
               const sums = phone ? { columns: phoneGroup } : {};
               return <GroupLine key={slot} {...common} {...sums} row={row} group={view.group} fold={pickGroup} />;
             }
             const flashing = calm && row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs;
             const drawn = { sizes, grown: sizes.grown, flashing, nowMs, ...(phone && { lines: phoneLines }) };
-            return <BlotterRow key={slot} {...common} {...drawn} row={row} pick={setActive} />;
+            return <BlotterRow key={slot} {...common} {...drawn} {...{ row, isMarked, mark }} pick={setActive} />;
           })}
         </div>
         {rows.length === 0 && <p class="empty">{empty}</p>}
@@ -125,7 +133,7 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
   return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
 }
 
-interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'fold' | 'chosen'> {
+interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'fold' | 'chosen' | 'mark'> {
   readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }
@@ -136,7 +144,7 @@ function isInDoubt(row: ListRow): boolean {
 }
 
 /** The row under the keys. It follows its order, not its place. */
-function useActiveRow({ rows, placeOf, fold, chosen, scroller, reveal }: ActiveDeps) {
+function useActiveRow({ rows, placeOf, fold, chosen, mark, scroller, reveal }: ActiveDeps) {
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
@@ -164,6 +172,10 @@ function useActiveRow({ rows, placeOf, fold, chosen, scroller, reveal }: ActiveD
     previous: move(-1, () => true),
     nextDoubt: move(1, isInDoubt),
     previousDoubt: move(-1, isInDoubt),
+    mark: () => {
+      const now = rows[placeOf(chosen.peek() ?? '')];
+      if (now !== undefined && !isGroup(now)) mark?.(now.key);
+    },
     open: row && (() => (isGroup(row) ? fold(row.key) : go(orderAddress(row)))),
   });
   return [active, setActive] as const;

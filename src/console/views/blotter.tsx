@@ -5,6 +5,7 @@ import { Go } from '../parts/link.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress } from '../state/address.ts';
+import { mayCommand } from '../state/commands/may-command.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
 import { keepLayout } from '../state/orders/kept-layout.ts';
@@ -14,6 +15,7 @@ import { OrderList } from '../state/orders/order-list.ts';
 import type { OrderStore } from '../state/orders/order-store.ts';
 import { BlotterFilters } from './blotter-filters.tsx';
 import { BlotterTable } from './blotter-table.tsx';
+import { MarkedOrders } from './marked-orders.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { OrderNews } from './order-news.tsx';
 
@@ -32,6 +34,14 @@ export function Blotter({ state, view }: BlotterProps) {
   const { rows } = list;
   // As the list shows it: while it is paused the newest state may be another.
   const row = rows[list.placeOf(useValue(state.chosenOrder) ?? '')];
+  const [marks, setMarks] = useState<ReadonlySet<string>>(new Set());
+  const mark = (key: string) =>
+    setMarks((before) => {
+      const next = new Set(before);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  const marked = [...marks].flatMap((key) => list.orderOf(key) ?? []);
   const waiting = useValue(list.waiting);
   const load = useValue(state.openOrders);
   const others = useValue(state.otherOrders);
@@ -71,7 +81,11 @@ export function Blotter({ state, view }: BlotterProps) {
           </button>
         </span>
       </div>
-      <OrderActions state={state} order={row === undefined || isGroup(row) ? undefined : row} keysOnly />
+      <OrderActions
+        state={state}
+        order={row === undefined || isGroup(row) || marked.length > 0 ? undefined : row}
+        keysOnly
+      />
       <BlotterTable
         rows={rows}
         placeOf={list.placeOf}
@@ -80,9 +94,12 @@ export function Blotter({ state, view }: BlotterProps) {
         change={change}
         ports={state.ports}
         chosen={state.chosenOrder}
+        marked={new Set(marked.map(({ key }) => key))}
+        mark={mayCommand(state.session) ? mark : undefined}
         // Only then: it looks at every order.
         empty={rows.length === 0 ? emptyOf(state.orders, view, load, change) : ''}
       />
+      <MarkedOrders state={state} orders={marked} unmark={() => setMarks(new Set())} />
     </section>
   );
 }

@@ -3,7 +3,7 @@ import type { Stream } from '../../../types/records.d.ts';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { KeyedSend } from '../state/commands/keyed-send.ts';
-import { orderPath } from '../state/commands/order-actions.ts';
+import { cancelPath } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
 interface CancelProps {
@@ -18,7 +18,6 @@ interface CancelProps {
 export function CancelDialog({ state, order, close, done }: CancelProps) {
   const keyed = useMemo(() => new KeyedSend<CommandAnswer>(state), [state]);
   const { orderId, accountId } = order;
-  const path = `${orderPath(order)}?${new URLSearchParams({ accountId })}`;
   return (
     <ActionDialog
       title="Cancel the order"
@@ -31,7 +30,7 @@ export function CancelDialog({ state, order, close, done }: CancelProps) {
       label="Cancel the order"
       danger
       asksReason={false}
-      run={() => keyed.send({ method: 'DELETE', path })}
+      run={() => keyed.send({ method: 'DELETE', path: cancelPath(order) })}
       done={({ body }: { readonly body: unknown }) => done((body as CommandAnswer).commandId)}
       close={close}
     />

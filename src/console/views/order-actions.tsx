@@ -38,12 +38,13 @@ export function OrderActions({ state, order, keysOnly }: OrderActionsProps) {
   const [note, setNote] = useState<VNode | undefined>(undefined);
   const [refused, setRefused] = useState<string | undefined>(undefined);
   const actions = order === undefined ? [] : orderActions(state.session, order);
-  const ask = (kind: Kind) => () => {
-    if (order === undefined) return;
-    const may = actions.includes(kind);
-    setRefused(may ? undefined : order.orderId);
-    if (may) setAsked({ kind, order });
-  };
+  const ask = (kind: Kind) =>
+    order &&
+    (() => {
+      const may = actions.includes(kind);
+      setRefused(may ? undefined : order.orderId);
+      if (may) setAsked({ kind, order });
+    });
   useKeys({ cancel: ask('cancel'), replace: ask('replace') });
   const done = (command: CommandAnswer, seen: ListedOrder) =>
     setNote(<CommandNote key={command.commandId} state={state} command={command} about={orderText(seen)} />);
@@ -71,7 +72,8 @@ export function OrderActions({ state, order, keysOnly }: OrderActionsProps) {
 const notReplaced = 'Only an open prediction order can be replaced.';
 const notHere = 'Commands are off here, or this token may not send them.';
 
-function orderText({ order: { side, working, instrument } }: ListedOrder): string {
+/** The order in a few words. */
+export function orderText({ order: { side, working, instrument } }: ListedOrder): string {
   return `${sideText(side)} ${working.quantity} ${instrumentText(instrument)}`;
 }
 

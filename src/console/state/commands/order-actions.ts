@@ -1,4 +1,4 @@
-import type { NormalisedOrder, Stream } from '../../../../types/records.d.ts';
+import type { NormalisedOrder } from '../../../../types/records.d.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { isOpen, type ListedOrder } from '../orders/order-row.ts';
@@ -63,9 +63,11 @@ export class OrderAction {
   }
 
   cancel(): Promise<Answer<CommandAnswer>> {
-    const { accountId, revision } = this.seen;
-    const path = `${orderPath(this.seen)}?${new URLSearchParams({ accountId })}`;
-    return this.keyed.send({ method: 'DELETE', path, headers: matching(revision) });
+    return this.keyed.send({
+      method: 'DELETE',
+      path: cancelPath(this.seen),
+      headers: matching(this.seen.revision),
+    });
   }
 
   replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
@@ -93,8 +95,13 @@ export class OrderAction {
   }
 }
 
-/** The path for an order's cancels and replaces. */
-export function orderPath({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+type Named = Pick<ListedOrder, 'stream' | 'orderId' | 'accountId'>;
+
+export function cancelPath(order: Named): string {
+  return `${orderPath(order)}?${new URLSearchParams({ accountId: order.accountId })}`;
+}
+
+function orderPath({ stream, orderId }: Named): string {
   return `/v1/${stream === 'prediction' ? 'predictions/' : ''}orders/${encodeURIComponent(orderId)}`;
 }
 

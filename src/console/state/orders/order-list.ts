@@ -40,6 +40,11 @@ export class OrderList {
     return this.rows[place]?.key === key ? place : -1;
   };
 
+  /** Undefined: it is not in the view. */
+  orderOf(key: string): OrderRow | undefined {
+    return this.shown.get(key);
+  }
+
   /** All orders in the view, also those in folded groups. */
   orders(): OrderRow[] {
     return [...this.shown.values()].sort(orderOf(this.view));
