@@ -2,7 +2,7 @@ import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultView, filterOf, hidingFilters, viewOf } from '../../src/console/state/orders/blotter-view.ts';
-import { columnOf } from '../../src/console/state/orders/order-columns.ts';
+import { columnOf, shownValue } from '../../src/console/state/orders/order-columns.ts';
 import { csvOf } from '../../src/console/state/orders/order-csv.ts';
 import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
 import {
@@ -11,8 +11,10 @@ import {
   compareDecimals,
   placesOf,
   productUnits,
+  roundUnits,
   textOfUnits,
   thousandthsOf,
+  unitsOf,
 } from '../../src/console/state/text/decimal-text.ts';
 import { zoneText } from '../../src/console/state/text/zone-text.ts';
 import type { Instrument } from '../../types/records.d.ts';
@@ -92,6 +94,43 @@ describe('issue: Prices of one instrument stood beside each other with different
     expect(textOfUnits(productUnits('0.1', '0.2') ?? 0n)).toBe('0.02');
     expect(textOfUnits(productUnits('9007199254740993', '3') ?? 0n)).toBe('27021597764222979');
     expect([productUnits('0', undefined), productUnits('5', undefined)]).toEqual([0n, undefined]);
+  });
+});
+
+describe('issue: A long average began at the edge of the window, and hid the columns behind it.', () => {
+  const shown = (avgPrice: string, places: number) =>
+    shownValue('average', rowOfUpdate(updateOf({ avgPrice }), 1, 0), places);
+
+  it('it has two decimals more than prices of its instrument, and half of the last one is a whole', () => {
+    expect(shown('63.823456789012345678', 2)).toBe('63.8235');
+    expect([shown('63.82345', 2), shown('63.82344', 2), shown('-0.00005', 2)]).toEqual([
+      '63.8235',
+      '63.8234',
+      '-0.0001',
+    ]);
+    expect([shown('63.99999999', 2), shown('0.00000001', 2), shown('63.8', 2)]).toEqual(['64', '0', '63.8']);
+    expect(shown('0.123456789', 6)).toBe('0.12345679');
+  });
+
+  it('other amounts stay whole, and so does a text that is no plain decimal', () => {
+    const row = rowOfUpdate(updateOf({ price: '1.123456789', cumQty: '1.123456789' }), 1, 0);
+    expect([shownValue('price', row, 2), shownValue('fill', row, 2)]).toEqual(['1.123456789', '1.123456789']);
+    expect(shown('1e-7', 2)).toBe('1e-7');
+  });
+
+  it('a rounded amount is at most half of its last decimal from the exact one', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }),
+        fc.integer({ min: 0, max: 20 }),
+        (cents, decimals) => {
+          const exact = new Decimal(cents.toString()).div('1e9').toFixed();
+          const rounded = new Decimal(textOfUnits(roundUnits(unitsOf(exact) ?? 0n, decimals)));
+          expect(rounded.decimalPlaces()).toBeLessThanOrEqual(decimals);
+          expect(rounded.minus(exact).abs().times(2).lte(new Decimal(10).pow(-decimals))).toBe(true);
+        },
+      ),
+    );
   });
 });
 

@@ -20,14 +20,13 @@ describe('cancels of several orders', () => {
 
   it('goes out once for each order, under a key of its own and for any revision, four at a time', async () => {
     const { rig, orders, sent, cancels } = await started(9);
-    let answer = () => undefined as void;
-    for (const at of orders.keys())
-      rig.held.set(pathOf(at), new Promise((resolve) => (answer = chain(answer, resolve))));
+    const gate = Promise.withResolvers<void>();
+    for (const at of orders.keys()) rig.held.set(pathOf(at), gate.promise);
     const sending = cancels.send(orders);
     await rig.settle();
     expect(sent()).toHaveLength(4);
     expect(cancels.lines.value.map((line) => line.answer)).toEqual(orders.map(() => undefined));
-    answer();
+    gate.resolve();
     await sending;
     expect(sent().map(({ path }) => path)).toEqual(orders.map((_, at) => pathOf(at).slice('DELETE '.length)));
     expect(new Set(sent().map(({ headers }) => headers['idempotency-key'])).size).toBe(9);
@@ -66,8 +65,3 @@ describe('cancels of several orders', () => {
     expect(new Set(keysOf('o-2')).size).toBe(2);
   });
 });
-
-const chain = (first: () => void, second: () => void) => () => {
-  first();
-  second();
-};

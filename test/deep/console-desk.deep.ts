@@ -175,6 +175,36 @@ it('amounts stand at their decimal points, prices with the decimals of their ins
   );
 });
 
+it.each([1440, 800])(
+  'a long average is rounded, and whole in its title; at %i pixels its column takes no more than its heading and two digits',
+  async (width) => {
+    const { address, add } = await inMemory();
+    const instrument = { kind: 'equity', symbol: 'KO' } as const;
+    add({ orderId: 'short', instrument, ...usual });
+    const page = await browser().newPage();
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`${address}/console`);
+    await page.locator('.rows .row').waitFor();
+    const average = page.getByRole('columnheader', { name: 'Average' });
+    const boxOf = async () => (await average.boundingBox()) ?? { x: 0, width: 0 };
+    const before = await boxOf();
+    add({ orderId: 'long', instrument, ...usual, avgPrice: '63.823456789012345678' });
+    const cell = page.locator('.rows .row').filter({ hasText: 'long' }).locator('.col-average');
+    await eventually(async () => expect(await cell.textContent()).toBe('63.8235'));
+    expect(await cell.locator('span').first().getAttribute('title')).toBe('63.823456789012345678');
+    expect(await cell.getAttribute('aria-label')).toBe('63.8235');
+    const after = await boxOf();
+    expect(after.width - before.width).toBeLessThan(25);
+    if (width === 1440) expect(after.x + after.width).toBeLessThanOrEqual(width);
+    // An instrument with finer prices has finer averages, in rows that were drawn before as well.
+    add({ orderId: 'fine', instrument, ...usual, price: '63.8125' });
+    await eventually(async () => expect(await cell.textContent()).toBe('63.823457'));
+    await eventually(async () => expect(await page.evaluate(cutCells(harmless))).toEqual([]));
+    await page.goto(`${address}/console/orders/account/long`);
+    await page.getByText('63.823456789012345678').first().waitFor();
+  },
+);
+
 it('a reader moves columns by keys and by the pointer, and finds them again at the next visit', async () => {
   const { address, add } = await inMemory();
   add({ orderId: 'one' });

@@ -5,7 +5,7 @@ import { Link } from '../parts/link.tsx';
 import { timeText, timeWords } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
-import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
+import { type ColumnName, columnOf, isAmount, shownValue } from '../state/orders/order-columns.ts';
 import { directionOf, type OrderRow } from '../state/orders/order-row.ts';
 import { amountParts, amountText } from '../state/text/decimal-text.ts';
 
@@ -84,7 +84,7 @@ export function cellOf(
     const text = value(row);
     const other = submitted[name];
     const tone = other === undefined ? undefined : columnOf(other).value(row) === text ? 'soft' : 'differs';
-    const amount = amountCell(name, text, leastPlaces(name, places), tone);
+    const amount = amountCell(name, shownValue(name, row, places), leastPlaces(name, places), tone, text);
     return name === 'fill' ? fillBar(row.order, amount) : amount;
   }
   const shown = textOf(name, row, nowMs);
@@ -107,8 +107,8 @@ export function labelOf(
   { places, nowMs }: { places: number; nowMs: number },
   named: boolean,
 ): string | undefined {
-  const { label, value } = columnOf(name);
-  const text = value(row);
+  const { label } = columnOf(name);
+  const text = shownValue(name, row, places);
   if (text === undefined || !(named || isAmount(name))) return undefined;
   const words = isAmount(name) ? amountText(text, leastPlaces(name, places)) : textOf(name, row, nowMs);
   if (!named || words === '') return words;
@@ -121,11 +121,20 @@ export function leastPlaces(name: ColumnName, places: number): number {
   return kind === 'price' ? places : kind === 'money' ? 2 : 0;
 }
 
-/** A column's points stand below each other: behind them each cell has the same room. */
-export function amountCell(name: ColumnName, text: string | undefined, places = 0, tone?: 'soft' | 'differs'): VNode {
+/**
+ * A column's points stand below each other: behind them each cell has the same room. `exact`: before
+ * it was rounded.
+ */
+export function amountCell(
+  name: ColumnName,
+  text: string | undefined,
+  places = 0,
+  tone?: 'soft' | 'differs',
+  exact = text,
+): VNode {
   const { whole, fraction } = amountParts(text ?? '–', places);
   return (
-    <span class={text === undefined ? 'none' : tone} title={text}>
+    <span class={text === undefined ? 'none' : tone} title={exact}>
       {whole}
       <span class="fraction" style={`width:var(--${name})`}>
         {fraction}

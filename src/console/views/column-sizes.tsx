@@ -1,7 +1,7 @@
 import { plural } from '../parts/plural.ts';
 import { rootPixels, textWidth } from '../parts/text-width.ts';
 import type { BlotterView } from '../state/orders/blotter-view.ts';
-import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
+import { type ColumnName, columnOf, isAmount, shownValue } from '../state/orders/order-columns.ts';
 import { type GroupRow, groupText, isGroup, type ListRow, summed } from '../state/orders/order-groups.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
 import { amountParts, placesOf, textOfUnits } from '../state/text/decimal-text.ts';
@@ -57,7 +57,7 @@ export class ColumnSizes {
   private readonly view: Pick<BlotterView, 'sort' | 'group'>;
   /** The widest group line: its name, and how many orders it has. */
   private heading = 0;
-  private readonly known = new WeakSet<ListRow>();
+  private known = new WeakSet<ListRow>();
   private readonly places = new Map<string, number>();
   private readonly whole = new Map<ColumnName, number>();
   private readonly fraction = new Map<ColumnName, number>();
@@ -68,6 +68,10 @@ export class ColumnSizes {
   }
 
   take(rows: readonly ListRow[], nowMs: number): void {
+    const before = this.grown;
+    for (const row of rows) if (!isGroup(row) && !this.known.has(row)) this.takePlaces(row);
+    // Each row may be wider than it was measured.
+    if (this.grown !== before) this.known = new WeakSet();
     for (const row of rows) {
       if (this.known.has(row)) continue;
       this.known.add(row);
@@ -77,7 +81,6 @@ export class ColumnSizes {
   }
 
   private takeOrder(row: OrderRow, nowMs: number): void {
-    this.takePlaces(row);
     for (const name of this.columns) this.measure(name, row, nowMs);
     this.measure('working', row, nowMs);
   }
@@ -150,13 +153,12 @@ export class ColumnSizes {
     if (places <= (this.places.get(instrument.symbol) ?? 0)) return;
     this.places.set(instrument.symbol, places);
     this.grown += 1;
-    const room = textWidth(`.${'0'.repeat(places)}`, 'bold');
-    for (const name of this.columns) if (columnOf(name).kind === 'price') this.widen(this.fraction, name, room);
   }
 
   private measure(name: ColumnName, row: OrderRow, nowMs: number): void {
-    const { kind, value } = columnOf(name);
-    if (isAmount(name)) this.measureAmount(name, value(row), leastPlaces(name, this.placesOf(row)));
+    const { kind } = columnOf(name);
+    const places = this.placesOf(row);
+    if (isAmount(name)) this.measureAmount(name, shownValue(name, row, places), leastPlaces(name, places));
     else
       this.widen(
         this.whole,

@@ -1,4 +1,4 @@
-import { productUnits, textOfUnits, toCents } from '../text/decimal-text.ts';
+import { productUnits, roundUnits, textOfUnits, unitsOf } from '../text/decimal-text.ts';
 import type { OrderRow } from './order-row.ts';
 
 interface Column {
@@ -100,7 +100,17 @@ export function valueUnits(row: OrderRow): bigint | undefined {
   const filled = productUnits(cumQty, avgPrice);
   const left = productUnits(leavesQty, working.price ?? price);
   const shares = instrument.kind === 'option' ? contractShares : 1n;
-  return filled === undefined || left === undefined ? undefined : toCents((filled + left) * shares);
+  return filled === undefined || left === undefined ? undefined : roundUnits((filled + left) * shares, 2);
+}
+
+/** An average has so many decimals more than its instrument's prices; more say nothing. */
+const morePlaces = 2;
+
+/** As a cell shows it: an average is rounded. `places`: its instrument's prices have so many. */
+export function shownValue(name: ColumnName, row: OrderRow, places: number): string | undefined {
+  const text = columnOf(name).value(row);
+  const units = name === 'average' ? unitsOf(text) : undefined;
+  return units === undefined ? text : textOfUnits(roundUnits(units, places + morePlaces));
 }
 
 function valueText(row: OrderRow): string | undefined {

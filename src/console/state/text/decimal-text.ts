@@ -59,12 +59,11 @@ export function productUnits(quantity: string, price: string | undefined): bigin
   return amount === undefined || each === undefined ? undefined : (amount * each) / one;
 }
 
-const unitsOfCent = 10n ** BigInt(places - 2);
-
-/** Half a cent is one. */
-export function toCents(units: bigint): bigint {
-  const half = units < 0n ? -unitsOfCent / 2n : unitsOfCent / 2n;
-  return ((units + half) / unitsOfCent) * unitsOfCent;
+/** With so many decimals at most. Half of the last one counts as a whole. */
+export function roundUnits(units: bigint, decimals: number): bigint {
+  const last = 10n ** BigInt(places - decimals);
+  const half = units < 0n ? -last / 2n : last / 2n;
+  return ((units + half) / last) * last;
 }
 
 /** A decimal for people, in two parts, before and behind its point: `1,234` and `.50`. */
