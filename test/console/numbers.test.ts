@@ -91,8 +91,10 @@ describe('issue: Prices of one instrument stood beside each other with different
   });
 
   it('a quantity at a price is exact, and nothing needs no price', () => {
-    expect(textOfUnits(productUnits('0.1', '0.2') ?? 0n)).toBe('0.02');
-    expect(textOfUnits(productUnits('9007199254740993', '3') ?? 0n)).toBe('27021597764222979');
+    const product = (quantity: string, price: string) =>
+      textOfUnits(roundUnits(productUnits(quantity, price) ?? 0n, 2, 80));
+    expect([product('0.1', '0.2'), product('0.1', '0.05'), product('-0.1', '0.05')]).toEqual(['0.02', '0.01', '-0.01']);
+    expect(product('9007199254740993', '3')).toBe('27021597764222979');
     expect([productUnits('0', undefined), productUnits('5', undefined)]).toEqual([0n, undefined]);
   });
 });

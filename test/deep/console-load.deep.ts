@@ -30,10 +30,19 @@ it('shows each of 20,000 orders in its newest state after thousands of updates a
   expect(console.length).toBeLessThanOrEqual(5);
   expect(console.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(90_000);
   await eventually(async () => expect(source.changes).toBeGreaterThan(20_000));
+  // The sums are kept up as well, while all goes on.
+  await page.goto(`${rig.address}/console?group=account&sums=only`);
+  const sums = page.locator('.rows .group-name .soft');
+  await sums.nth(19).waitFor();
+  await eventually(async () => expect(source.changes).toBeGreaterThan(40_000));
   stop();
   expect(await settlesEqual(page, source)).toBe(true);
   // One more where the load ended between an order that began and one that ended.
   await page.getByText(`${source.newest().size.toLocaleString('en')} orders`, { exact: true }).waitFor();
+  const counts = (await sums.allTextContents()).map((text) => Number(text.replace(/\D/g, '')));
+  expect(counts.reduce((sum, count) => sum + count)).toBe(source.newest().size);
+  await page.goto(`${rig.address}/console`);
+  await page.locator('.rows .row').nth(20).waitFor();
   expect(await page.locator('.rows .row').count()).toBeLessThan(100);
   await resizeColumns(page);
 }, 90_000);

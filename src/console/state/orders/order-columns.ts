@@ -100,7 +100,7 @@ export function valueUnits(row: OrderRow): bigint | undefined {
   const filled = productUnits(cumQty, avgPrice);
   const left = productUnits(leavesQty, working.price ?? price);
   const shares = instrument.kind === 'option' ? contractShares : 1n;
-  return filled === undefined || left === undefined ? undefined : roundUnits((filled + left) * shares, 2);
+  return filled === undefined || left === undefined ? undefined : roundUnits((filled + left) * shares, 2, 80);
 }
 
 /** An average has so many decimals more than its instrument's prices; more say nothing. */

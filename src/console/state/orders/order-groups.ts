@@ -16,6 +16,10 @@ export const partOf: Readonly<Record<GroupPart, (row: OrderRow) => string>> = {
 /** A group has a sum for these columns. */
 export const summed: readonly ColumnName[] = ['quantity', 'working', 'fill', 'left', 'value'];
 
+const sumOf = summed.map((name) =>
+  name === 'value' ? valueUnits : (row: OrderRow) => unitsOf(columnOf(name).value(row)),
+);
+
 /** A group's line, before its orders. */
 export interface GroupRow {
   readonly key: string;
@@ -52,11 +56,6 @@ export class OrderGroups {
   readonly lines = new Map<string, GroupRow>();
   private readonly totals = new Map<string, Totals>();
   private readonly touched = new Set<string>();
-  /** By order: its group, and its part in the sums. */
-  private readonly members = new Map<
-    string,
-    { readonly group: string; readonly values: readonly (bigint | undefined)[] }
-  >();
   private readonly parts: readonly GroupPart[];
   private readonly isFolded: (group: string) => boolean;
 
@@ -67,23 +66,19 @@ export class OrderGroups {
 
   /** Returns whether the order itself is shown. */
   add(row: OrderRow): boolean {
-    if (this.parts.length === 0) return true;
-    const group = `group\n${this.parts.map((part) => partOf[part](row)).join('\n')}`;
-    const values = summed.map((name) => (name === 'value' ? valueUnits(row) : unitsOf(columnOf(name).value(row))));
-    this.members.set(row.key, { group, values });
-    return this.count(group, row, 1, values);
+    return this.count(row, 1);
   }
 
   /** An order added before. Returns whether it was shown. */
   remove(row: OrderRow): boolean {
-    const member = this.members.get(row.key);
-    if (member === undefined) return true;
-    this.members.delete(row.key);
-    return this.count(member.group, row, -1, member.values);
+    return this.count(row, -1);
   }
 
-  groupOf(orderKey: string): string | undefined {
-    return this.members.get(orderKey)?.group;
+  /** Undefined: orders are not grouped. */
+  groupOf(row: OrderRow): string | undefined {
+    let group = 'group';
+    for (const part of this.parts) group += `\n${partOf[part](row)}`;
+    return group === 'group' ? undefined : group;
   }
 
   /** The lines to take out, and those to put in, since the last call. */
@@ -102,15 +97,21 @@ export class OrderGroups {
     return { old, fresh };
   }
 
-  private count(group: string, row: OrderRow, sign: 1 | -1, values: readonly (bigint | undefined)[]): boolean {
-    const totals = this.totals.get(group) ?? { sample: row, orders: 0, unpriced: 0, sums: summed.map(() => 0n) };
+  private count(row: OrderRow, sign: 1 | -1): boolean {
+    const group = this.groupOf(row);
+    if (group === undefined) return true;
+    let totals = this.totals.get(group);
+    if (totals === undefined) {
+      totals = { sample: row, orders: 0, unpriced: 0, sums: summed.map(() => 0n) };
+      this.totals.set(group, totals);
+    }
     totals.orders += sign;
-    for (const [at, units] of values.entries()) {
+    for (let at = 0; at < sumOf.length; at += 1) {
+      const units = sumOf[at]?.(row);
       if (units === undefined) totals.unpriced += sign;
       else totals.sums[at] = (totals.sums[at] ?? 0n) + (sign === 1 ? units : -units);
     }
     if (totals.orders === 0) this.totals.delete(group);
-    else this.totals.set(group, totals);
     this.touched.add(group);
     return !this.isFolded(group);
   }

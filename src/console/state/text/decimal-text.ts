@@ -4,7 +4,6 @@
 /** A sum has some digits more before its point than a decimal. */
 const shape = /^(-?)(\d{1,60})(?:\.(\d{1,40}))?$/;
 const places = 40;
-const one = 10n ** BigInt(places);
 
 const mostKnown = 20_000;
 /** Few amounts are different ones, and to read one takes 20 times as long as to find it here. */
@@ -52,18 +51,26 @@ export function textOfUnits(units: bigint): string {
   return `${units < 0n ? '-' : ''}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** A quantity at a price. Nothing is worth nothing, also without a price. */
+/**
+ * A quantity at a price, in units of 10^-80: one division less, and a division takes longer than all
+ * else. Nothing is worth nothing, also without a price.
+ */
 export function productUnits(quantity: string, price: string | undefined): bigint | undefined {
   const [amount, each] = [unitsOf(quantity), unitsOf(price)];
   if (amount === 0n) return 0n;
-  return amount === undefined || each === undefined ? undefined : (amount * each) / one;
+  return amount === undefined || each === undefined ? undefined : amount * each;
 }
 
-/** With so many decimals at most. Half of the last one counts as a whole. */
-export function roundUnits(units: bigint, decimals: number): bigint {
-  const last = 10n ** BigInt(places - decimals);
-  const half = units < 0n ? -last / 2n : last / 2n;
-  return ((units + half) / last) * last;
+const powers = Array.from({ length: 2 * places + 1 }, (_, at) => 10n ** BigInt(at));
+
+/**
+ * In units, with so many decimals at most. Half of the last one counts as a whole. `from`: the
+ * amount is in units of 10^-from.
+ */
+export function roundUnits(amount: bigint, decimals: number, from = places): bigint {
+  const last = powers[from - decimals] ?? 1n;
+  const half = amount < 0n ? -last / 2n : last / 2n;
+  return ((amount + half) / last) * (powers[places - decimals] ?? 1n);
 }
 
 /** A decimal for people, in two parts, before and behind its point: `1,234` and `.50`. */
