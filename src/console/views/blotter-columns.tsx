@@ -122,8 +122,8 @@ export function leastPlaces(name: ColumnName, places: number): number {
 }
 
 /**
- * A column's points stand below each other: behind them each cell has the same room. `exact`: before
- * it was rounded.
+ * A column's points stand below each other: behind them each cell has the same room. `exact`:
+ * before it was rounded.
  */
 export function amountCell(
   name: ColumnName,

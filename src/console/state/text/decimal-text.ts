@@ -52,8 +52,8 @@ export function textOfUnits(units: bigint): string {
 }
 
 /**
- * A quantity at a price, in units of 10^-80: one division less, and a division takes longer than all
- * else. Nothing is worth nothing, also without a price.
+ * A quantity at a price, in units of 10^-80: one division less, and that takes longest. Nothing is
+ * worth nothing, also without a price.
  */
 export function productUnits(quantity: string, price: string | undefined): bigint | undefined {
   const [amount, each] = [unitsOf(quantity), unitsOf(price)];
