@@ -449,7 +449,6 @@ describe('issue: A ticket that crosses the market, or would be refused, looked a
       expect(await described(page)).toMatch(
         /^The price 64.1 is at or above the ask of 64.1, so the order may trade at once. That quote is \d+ s old.$/,
       );
-      await page.locator('.comes-to[data-old=false]').waitFor();
       await expectAccessible(page);
       await fillTicket(page, { Side: 'SELL', Type: 'STOP', 'Stop price': '65' });
       expect(await described(page)).toContain(
@@ -480,7 +479,6 @@ describe('issue: A ticket that crosses the market, or would be refused, looked a
     await fillTicket(page, { Side: 'BUY', Price: '64' });
     const words = 'The limit “max quantity” is 6, and this order would make it 7.';
     await eventually(async () => expect(await described(page)).toBe(words));
-    await page.locator('.comes-to[data-old=false]').waitFor();
     await expectAccessible(page);
     commands.previewAnswer = done;
     await fillTicket(page, { Quantity: '5' });
