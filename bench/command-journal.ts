@@ -73,7 +73,7 @@ async function withJournal<T>(url: string, known: number, work: (measured: Measu
     const deps = { pool, clock: systemClock, random: systemRandom };
     const groups = new GroupCommit(deps);
     const journal = createPostgresJournal({ ...deps, groups });
-    const outcomes = new PostgresOutcomeLog({ ...deps, groups });
+    const outcomes = new PostgresOutcomeLog({ ...deps, numbers: groups.numbers });
     await watch.query('create extension if not exists pg_walinspect');
     await watch.query(
       "insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now()) on conflict do nothing",

@@ -5,7 +5,6 @@ CREATE UNIQUE INDEX order_bindings_stream_order_id_attempt_id_pk ON public.order
 --> statement-breakpoint
 ALTER TABLE public.order_bindings DROP CONSTRAINT order_bindings_stream_order_id_pk,
   ADD CONSTRAINT order_bindings_stream_order_id_attempt_id_pk PRIMARY KEY USING INDEX order_bindings_stream_order_id_attempt_id_pk;
-DROP INDEX public.commands_one_place_per_order;
 --> statement-breakpoint
 -- A partition is dropped once no snapshot is from before its last move.
 ALTER TABLE public.moved_states ADD COLUMN moved_by xid8 DEFAULT pg_current_xact_id() NOT NULL, ADD COLUMN moved_at timestamptz DEFAULT now() NOT NULL;
@@ -15,7 +14,6 @@ DROP FUNCTION public.lane_to_move(text, bigint);
 DROP FUNCTION public.hold_halts(integer, bigint, text[]);
 DROP FUNCTION public.without_halt(text, double precision);
 DROP FUNCTION public.raise_halt(integer, bigint, text, text, text, text, text, double precision);
-DROP FUNCTION public.take_over_commands(integer, bigint, double precision);
 ALTER TABLE public.lanes DROP COLUMN halts_held, ADD COLUMN unpublished_after bigint;
 ALTER TABLE public.halts DROP COLUMN number;
 --> statement-breakpoint
@@ -66,13 +64,209 @@ ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_reason TO 
 ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_cancelled TO dead_letter_jobs_cancelled;
 ALTER TABLE public.repair_requests RENAME COLUMN quarantine_id TO dead_letter_id;
 ALTER TABLE public.lanes RENAME COLUMN unfit TO unhealthy;
-ALTER TABLE public.commands RENAME COLUMN settled_at TO resolved_at;
-ALTER INDEX public.commands_settled RENAME TO commands_resolved;
-ALTER TABLE public.commands RENAME CONSTRAINT commands_settled_is_final TO commands_resolved_is_final;
-ALTER TABLE public.command_events RENAME COLUMN settled_at TO resolved_at;
 ALTER TABLE public.approvals DISABLE TRIGGER approvals_guard;
 UPDATE public.approvals SET action = (action::jsonb || '{"kind": "resolve"}')::json WHERE action ->> 'kind' = 'settle';
 ALTER TABLE public.approvals ENABLE TRIGGER approvals_guard;
+
+-- The journal of commands is one table to which rows are added. What the tables of before have becomes rows of it: an opening, further attempts, the steps that are
+-- still there, and how the command stands (`kept`). Those that were never a row for consumers have numbers below zero, and transaction 0.
+LOCK TABLE public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events IN SHARE ROW EXCLUSIVE MODE;
+CREATE SEQUENCE public.event_numbers AS bigint START 549755813888;
+CREATE FUNCTION public.journal_allows(p_kind text, p_number integer, p_version integer, p_from text, p_state text, p_attempt integer, p_attempt_from text, p_attempt_state text,
+  p_attempt_id text, p_order_id text, p_resolved_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF p_kind = 'void' THEN
+    RETURN num_nonnulls(p_number, p_version, p_from, p_state, p_attempt, p_attempt_from, p_attempt_state, p_attempt_id, p_order_id, p_resolved_at) = 0;
+  END IF;
+  IF num_nulls(p_number, p_version, p_state) > 0 OR p_version < 1 OR num_nulls(p_attempt, p_attempt_state) = 1
+    OR (p_resolved_at IS NOT NULL) <> (p_state IN ('refused', 'not_sent', 'applied', 'rejected', 'moot'))
+    OR NOT (starts_with(p_attempt_id, 'tm-') AND length(p_attempt_id) <= 64)
+  THEN
+    RETURN false;
+  END IF;
+  IF p_kind = 'opening' THEN
+    RETURN p_number = 1 AND p_version = 1 AND p_state IN ('open', 'refused') AND num_nonnulls(p_from, p_attempt_from) = 0
+      AND num_nulls(p_attempt_id, p_attempt_state) = CASE p_state WHEN 'open' THEN 0 ELSE 2 END AND (p_attempt_state IN ('prepared', 'sending')) IS NOT FALSE;
+  END IF;
+  -- The promise itself: a second write comes only after the one before it is recorded as not sent, or was refused.
+  RETURN p_kind IN ('step', 'mark', 'miss', 'kept') AND p_number > 1 AND (p_attempt_state IS NULL) = (p_attempt_from IS NULL)
+    AND p_state = ANY (CASE p_from
+      WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
+      WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
+      WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
+      WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
+      WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
+      WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
+      WHEN 'rejected' THEN '{rejected,accepted,applied}'
+      WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
+      WHEN 'applied' THEN '{applied}'
+    END)
+    AND CASE p_kind
+      WHEN 'mark' THEN p_state = 'open' AND p_from = 'open' AND p_attempt_from = 'prepared' AND p_attempt_state = 'sending' AND p_attempt_id IS NULL
+      WHEN 'miss' THEN p_state = 'unknown' AND p_from = 'unknown' AND num_nonnulls(p_attempt_state, p_attempt_id) = 0
+      ELSE (p_attempt_from IS NULL OR p_attempt_state = ANY (CASE p_attempt_from
+          WHEN 'prepared' THEN '{not_sent}'::text[]
+          WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
+          WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
+          ELSE ARRAY[p_attempt_from]
+        END))
+        AND (p_attempt_id IS NULL OR p_state = 'open' AND p_attempt_state IN ('not_sent', 'refused') AND p_attempt_state IS NOT NULL)
+    END;
+END
+$$;
+
+CREATE FUNCTION public.journal_opening_allows(p_kind text, p_command_id uuid, p_principal text, p_key text, p_key_held boolean, p_request_kind text, p_stream text, p_account_id text,
+  p_symbol text, p_side text, p_caller_ref text, p_supersedes uuid, p_exposure numeric, p_limits_change bigint, p_token_number integer, p_order_id text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF p_kind <> 'opening' THEN
+    RETURN (p_command_id IS NULL) = (p_kind = 'void') AND num_nonnulls(p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_symbol, p_side, p_caller_ref,
+      p_supersedes, p_exposure, p_limits_change, p_token_number) = 0;
+  END IF;
+  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream IN ('account', 'prediction')
+    AND CASE p_request_kind WHEN 'place' THEN num_nulls(p_symbol, p_side) = 0 WHEN 'replace' THEN p_order_id IS NOT NULL
+      WHEN 'cancel' THEN p_order_id IS NOT NULL AND p_supersedes IS NULL ELSE false END;
+END
+$$;
+SELECT setval('public.event_numbers', (s.last_value >> 40 << 40) + (1::bigint << 39)) FROM public.command_events_id_seq s;
+CREATE TABLE public.journal (
+  seq bigint NOT NULL,
+  tx_id "xid8" DEFAULT pg_current_xact_id() NOT NULL,
+  command_id uuid,
+  at timestamptz NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  epoch bigint NOT NULL,
+  shard integer NOT NULL,
+  number integer,
+  version integer,
+  kind text NOT NULL,
+  from_state text,
+  state text,
+  attempt integer,
+  attempt_from text,
+  attempt_state text,
+  attempt_id text,
+  order_id text,
+  order_status text,
+  resolved_at timestamptz,
+  principal text,
+  idempotency_key text,
+  key_held boolean,
+  request_kind text,
+  stream text,
+  account_id text,
+  symbol text,
+  side text,
+  caller_ref text,
+  supersedes uuid,
+  exposure numeric,
+  limits_change bigint,
+  token_number integer,
+  body text NOT NULL,
+  CONSTRAINT journal_row CHECK (public.journal_allows(kind, number, version, from_state, state, attempt, attempt_from, attempt_state, attempt_id, order_id, resolved_at)),
+  CONSTRAINT journal_opening CHECK (public.journal_opening_allows(kind, command_id, principal, idempotency_key, key_held, request_kind, stream, account_id, symbol, side, caller_ref, supersedes, exposure, limits_change, token_number, order_id))
+);
+CREATE TABLE public.open_commands (
+  account_id text NOT NULL,
+  command_id uuid NOT NULL,
+  shard integer NOT NULL,
+  standing text NOT NULL,
+  CONSTRAINT open_commands_pkey PRIMARY KEY(account_id,command_id),
+  CONSTRAINT open_commands_standing CHECK (standing in ('open', 'doubtful', 'resolved'))
+);
+CREATE TABLE public.facts (
+  command_id uuid NOT NULL,
+  behind integer NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  body text NOT NULL,
+  CONSTRAINT facts_pkey PRIMARY KEY(command_id,behind,id)
+);
+CREATE TABLE public.outcome_positions (
+  shard integer PRIMARY KEY NOT NULL,
+  seq bigint NOT NULL,
+  epoch bigint NOT NULL
+);
+--> statement-breakpoint
+-- An attempt with all that it has: its state, when it was sent and answered, its reason, its id, epoch and preparation.
+CREATE FUNCTION pg_temp.attempts_of(p_command_id uuid, p_was json) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT coalesce(json_agg(json_build_array(
+      CASE WHEN p_was IS NULL THEN to_json(a.state) ELSE t.was -> 0 END, CASE WHEN p_was IS NULL THEN to_json(public.time_to_ms(a.sending_at)) ELSE t.was -> 1 END,
+      CASE WHEN p_was IS NULL THEN to_json(public.time_to_ms(a.answered_at)) ELSE t.was -> 2 END, CASE WHEN p_was IS NULL THEN a.reason ELSE t.was -> 3 END,
+      a.attempt_id, a.epoch::text, public.time_to_ms(a.prepared_at)) ORDER BY a.number), '[]')
+    FROM public.attempts a CROSS JOIN LATERAL (SELECT p_was -> a.number - 1) AS t(was) WHERE a.command_id = p_command_id AND (p_was IS NULL OR t.was IS NOT NULL));
+END
+$$;
+INSERT INTO public.journal (shard, epoch, seq, tx_id, command_id, number, version, kind, from_state, state, attempt, attempt_from, attempt_state, attempt_id, order_id,
+  order_status, at, recorded_at, resolved_at, body, principal, idempotency_key, key_held, request_kind, stream, account_id, symbol, side, caller_ref, supersedes, exposure,
+  limits_change, token_number)
+SELECT c.shard, coalesce(r.epoch, 0), coalesce(r.id, -row_number() OVER ()), coalesce(r.tx_id, '0'), c.command_id, row_number() OVER of_command, r.version, r.kind,
+  lag(r.state) OVER of_command, r.state, r.attempt, r.attempt_from, r.attempt_state, r.attempt_id, r.order_id, r.order_status, r.at, coalesce(r.recorded_at, r.at), r.resolved_at,
+  json_build_object('requestHash', o.request_hash, 'request', o.request, 'baseline', o.baseline, 'deadlineAtMs', public.time_to_ms(o.deadline_at),
+    'updatedAtMs', public.time_to_ms(r.updated_at), 'reason', r.reason, 'presumedAbsent', r.presumed_absent, 'pendingRevision', r.pending_revision,
+    'pendingVersion', r.pending_version::text, 'misses', r.misses, 'attempts', r.attempts, 'evidence', json_build_array())::text,
+  o.principal, o.idempotency_key, o.key_held, o.kind, o.stream, o.account_id, o.symbol, o.side, o.caller_ref, o.supersedes, o.exposure, o.limits_change, o.token_number
+FROM public.commands c
+LEFT JOIN public.attempts f ON f.command_id = c.command_id AND f.number = 1
+LEFT JOIN public.command_events e ON e.command_id = c.command_id AND e.version = 1
+CROSS JOIN LATERAL (
+  SELECT 0 AS part, 1 AS place, e.id, e.tx_id, f.epoch, 1 AS version, 'opening' AS kind, coalesce(e.state, CASE WHEN f.attempt_id IS NULL THEN 'refused' ELSE 'open' END) AS state,
+    f.number AS attempt, NULL AS attempt_from, CASE WHEN f.attempt_id IS NOT NULL THEN coalesce(e.attempts -> 0 ->> 0, 'sending') END AS attempt_state, f.attempt_id,
+    coalesce(e.order_id, CASE WHEN c.kind <> 'place' THEN c.order_id END) AS order_id, e.order_status, c.created_at AS at, e.recorded_at,
+    CASE WHEN f.attempt_id IS NULL THEN c.created_at END AS resolved_at, c.created_at AS updated_at, CASE WHEN f.attempt_id IS NULL THEN coalesce(e.reason, c.reason) END AS reason,
+    false AS presumed_absent, NULL::bigint AS pending_revision, NULL::bigint AS pending_version, 0 AS misses,
+    CASE WHEN e.id IS NOT NULL THEN pg_temp.attempts_of(c.command_id, e.attempts) WHEN f.attempt_id IS NULL THEN '[]'
+      ELSE json_build_array(json_build_array('sending', public.time_to_ms(f.sending_at), NULL, NULL, f.attempt_id, f.epoch::text, public.time_to_ms(f.prepared_at))) END AS attempts
+  UNION ALL
+  SELECT 1, a.number, NULL, NULL, a.epoch, 1, 'kept', 'open', b.number, 'sending', b.state, a.attempt_id, CASE WHEN c.kind <> 'place' THEN c.order_id END, NULL, a.prepared_at, NULL,
+    NULL, c.created_at, NULL, false, NULL, NULL, 0, (
+    SELECT json_agg(json_build_array(x.state, public.time_to_ms(x.sending_at), public.time_to_ms(x.answered_at), x.reason, x.attempt_id, x.epoch::text, public.time_to_ms(x.prepared_at)) ORDER BY x.number)
+    FROM public.attempts x WHERE x.command_id = c.command_id AND x.number <= a.number)
+  FROM public.attempts a JOIN public.attempts b ON b.command_id = a.command_id AND b.number = a.number - 1 WHERE a.command_id = c.command_id
+  UNION ALL
+  SELECT 2, s.version, s.id, s.tx_id, NULL, s.version, 'step', s.state, NULL, NULL, NULL, NULL, s.order_id, s.order_status, s.updated_at, s.recorded_at, s.settled_at, s.updated_at,
+    s.reason, s.presumed_absent, s.pending_revision, s.pending_version, s.misses, pg_temp.attempts_of(c.command_id, s.attempts)
+  FROM public.command_events s WHERE s.command_id = c.command_id AND s.version > 1
+  UNION ALL
+  SELECT 3, 1, NULL, NULL, NULL, c.version, 'kept', c.state, NULL, NULL, NULL, NULL, c.order_id, NULL, c.updated_at, NULL, c.settled_at, c.updated_at, c.reason, c.presumed_absent,
+    c.pending_revision, c.pending_version, c.misses, pg_temp.attempts_of(c.command_id, NULL)) r
+LEFT JOIN public.commands o ON r.part = 0 AND o.command_id = c.command_id
+WINDOW of_command AS (PARTITION BY c.command_id ORDER BY r.part, r.place);
+--> statement-breakpoint
+ALTER TABLE public.journal ADD CONSTRAINT journal_pkey PRIMARY KEY (shard, seq);
+CREATE UNIQUE INDEX journal_one_per_key ON public.journal (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT
+  WHERE kind = 'opening';
+CREATE UNIQUE INDEX journal_numbers ON public.journal (command_id,number);
+CREATE INDEX journal_by_transaction ON public.journal (tx_id,seq);
+CREATE UNIQUE INDEX journal_attempts ON public.journal (attempt_id) WHERE attempt_id is not null;
+CREATE INDEX journal_newest ON public.journal (at,command_id) WHERE kind = 'opening';
+CREATE INDEX journal_by_account ON public.journal (account_id,at,command_id) WHERE kind = 'opening';
+CREATE INDEX journal_successors ON public.journal (supersedes) WHERE supersedes is not null;
+CREATE INDEX journal_by_caller_ref ON public.journal (caller_ref,principal) WHERE caller_ref is not null;
+CREATE INDEX journal_of_order ON public.journal (stream,order_id) WHERE kind = 'opening' and order_id is not null;
+CREATE INDEX journal_came_to_nothing ON public.journal (shard,command_id) WHERE resolved_at is not null and (order_id is null or state <> 'applied');
+--> statement-breakpoint
+INSERT INTO public.facts (command_id, behind, recorded_at, body)
+SELECT e.command_id, 1, e.recorded_at, json_build_array(json_build_object('kind', e.kind, 'code', e.code, 'detail', e.detail, 'attemptId', e.attempt_id,
+  'atMs', extract(epoch FROM e.at) * 1000))::text FROM public.evidence e ORDER BY e.command_id, e.number;
+INSERT INTO public.open_commands (account_id, command_id, shard, standing)
+SELECT c.account_id, c.command_id, c.shard, CASE WHEN c.settled_at IS NOT NULL THEN 'resolved' WHEN c.state IN ('unknown', 'conflict') THEN 'doubtful' ELSE 'open' END
+FROM public.commands c WHERE c.settled_at IS NULL OR EXISTS (SELECT FROM public.attempts a WHERE a.command_id = c.command_id AND a.in_flight);
+-- Kafka has all below the lowest step that is not published.
+INSERT INTO public.outcome_positions (shard, seq, epoch)
+SELECT s.shard, coalesce((SELECT min(o.id) - 1 FROM public.command_outbox o WHERE o.shard = s.shard), (SELECT greatest(max(j.seq), 0) FROM public.journal j WHERE j.shard = s.shard), 0), s.epoch
+FROM public.shards s;
+--> statement-breakpoint
+DROP FUNCTION public.write_group(text[], bigint[], bigint[], json[]), public.write_one(text, integer, bigint, json), public.open_command(integer, bigint, json),
+  public.mark_sending(integer, bigint, text, double precision), public.step_command(integer, bigint, json), public.note_misses(integer, bigint, json),
+  public.take_over_commands(integer, bigint, double precision), public.add_command_evidence(uuid, json), public.append_evidence(uuid, json), public.tell_step(uuid),
+  public.event_json(public.command_events), public.command_json(public.commands), public.attempt_json(public.attempts), public.order_status_of(public.commands),
+  public.command_at(public.commands, text, json), public.may_supersede(json, public.commands), public.sending_objection(public.commands);
+ALTER TABLE public.halt_events ALTER COLUMN id SET DEFAULT nextval('public.event_numbers');
+DROP TABLE public.command_outbox, public.command_events, public.evidence, public.attempts, public.commands;
+DROP FUNCTION public.commands_guard(), public.attempts_guard(), public.command_events_guard();
 
 -- ----- From here on as src/store/sql has it: functions, views and triggers that are new or changed, and all rights. Written by test/store/baseline.test.ts -----
 
@@ -341,53 +535,101 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.command_at(c public.commands, p_order_status text, p_attempts json) RETURNS json
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  RETURN json_build_object(
-    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
-    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
-    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
-    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'resolvedAtMs', public.time_to_ms(c.resolved_at),
-    'attempts', coalesce(p_attempts, '[]'));
-END
-$$;
-
-CREATE OR REPLACE FUNCTION public.order_status_of(c public.commands) RETURNS text
+CREATE OR REPLACE FUNCTION public.order_status_of(p_command_id uuid, p_kind text, p_stream text, p_order_id text, p_account_id text, p_incarnation text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   -- Of the command's own order: the platform may have given the id again since. The order itself is read only where that is so.
-  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id
-    AND CASE WHEN c.kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM c.baseline ->> 'incarnation'
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id AND o.account_id = p_account_id
+    AND CASE WHEN p_kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM p_incarnation
       WHEN o.join_state ->> 'incarnation' IS NULL THEN true
-      ELSE (SELECT v.state ->> 'commandId' = c.command_id::text FROM public.current_orders v WHERE v.stream = c.stream AND v.order_id = c.order_id) END);
+      ELSE (SELECT v.state ->> 'commandId' = p_command_id::text FROM public.current_orders v WHERE v.stream = p_stream AND v.order_id = p_order_id) END);
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.event_json(e public.command_events) RETURNS json
+CREATE OR REPLACE FUNCTION public.command_json(p_command_id uuid, p_number integer DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  c public.commands;
+  o public.journal;
+  n public.journal;
+  v_fault text;
 BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
-  c.version := e.version;
-  c.state := e.state;
-  c.order_id := e.order_id;
-  c.reason := e.reason;
-  c.presumed_absent := e.presumed_absent;
-  c.pending_revision := e.pending_revision;
-  c.pending_version := e.pending_version;
-  c.misses := e.misses;
-  c.updated_at := e.updated_at;
-  c.resolved_at := e.resolved_at;
-  -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
-  RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
-    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
-    WHERE a.command_id = e.command_id) END);
+  SELECT * INTO o FROM public.journal j WHERE j.command_id = p_command_id AND j.number = 1;
+  SELECT * INTO n FROM public.journal j WHERE j.command_id = p_command_id AND j.number <= coalesce(p_number, 2147483647) ORDER BY j.number DESC LIMIT 1;
+  BEGIN
+    IF n.number > 1 AND NOT EXISTS (
+      SELECT FROM public.journal j WHERE j.command_id = p_command_id AND j.number = n.number - 1 AND j.shard = n.shard AND j.state = n.from_state
+        AND j.version + (n.kind = 'step')::integer <= n.version AND (j.order_id IS NULL OR j.order_id = n.order_id)
+        AND (n.attempt IS NULL OR j.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_from AND n.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_state))
+    THEN
+      v_fault := format('row %s does not follow the one before it', n.number);
+    ELSE
+      RETURN (SELECT json_build_object(
+        'commandId', o.command_id, 'shard', o.shard, 'principal', o.principal, 'idempotencyKey', o.idempotency_key, 'requestHash', a."requestHash",
+        'request', a.request, 'callerRef', o.caller_ref, 'supersedes', o.supersedes, 'state', n.state, 'version', n.version, 'orderId', n.order_id,
+        'orderStatus', CASE WHEN p_number IS NOT NULL THEN n.order_status ELSE
+          public.order_status_of(o.command_id, o.request_kind, o.stream, n.order_id, o.account_id, a.baseline ->> 'incarnation') END,
+        'reason', b.reason, 'presumedAbsent', coalesce(b."presumedAbsent", false), 'pendingRevision', b."pendingRevision", 'pendingVersion', b."pendingVersion",
+        'misses', coalesce(b.misses, 0), 'baseline', a.baseline, 'deadlineAtMs', a."deadlineAtMs", 'createdAtMs', public.time_to_ms(o.at),
+        'updatedAtMs', coalesce(b."updatedAtMs", public.time_to_ms(n.at)), 'resolvedAtMs', public.time_to_ms(n.resolved_at),
+        'attempts', (SELECT coalesce(json_agg(json_build_object('attemptId', coalesce(t.was ->> 4, o.attempt_id), 'number', t.number, 'state', t.was -> 0,
+            'epoch', coalesce(t.was ->> 5, o.epoch::text), 'preparedAtMs', coalesce((t.was ->> 6)::bigint, public.time_to_ms(o.at)), 'sendingAtMs', t.was -> 1,
+            'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY t.number), '[]')
+          FROM json_array_elements(b.attempts) WITH ORDINALITY AS t(was, number)))
+        FROM json_to_record(o.body::json) AS a("requestHash" text, request json, baseline json, "deadlineAtMs" bigint)
+        CROSS JOIN json_to_record(n.body::json) AS b(reason json, "presumedAbsent" boolean, "pendingRevision" bigint, "pendingVersion" text, misses integer,
+          "updatedAtMs" bigint, attempts json));
+    END IF;
+  EXCEPTION WHEN data_exception THEN
+    v_fault := format('row %s can''t be read: %s', n.number, SQLERRM);
+  END;
+  RETURN json_build_object('commandId', p_command_id, 'fault', v_fault, 'createdAtMs', public.time_to_ms(o.at), 'updatedAtMs', public.time_to_ms(n.at),
+    'resolvedAtMs', public.time_to_ms(n.resolved_at));
+END
+$$;
+
+CREATE OR REPLACE VIEW public.commands WITH (security_invoker = true) AS
+SELECT o.command_id, o.shard, o.principal, o.idempotency_key, o.body::json ->> 'requestHash' AS request_hash, o.request_kind AS kind, o.stream, o.account_id, o.symbol, o.side,
+  o.body::json -> 'request' AS request, o.caller_ref, o.supersedes, o.body::json -> 'baseline' AS baseline, o.exposure, o.limits_change, o.token_number,
+  public.ms_to_time((o.body::json ->> 'deadlineAtMs')::double precision) AS deadline_at, o.at AS created_at, o.key_held, n.state, n.version, n.order_id,
+  n.body::json -> 'reason' AS reason, coalesce((n.body::json ->> 'presumedAbsent')::boolean, false) AS presumed_absent,
+  coalesce((n.body::json ->> 'misses')::integer, 0) AS misses, coalesce(public.ms_to_time((n.body::json ->> 'updatedAtMs')::double precision), n.at) AS updated_at,
+  n.resolved_at, n.number
+FROM public.journal o CROSS JOIN LATERAL (SELECT * FROM public.journal j WHERE j.command_id = o.command_id ORDER BY j.number DESC LIMIT 1) n
+WHERE o.kind = 'opening';
+
+CREATE OR REPLACE VIEW public.attempts WITH (security_invoker = true) AS
+SELECT p.attempt_id, p.command_id, k.number, coalesce((t.was ->> 5)::bigint, p.epoch) AS epoch,
+  coalesce(public.ms_to_time((t.was ->> 6)::double precision), p.at) AS prepared_at, t.was ->> 0 AS state, public.ms_to_time((t.was ->> 1)::double precision) AS sending_at,
+  public.ms_to_time((t.was ->> 2)::double precision) AS answered_at, t.was -> 3 AS reason
+FROM public.journal p CROSS JOIN LATERAL (SELECT json_array_length(p.body::json -> 'attempts') AS number) k
+CROSS JOIN LATERAL (
+  SELECT j.body::json -> 'attempts' -> k.number - 1 AS was FROM public.journal j WHERE j.command_id = p.command_id ORDER BY j.number DESC LIMIT 1) t
+WHERE p.attempt_id IS NOT NULL;
+
+CREATE OR REPLACE VIEW public.evidence WITH (security_invoker = true) AS
+SELECT e.command_id, (row_number() OVER (PARTITION BY e.command_id ORDER BY e.behind, e.id, e.place))::integer AS number, e.fact ->> 'kind' AS kind, e.fact ->> 'code' AS code,
+  e.fact -> 'detail' AS detail, e.fact ->> 'attemptId' AS attempt_id, public.ms_to_time((e.fact ->> 'atMs')::double precision) AS at, e.recorded_at
+FROM (
+  SELECT j.command_id, j.number AS behind, 0 AS id, f.place, f.fact, j.recorded_at
+  FROM public.journal j CROSS JOIN json_array_elements(coalesce(j.body::json -> 'evidence', CASE WHEN j.kind IN ('opening', 'mark') THEN
+    json_build_array(json_build_object('kind', 'note', 'code', coalesce(j.attempt_state, 'refused'), 'detail', CASE j.state WHEN 'refused' THEN j.body::json -> 'reason' ELSE '{}' END,
+      'attemptId', coalesce(j.attempt_id, j.body::json -> 'attempts' -> j.attempt - 1 ->> 4, (SELECT o.attempt_id FROM public.journal o WHERE o.command_id = j.command_id AND o.number = 1)),
+      'atMs', coalesce(j.body::json -> 'attempts' -> j.attempt - 1 -> 1, to_json(public.time_to_ms(j.at))))) END)) WITH ORDINALITY AS f(fact, place)
+  WHERE j.command_id IS NOT NULL
+  UNION ALL
+  SELECT k.command_id, k.behind, k.id, f.place, f.fact, k.recorded_at FROM public.facts k CROSS JOIN json_array_elements(k.body::json) WITH ORDINALITY AS f(fact, place)) e;
+
+CREATE OR REPLACE VIEW public.command_events WITH (security_invoker = true) AS
+SELECT tx_id, seq AS id, shard, command_id, number, version, state, order_status, recorded_at FROM public.journal WHERE kind IN ('opening', 'step');
+
+CREATE OR REPLACE FUNCTION public.bindings_of(p_attempt_ids text[], OUT attempt_id text, OUT command_id uuid, OUT caller_ref text, OUT stream text, OUT account_id text, OUT side text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN QUERY SELECT a.attempt_id, o.command_id, o.caller_ref, o.stream, o.account_id, o.side
+  FROM unnest(p_attempt_ids) AS k(id) JOIN public.journal a ON a.attempt_id = k.id JOIN public.journal o ON o.command_id = a.command_id AND o.number = 1
+  WHERE o.request_kind = 'place';
 END
 $$;
 
@@ -401,28 +643,14 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
+CREATE OR REPLACE FUNCTION public.add_facts(p_command_id uuid, p_facts text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  c public.commands;
-  v_status text;
-  v_brief json;
-  v_attempts json;
-  v_id bigint;
 BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
-  v_status := public.order_status_of(c);
-  -- The brief form has what of an attempt may change, by its number.
-  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
-    json_agg(public.attempt_json(a) ORDER BY a.number)
-  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
-  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, resolved_at, pending_revision, pending_version, state, order_id,
-    order_status, reason, attempts)
-  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.resolved_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    v_status, c.reason, coalesce(v_brief, '[]'))
-  RETURNING id INTO v_id;
-  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_at(c, v_status, v_attempts);
+  INSERT INTO public.facts (command_id, behind, body)
+  SELECT p_command_id, j.number, p_facts FROM public.journal j WHERE j.command_id = p_command_id ORDER BY j.number DESC LIMIT 1;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', p_command_id USING ERRCODE = 'TM012';
+  END IF;
 END
 $$;
 
@@ -459,8 +687,8 @@ BEGIN
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
-    FROM public.commands c
-    WHERE c.account_id = p_account AND c.resolved_at IS NULL AND c.kind <> 'cancel'
+    FROM public.open_commands w JOIN public.commands c ON c.command_id = w.command_id
+    WHERE w.account_id = p_account AND w.standing <> 'resolved' AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
@@ -562,10 +790,11 @@ BEGIN
   END IF;
 
   IF least(b.rate, b.own_rate) IS NOT NULL THEN
-    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    SELECT count(*) INTO v_count FROM public.journal c
+    WHERE c.kind = 'opening' AND c.account_id = v_account AND c.at > v_at - interval '1 minute' AND c.request_kind <> 'cancel';
     IF b.own_rate IS NOT NULL AND (p_all OR v_count >= b.own_rate) THEN
-      SELECT count(*) INTO v_own FROM public.commands c
-      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+      SELECT count(*) INTO v_own FROM public.journal c
+      WHERE c.kind = 'opening' AND c.account_id = v_account AND c.at > v_at - interval '1 minute' AND c.request_kind <> 'cancel' AND c.principal = v_principal;
     END IF;
     RETURN QUERY SELECT public.limit_reading('ordersPerMinute', r.bound::text, coalesce(r.before >= r.bound, false), (r.before + 1)::text)
     FROM (VALUES (1, b.rate, v_count), (2, b.own_rate, v_own)) AS r(place, bound, before)
@@ -596,7 +825,8 @@ BEGIN
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
     SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
-      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.resolved_at IS NULL AND c.kind = 'place'
+      + (SELECT count(*) FROM public.open_commands c JOIN public.journal m ON m.command_id = c.command_id AND m.number = 1 AND m.request_kind = 'place'
+        WHERE c.account_id = v_account AND c.standing <> 'resolved'
         AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id AND ob.matches)) INTO v_count;
     IF p_all OR v_count > b.open_orders THEN
       RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);
@@ -621,113 +851,87 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
+CREATE OR REPLACE FUNCTION public.uses_reference_again(p json) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v public.commands;
-  v_id uuid := p ->> 'commandId';
-  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_attempt text := p ->> 'attemptId';
-  v_sending timestamptz := public.ms_to_time((p ->> 'sendingAtMs')::double precision);
-  v_prior public.commands;
-  v_breach json;
-  v_change bigint;
 BEGIN
-  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN json_build_object('kind', 'fenced');
-  END IF;
-  LOOP
-    -- Locked before the key is looked up, and looked at after: if two want to supersede the same place, the second waits here and then sees the result of the first.
-    IF p ->> 'supersedes' IS NOT NULL THEN
-      SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
-    END IF;
-
-    -- Likewise, for a reference that may be used once. No unique index: the rule is a setting, and holds also for commands from before it was turned on.
-    IF (p ->> 'callerRefOnce')::boolean THEN
-      PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
-    END IF;
-
-    SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
-    IF FOUND THEN
-      -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
-      IF v.resolved_at IS NULL OR v.resolved_at > v_at - interval '7 days' THEN
-        IF v.request_hash = p ->> 'requestHash' THEN
-          RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
-        END IF;
-        RETURN json_build_object('kind', 'key_reused');
-      END IF;
-      UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
-    END IF;
-
-    IF public.uses_reference_again(p) THEN
-      RETURN json_build_object('kind', 'caller_ref_reused');
-    END IF;
-
-    IF p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior) THEN
-      RETURN json_build_object('kind', 'not_superseded');
-    END IF;
-
-    IF v_attempt IS NOT NULL THEN
-      -- Read before they are judged: what is changed in between is noticed by the mark.
-      SELECT max(change) INTO v_change FROM public.limits;
-      v_breach := public.judge_limits(p);
-      IF v_breach IS NOT NULL THEN
-        RETURN json_build_object('kind', 'limited', 'breach', v_breach);
-      END IF;
-    END IF;
-
-    INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, resolved_at)
-    VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
-      p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
-      (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
-      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
-      public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING
-    RETURNING * INTO v;
-    EXIT WHEN FOUND;
-  END LOOP;
-
-  IF v_attempt IS NOT NULL THEN
-    IF v_sending IS NOT NULL AND v.kind <> 'cancel' AND NOT public.try_sending() THEN
-      v_sending := NULL;
-    ELSIF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
-      v_sending := NULL;
-    END IF;
-    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
-    VALUES (v_attempt, v_id, 1, CASE WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END, p_epoch, v_at, v_sending);
-  END IF;
-  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note',
-    'code', CASE WHEN v_attempt IS NULL THEN 'refused' WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END,
-    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', coalesce(public.time_to_ms(v_sending), (p ->> 'atMs')::double precision))));
-  RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+  RETURN (p ->> 'callerRefOnce')::boolean IS TRUE
+    AND EXISTS (SELECT FROM public.journal WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal');
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.sending_objection(c public.commands) RETURNS json
+CREATE OR REPLACE FUNCTION public.may_supersede(p json) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM public.commands c WHERE c.command_id = (p ->> 'supersedes')::uuid
+    AND c.kind = p -> 'request' ->> 'kind' AND c.account_id = p -> 'request' ->> 'accountId'
+    AND (c.state = 'unknown' AND c.presumed_absent OR c.state = 'conflict' AND c.kind = 'replace'
+      AND c.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
+    AND NOT (c.kind = 'place' AND public.is_superseded(c.command_id)));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.preview_command(p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- The server itself refuses a write from here on, to the end of the transaction.
+  PERFORM set_config('transaction_read_only', 'on', true);
+  RETURN json_build_object('callerRefReused', public.uses_reference_again(p),
+    'notSuperseded', p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p),
+    'limits', (SELECT coalesce(json_agg(w), '[]') FROM public.weigh_limits(p, true) AS w));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.opening_objection(p json) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.journal;
+BEGIN
+  -- Locked before they are looked at: the second of two at once waits here and then sees the first.
+  IF p ->> 'supersedes' IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark supersedes'), hashtext(p ->> 'supersedes'));
+  END IF;
+  -- No unique index: the rule is a setting, and holds also for commands from before it was turned on.
+  IF (p ->> 'callerRefOnce')::boolean THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
+  END IF;
+  SELECT * INTO v FROM public.journal j
+  WHERE j.kind = 'opening' AND j.idempotency_key = p ->> 'idempotencyKey' AND j.principal = p ->> 'principal' AND (case when not j.key_held then j.command_id end) IS NULL;
+  IF FOUND THEN
+    -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
+    IF (SELECT j.resolved_at > public.ms_to_time((p ->> 'atMs')::double precision) - interval '7 days' FROM public.journal j
+        WHERE j.command_id = v.command_id ORDER BY j.number DESC LIMIT 1) IS NOT FALSE THEN
+      RETURN CASE WHEN v.body::json ->> 'requestHash' = p ->> 'requestHash' THEN 'replayed' ELSE 'key_reused' END;
+    END IF;
+    UPDATE public.journal SET key_held = false WHERE command_id = v.command_id AND number = 1;
+  END IF;
+  IF public.uses_reference_again(p) THEN
+    RETURN 'caller_ref_reused';
+  END IF;
+  RETURN CASE WHEN p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p) THEN 'not_superseded' END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION public.sending_objection(p_principal text, p_account_id text, p_token_number integer, p_limits_change bigint) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_cause text;
   v_why text;
 BEGIN
-  IF c.kind = 'cancel' THEN
-    RETURN NULL;
-  END IF;
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
   SELECT cause, reason INTO v_cause, v_why FROM public.halts
-  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY since, halt_id LIMIT 1;
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', p_account_id) ORDER BY since, halt_id LIMIT 1;
   IF FOUND THEN
     RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
   END IF;
-  IF c.token_number IS NOT NULL AND NOT EXISTS (
+  IF p_token_number IS NOT NULL AND NOT EXISTS (
     SELECT FROM public.principal_tokens t
-    WHERE t.principal = c.principal AND t.number = c.token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+    WHERE t.principal = p_principal AND t.number = p_token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
   ) THEN
     RETURN json_build_object('code', 'TOKEN_ENDED', 'message', 'the token that asked for it was revoked, or has expired');
   END IF;
   IF EXISTS (
-    SELECT FROM public.limits l WHERE l.change > c.limits_change
-      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', c.account_id), (c.principal, ''), (c.principal, c.account_id))
+    SELECT FROM public.limits l WHERE l.change > p_limits_change
+      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', p_account_id), (p_principal, ''), (p_principal, p_account_id))
   ) THEN
     RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
   END IF;
@@ -735,145 +939,176 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json) RETURNS json
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION public.append_journal(p_alone boolean, p_rows json, p_more json[], p_lines json[], OUT place integer, OUT said text, OUT order_status text, OUT more json)
+RETURNS SETOF record
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v public.commands;
-  v_id uuid := p ->> 'commandId';
-  v_to text := p ->> 'to';
-  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_attempt json := p -> 'attempt';
-  v_stepped json;
+  v public.journal;
+  v_rows public.journal[];
+  v_done public.journal[];
+  v_said text[];
+  v_more json[];
+  v_judged text[] := '{}';
+  v_change bigint;
+  v_may_send boolean;
+  v_forbidden boolean;
   v_halts json[];
+  m json;
+  o public.journal;
+  r record;
 BEGIN
-  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN json_build_object('kind', 'fenced');
+  IF NOT p_alone THEN
+    PERFORM set_config('lock_timeout', '100ms', true);
   END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  v.tx_id := pg_current_xact_id();
+  v.recorded_at := now();
+  v_rows := ARRAY(SELECT j FROM json_populate_recordset(v, p_rows) AS j);
+  v_said := array_fill('done'::text, ARRAY[cardinality(v_rows)]);
+  v_more := array_fill(NULL::json, ARRAY[cardinality(v_rows)]);
+  FOR r IN SELECT DISTINCT j.shard, j.epoch FROM unnest(v_rows) AS j ORDER BY 1, 2 LOOP
+    CONTINUE WHEN public.hold_command_fence(r.shard, r.epoch);
+    FOR i IN 1 .. cardinality(v_rows) LOOP
+      IF v_rows[i].shard = r.shard AND v_rows[i].epoch = r.epoch THEN
+        v_said[i] := 'fenced';
+      END IF;
+    END LOOP;
+  END LOOP;
+
+  IF EXISTS (SELECT FROM unnest(v_rows) AS j WHERE j.kind = 'opening') THEN
+    -- Read before they are judged: what is changed in between is noticed before it is sent.
+    SELECT max(change) INTO v_change FROM public.limits;
+    FOR i IN 1 .. cardinality(v_rows) LOOP
+      v := v_rows[i];
+      CONTINUE WHEN v.kind <> 'opening' OR v_said[i] <> 'done';
+      v_rows[i].limits_change := coalesce(v_change, 0);
+      v_said[i] := coalesce(public.opening_objection(p_more[i]), 'done');
+      IF v_said[i] = 'replayed' THEN
+        v_more[i] := (SELECT public.command_json(j.command_id) FROM public.journal j WHERE j.kind = 'opening' AND j.idempotency_key = v.idempotency_key
+          AND j.principal = v.principal AND (case when not j.key_held then j.command_id end) IS NULL);
+      END IF;
+      CONTINUE WHEN v_said[i] <> 'done' OR v.state <> 'open' OR v.request_kind = 'cancel' OR v_change IS NULL AND p_more[i] ->> 'limitsRequired' IS NULL;
+      IF v.account_id = ANY (v_judged) THEN
+        v_said[i] := 'again';
+        CONTINUE;
+      END IF;
+      v_judged := v_judged || v.account_id;
+      v_more[i] := public.judge_limits(p_more[i]);
+      IF v_more[i] IS NOT NULL THEN
+        v_said[i] := 'limited';
+      END IF;
+    END LOOP;
   END IF;
-  IF v.version <> (p ->> 'version')::integer THEN
-    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
-  END IF;
-  IF v_attempt IS NOT NULL THEN
-    UPDATE public.attempts SET state = v_attempt ->> 'to', answered_at = v_at, reason = coalesce(v_attempt -> 'reason', reason)
-    WHERE attempt_id = v_attempt ->> 'attemptId' AND command_id = v_id AND state = v_attempt ->> 'from';
-    IF NOT FOUND THEN
-      RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+
+  FOR i IN 1 .. cardinality(v_rows) LOOP
+    CONTINUE WHEN v_said[i] <> 'done';
+    v := v_rows[i];
+    -- What its holder knew may have been lost here, and be of no row.
+    IF v.kind <> 'opening' THEN
+      SELECT * INTO o FROM public.journal j WHERE j.command_id = v.command_id AND j.number = v.number - 1;
+      IF (o.state = v.from_state AND o.shard = v.shard AND o.version = v.version - (v.kind = 'step')::integer
+        AND (v.attempt IS NULL OR o.body::json -> 'attempts' -> v.attempt - 1 ->> 0 = v.attempt_from)) IS NOT TRUE
+      THEN
+        v_said[i] := 'stale';
+        CONTINUE;
+      ELSIF o.order_id <> v.order_id THEN
+        RAISE EXCEPTION 'command % is about order %, and stays so', v.command_id, o.order_id USING ERRCODE = 'TM010';
+      END IF;
     END IF;
-  END IF;
-  UPDATE public.commands SET
-    state = v_to, version = version + 1, updated_at = v_at,
-    reason = coalesce(p -> 'reason', reason),
-    order_id = coalesce(p ->> 'orderId', order_id),
-    presumed_absent = v_to = 'unknown' AND coalesce((p ->> 'presumedAbsent')::boolean, presumed_absent),
-    pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
-    pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
-    misses = coalesce((p ->> 'misses')::integer, misses),
-    resolved_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(resolved_at, v_at) END
-  WHERE command_id = v_id;
-  IF p ->> 'nextAttemptId' IS NOT NULL THEN
-    IF v_to <> 'open' THEN
-      RAISE EXCEPTION 'command % becomes % and prepares another attempt', v_id, v_to USING ERRCODE = 'TM010';
+    IF v.attempt_state = 'sending' AND v.request_kind <> 'cancel' THEN
+      IF v_may_send IS NULL THEN
+        v_may_send := p_alone AND v.kind = 'mark' OR public.try_sending();
+        v_forbidden := v_may_send AND (EXISTS (SELECT FROM public.halts h WHERE h.cleared_at IS NULL) OR EXISTS (SELECT FROM public.limits l WHERE l.change > coalesce(v_change, 0)));
+      END IF;
+      IF v.kind = 'opening' THEN
+        IF NOT v_may_send OR (v_forbidden OR v.token_number IS NOT NULL)
+          AND public.sending_objection(v.principal, v.account_id, v.token_number, v.limits_change) IS NOT NULL
+        THEN
+          v_said[i] := 'held';
+        END IF;
+      ELSIF NOT v_may_send THEN
+        v_said[i] := 'alone';
+      ELSE
+        SELECT * INTO o FROM public.journal j WHERE j.command_id = v.command_id AND j.number = 1;
+        v_more[i] := public.sending_objection(o.principal, o.account_id, o.token_number, o.limits_change);
+        IF v_more[i] IS NOT NULL THEN
+          v_said[i] := 'refused';
+        END IF;
+      END IF;
+    ELSIF v.kind = 'step' AND num_nonnulls(p_more[i] ->> 'haltAt', p_more[i] ->> 'lateLanding') > 0 AND NOT p_alone
+      AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0)
+    THEN
+      v_said[i] := 'alone';
     END IF;
-    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at)
-    SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
-  END IF;
-  PERFORM public.append_evidence(v_id, p -> 'evidence');
-  v_stepped := public.tell_step(v_id);
-  IF v_to IN ('unknown', 'conflict') AND v.state NOT IN ('unknown', 'conflict') AND p -> 'haltAt' IS NOT NULL THEN
-    v_halts := public.halt_doubtful(ARRAY[v.account_id], p -> 'haltAt', (p ->> 'atMs')::double precision);
-  END IF;
-  IF p ->> 'lateLanding' IS NOT NULL THEN
-    PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
-    v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', p ->> 'lateLanding', 'tidemark',
-      (p ->> 'atMs')::double precision)));
-  END IF;
-  RETURN json_build_object('kind', 'stepped', 'command', v_stepped, 'halts', array_to_json(v_halts));
+    CONTINUE WHEN v_said[i] <> 'done';
+    IF v.order_id IS NOT NULL AND v.kind IN ('opening', 'step') THEN
+      v.order_status := public.order_status_of(v.command_id, v.request_kind, v.stream, v.order_id, v.account_id, p_more[i] ->> 'incarnation');
+      v_rows[i].order_status := v.order_status;
+    END IF;
+    IF v.kind <> 'opening' THEN
+      v.request_kind := NULL;
+      v.stream := NULL;
+      v.account_id := NULL;
+    END IF;
+    v_done := v_done || v;
+  END LOOP;
+  INSERT INTO public.journal SELECT * FROM unnest(v_done);
+
+  FOR i IN 1 .. cardinality(v_rows) LOOP
+    v := v_rows[i];
+    m := CASE WHEN v_said[i] = 'done' THEN p_more[i] END;
+    IF m ->> 'standing' = 'gone' THEN
+      DELETE FROM public.open_commands w WHERE w.account_id = v.account_id AND w.command_id = v.command_id;
+    ELSIF m ->> 'standing' IS NOT NULL THEN
+      INSERT INTO public.open_commands (account_id, command_id, shard, standing) VALUES (v.account_id, v.command_id, v.shard, m ->> 'standing')
+      ON CONFLICT ON CONSTRAINT open_commands_pkey DO UPDATE SET standing = excluded.standing;
+    END IF;
+  END LOOP;
+
+  FOR i IN 1 .. cardinality(v_rows) LOOP
+    v := v_rows[i];
+    m := CASE WHEN v_said[i] = 'done' THEN p_more[i] END;
+    IF m IS NOT NULL AND v.kind = 'step' THEN
+      v_halts := CASE WHEN m ->> 'haltAt' IS NOT NULL THEN public.halt_doubtful(ARRAY[v.account_id], m -> 'haltAt', public.time_to_ms(v.at)) END;
+      IF m ->> 'lateLanding' IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+        v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', m ->> 'lateLanding', 'tidemark', public.time_to_ms(v.at))));
+      END IF;
+      v_more[i] := array_to_json(v_halts);
+    ELSIF m IS NOT NULL AND v.kind = 'opening' THEN
+      v_more[i] := to_json(v_change IS NOT NULL);
+    END IF;
+    place := i;
+    said := v_said[i];
+    order_status := v.order_status;
+    more := v_more[i];
+    RETURN NEXT;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_lines) LOOP
+    PERFORM public.add_audit_lines(p_lines[i]);
+  END LOOP;
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision, p_halt_at json) RETURNS integer
+CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v public.commands;
-  v_last public.attempts;
-  v_was text;
-  v_swept integer := 0;
-  v_doubtful text[] := '{}';
-  v_at timestamptz := public.ms_to_time(p_at_ms);
-  v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
   PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
-
-  FOR v IN
-    SELECT * FROM public.commands c
-    WHERE c.shard = p_shard AND c.command_id IN (
-      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
-      UNION SELECT command_id FROM public.commands WHERE resolved_at IS NULL AND state = 'open')
-    ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
-  LOOP
-    SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
-    CONTINUE WHEN v_last.epoch >= p_epoch;
-    v_was := v_last.state;
-    IF v_was IN ('prepared', 'sending') THEN
-      UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
-      WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
-    END IF;
-    -- A command that was resolved before its answer came keeps its outcome; only its attempt changes.
-    UPDATE public.commands c SET
-      state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
-      reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
-      resolved_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.resolved_at END,
-      version = c.version + 1, updated_at = v_at
-    WHERE c.command_id = v.command_id;
-    PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
-      'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
-    PERFORM public.tell_step(v.command_id);
-    v_swept := v_swept + 1;
-    IF v.state = 'open' AND v_last.state = 'unknown' AND v.account_id <> ALL (v_doubtful) THEN
-      v_doubtful := array_append(v_doubtful, v.account_id);
-    END IF;
-  END LOOP;
-  IF v_doubtful <> '{}' AND p_halt_at IS NOT NULL THEN
-    PERFORM public.halt_doubtful(v_doubtful, p_halt_at, p_at_ms);
-  END IF;
-  RETURN v_swept;
+  INSERT INTO public.outcome_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
+  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch;
+  RETURN public.highest_number(p_shard);
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text) RETURNS SETOF record
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
-DECLARE
-  v_until timestamptz := clock_timestamp() + interval '100 ms';
+CREATE OR REPLACE FUNCTION public.highest_number(p_shard integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  -- A mark that is lost in a crash of the server costs a repeat, and the topic may contain repeats: alone it waits for no disk.
-  IF 'mark_published' = ALL (p_names) THEN
-    PERFORM set_config('synchronous_commit', 'off', true);
-  END IF;
-  FOR i IN 1 .. cardinality(p_names) LOOP
-    EXIT WHEN i > 1 AND clock_timestamp() > v_until;
-    result := NULL;
-    code := NULL;
-    message := NULL;
-    BEGIN
-      IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
-        RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
-      ELSIF coalesce(p_bodies[i] ->> 'haltAt', p_bodies[i] ->> 'lateLanding') IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0) THEN
-        RAISE lock_not_available USING MESSAGE = 'another step that may halt is being written';
-      END IF;
-      result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
-    EXCEPTION WHEN OTHERS THEN
-      code := SQLSTATE;
-      message := SQLERRM;
-    END;
-    RETURN NEXT;
-  END LOOP;
+  RETURN greatest((SELECT j.seq FROM public.journal j WHERE j.shard = p_shard ORDER BY j.seq DESC LIMIT 1),
+    (SELECT p.seq FROM public.outcome_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
 END
 $$;
 
@@ -881,8 +1116,8 @@ CREATE OR REPLACE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_a
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
-    SELECT FROM public.commands m
-    WHERE m.resolved_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+    SELECT FROM public.open_commands w JOIN public.journal m ON m.command_id = w.command_id AND m.number = 1
+    WHERE w.standing <> 'resolved' AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
 $$;
 
@@ -979,12 +1214,12 @@ BEGIN
       v_most := (p_most ->> 'service')::integer;
       v_of := '';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE resolved_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.open_commands WHERE standing = 'doubtful' LIMIT v_most) AS c;
     ELSE
       v_most := (p_most ->> 'account')::integer;
       v_of := ' of the account';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE resolved_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.open_commands WHERE account_id = v_account_id AND standing = 'doubtful' LIMIT v_most) AS c;
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
@@ -1000,6 +1235,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
   v_lane integer;
+  v_base bigint;
 BEGIN
   -- A lane that is made meanwhile would keep the old generation.
   LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
@@ -1013,7 +1249,8 @@ BEGIN
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
   -- Events of before have lower numbers than the generation's first: see `readEvents`.
-  PERFORM setval('public.command_events_id_seq', greatest((last_value >> 40) + 1, begin_generation.generation) << 40) FROM public.command_events_id_seq;
+  SELECT greatest((last_value >> 40) + 1, begin_generation.generation) << 40 INTO v_base FROM public.event_numbers;
+  PERFORM setval('public.event_numbers', v_base + (1::bigint << 39));
   PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
@@ -1029,7 +1266,13 @@ BEGIN
     UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
   END LOOP;
 
-  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE in_flight AND state = 'prepared';
+  INSERT INTO public.journal (shard, epoch, seq, command_id, number, version, kind, from_state, state, attempt, attempt_from, attempt_state, order_id, at, body)
+  SELECT j.shard, j.epoch, v_base + row_number() OVER (), j.command_id, j.number + 1, j.version, 'mark', j.state, j.state, a.number, 'prepared', 'sending', j.order_id, a.at,
+    jsonb_set(jsonb_build_object('updatedAtMs', public.time_to_ms(j.at)) || j.body::jsonb - 'evidence' - 'request' - 'requestHash' - 'baseline' - 'deadlineAtMs', ARRAY['attempts', (a.number - 1)::text],
+      jsonb_set(jsonb_set(a.was, '{0}', '"sending"'), '{1}', to_jsonb(public.time_to_ms(a.at))))
+  FROM public.open_commands w CROSS JOIN LATERAL (SELECT * FROM public.journal j WHERE j.command_id = w.command_id ORDER BY j.number DESC LIMIT 1) j
+  CROSS JOIN LATERAL (SELECT jsonb_array_length(j.body::jsonb -> 'attempts') AS number, j.body::jsonb -> 'attempts' -> -1 AS was, clock_timestamp() AS at) a
+  WHERE j.state = 'open' AND a.was ->> 0 = 'prepared';
   GET DIAGNOSTICS attempts = ROW_COUNT;
   INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
   VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
@@ -1096,68 +1339,24 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION public.commands_guard() RETURNS trigger
+CREATE OR REPLACE FUNCTION public.journal_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
-      RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.supersedes IS NOT NULL AND NEW.kind = 'place' THEN
-      -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
-      PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
-      IF public.is_superseded(NEW.supersedes) THEN
-        RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
-      END IF;
-    END IF;
-    RETURN NEW;
-  END IF;
-  IF (OLD.command_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
-      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
-    IS DISTINCT FROM
-     (NEW.command_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
-      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
-  THEN
-    RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NEW.order_id IS DISTINCT FROM OLD.order_id AND OLD.order_id IS NOT NULL THEN
-    RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NEW.key_held <> OLD.key_held THEN
-    IF NEW.key_held OR NEW.resolved_at IS NULL THEN
-      RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
+  IF OLD.key_held AND NOT NEW.key_held AND (SELECT resolved_at FROM public.journal WHERE command_id = OLD.command_id ORDER BY number DESC LIMIT 1) IS NOT NULL THEN
+    OLD.key_held := false;
+    IF OLD IS NOT DISTINCT FROM NEW THEN
       RETURN NEW;
     END IF;
   END IF;
-  -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
-  IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
-    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.resolved_at)
-    IS NOT DISTINCT FROM
-    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.resolved_at)
-  THEN
-    RETURN NEW;
-  END IF;
-  IF NEW.version <> OLD.version + 1 THEN
-    RAISE EXCEPTION 'command % steps from version % to %', OLD.command_id, OLD.version, NEW.version USING ERRCODE = 'TM010';
-  END IF;
-  IF NOT NEW.state = ANY (CASE OLD.state
-    WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
-    WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
-    WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
-    WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
-    WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
-    WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
-    WHEN 'rejected' THEN '{rejected,accepted,applied}'
-    WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
-    WHEN 'applied' THEN '{applied}'
-  END) THEN
-    RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
+  RAISE EXCEPTION 'a row of the journal never changes, but that the key of a final command is given up once' USING ERRCODE = 'TM010';
 END
 $$;
+
+CREATE OR REPLACE TRIGGER journal_guard BEFORE UPDATE ON public.journal FOR EACH ROW EXECUTE FUNCTION public.journal_guard();
+
+CREATE OR REPLACE TRIGGER facts_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.facts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+
+CREATE OR REPLACE TRIGGER journal_stays BEFORE DELETE OR TRUNCATE ON public.journal FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
@@ -1176,11 +1375,15 @@ GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, a
 
 GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.dead_letter_jobs TO tidemark_app;
 
-GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (key_held) ON public.journal TO tidemark_app;
 
-GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
+GRANT SELECT, INSERT ON public.facts, public.audit_log TO tidemark_app;
 
-GRANT SELECT, INSERT, DELETE ON public.command_events, public.command_outbox TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (standing), DELETE ON public.open_commands TO tidemark_app;
+
+GRANT SELECT, INSERT, UPDATE ON public.outcome_positions TO tidemark_app;
+
+GRANT SELECT ON public.commands, public.attempts, public.evidence, public.command_events TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
 
@@ -1192,7 +1395,7 @@ GRANT SELECT, DELETE ON public.halt_events TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE ON public.event_floor TO tidemark_app;
 
-GRANT SELECT ON SEQUENCE public.command_events_id_seq TO tidemark_app;
+GRANT SELECT ON SEQUENCE public.event_numbers TO tidemark_app;
 
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
 
@@ -1201,7 +1404,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.dead_letters,
-  public.repair_requests, public.dead_letter_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
+  public.repair_requests, public.dead_letter_jobs, public.journal, public.open_commands, public.facts, public.outcome_positions, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 
@@ -1210,18 +1413,16 @@ GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON pu
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.heads_of, public.order_in, public.order_chain, public.log_partitions, public.ensure_log_partitions,
   public.move_order_states, public.drop_log_partition, public.log_kept_by, public.no_state, public.lane_batch, public.unpublished_lanes, public.lacks_acts, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json, public.bindings_of, public.hold_command_fence, public.append_evidence,
-  public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.try_sending, public.sending_objection, public.mark_sending,
-  public.step_command, public.note_misses, public.add_audit_lines, public.write_one, public.write_group,
-  public.take_over_commands TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.order_status_of, public.command_json, public.bindings_of, public.hold_command_fence, public.add_facts,
+  public.is_superseded, public.opening_objection, public.close_sending, public.try_sending, public.sending_objection, public.append_journal, public.add_audit_lines,
+  public.take_over_commands, public.highest_number, public.journal_allows, public.journal_opening_allows TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.halt_json, public.raise_halt,
   public.halt_doubtful, public.clear_halts TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.attempt_json, public.command_json, public.event_json,
-  public.cancel_all_json TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.order_status_of, public.command_json, public.cancel_all_json TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;

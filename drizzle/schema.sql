@@ -35,31 +35,6 @@ grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (expires_at, approved_by, approved_reason, approved_at) to tidemark_app
 
-table attempts with (fillfactor=60)
-  attempt_id text not null
-  command_id uuid not null
-  number integer not null
-  epoch bigint not null
-  prepared_at timestamp with time zone not null
-  state text not null
-  sending_at timestamp with time zone
-  answered_at timestamp with time zone
-  reason json
-  in_doubt boolean not null generated always as ((state <> ALL (ARRAY['not_sent'::text, 'refused'::text]))) stored
-  in_flight boolean not null generated always as ((state = ANY (ARRAY['prepared'::text, 'sending'::text]))) stored
-  constraint attempts_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
-  constraint attempts_id CHECK ((starts_with(attempt_id, 'tm-'::text) AND (length(attempt_id) <= 64)))
-  constraint attempts_number CHECK ((number > 0))
-  constraint attempts_pkey PRIMARY KEY (attempt_id)
-  constraint attempts_state CHECK ((state = ANY (ARRAY['prepared'::text, 'sending'::text, 'not_sent'::text, 'refused'::text, 'rejected'::text, 'accepted'::text, 'unknown'::text])))
-CREATE INDEX attempts_in_flight ON public.attempts USING btree (epoch) WHERE in_flight
-CREATE UNIQUE INDEX attempts_numbered ON public.attempts USING btree (command_id, number)
-CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts USING btree (command_id) WHERE in_doubt
-CREATE TRIGGER attempts_guard BEFORE INSERT OR UPDATE ON public.attempts FOR EACH ROW EXECUTE FUNCTION attempts_guard()
-CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
-grant insert, select, update to tidemark_app
-grant select to tidemark_reader
-
 table audit_log
   id bigint not null generated always as identity
   at timestamp with time zone not null
@@ -117,102 +92,6 @@ table cancel_timers
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (timer_id, fires_at, ended_at, changes) to tidemark_app
-
-table command_events
-  tx_id xid8 not null default pg_current_xact_id()
-  id bigint not null generated always as identity
-  command_id uuid not null
-  version integer not null
-  misses integer not null
-  presumed_absent boolean not null
-  updated_at timestamp with time zone not null
-  resolved_at timestamp with time zone
-  recorded_at timestamp with time zone not null default now()
-  pending_revision bigint
-  pending_version bigint
-  state text not null
-  order_id text
-  order_status text
-  reason json
-  attempts json not null
-  constraint command_events_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
-  constraint command_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
-CREATE UNIQUE INDEX command_events_versions ON public.command_events USING btree (command_id, version)
-CREATE TRIGGER command_events_guard BEFORE DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION command_events_guard()
-CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
-grant delete, insert, select to tidemark_app
-grant select to tidemark_reader
-
-table command_outbox
-  id bigint not null
-  shard integer not null
-  version integer not null
-  command_id uuid not null
-  constraint command_outbox_pkey PRIMARY KEY (id)
-CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.command_outbox FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
-grant delete, insert, select to tidemark_app
-grant select to tidemark_reader
-
-table commands with (fillfactor=60)
-  command_id uuid not null
-  shard integer not null
-  principal text not null
-  idempotency_key text not null
-  request_hash text not null
-  kind text not null
-  stream text not null
-  account_id text not null
-  symbol text
-  side text
-  request json not null
-  caller_ref text
-  supersedes uuid
-  baseline json
-  exposure numeric
-  limits_change bigint not null default 0
-  token_number integer
-  deadline_at timestamp with time zone not null
-  created_at timestamp with time zone not null
-  key_held boolean not null default true
-  state text not null
-  version integer not null
-  order_id text
-  reason json
-  presumed_absent boolean not null default false
-  pending_revision bigint
-  pending_version bigint
-  misses integer not null default 0
-  updated_at timestamp with time zone not null
-  resolved_at timestamp with time zone
-  came_to_nothing boolean not null generated always as (((kind = 'place'::text) AND (resolved_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))) stored
-  constraint commands_absence_is_of_unknown CHECK (((NOT presumed_absent) OR (state = 'unknown'::text)))
-  constraint commands_counts CHECK (((version > 0) AND (misses >= 0)))
-  constraint commands_kind CHECK ((kind = ANY (ARRAY['place'::text, 'replace'::text, 'cancel'::text])))
-  constraint commands_no_cancel_supersedes CHECK (((supersedes IS NULL) OR (kind <> 'cancel'::text)))
-  constraint commands_of_an_order_name_it CHECK (((kind = 'place'::text) OR (order_id IS NOT NULL)))
-  constraint commands_pkey PRIMARY KEY (command_id)
-  constraint commands_place_has_terms CHECK (((kind <> 'place'::text) OR ((symbol IS NOT NULL) AND (side IS NOT NULL))))
-  constraint commands_resolved_is_final CHECK (((resolved_at IS NOT NULL) = (state = ANY (ARRAY['refused'::text, 'not_sent'::text, 'applied'::text, 'rejected'::text, 'moot'::text]))))
-  constraint commands_state CHECK ((state = ANY (ARRAY['open'::text, 'refused'::text, 'not_sent'::text, 'accepted'::text, 'unknown'::text, 'applied'::text, 'rejected'::text, 'moot'::text, 'conflict'::text])))
-  constraint commands_stream CHECK ((stream = ANY (ARRAY['account'::text, 'prediction'::text])))
-CREATE INDEX commands_by_account ON public.commands USING btree (account_id, created_at, command_id)
-CREATE INDEX commands_by_caller_ref ON public.commands USING btree (caller_ref, principal) WHERE (caller_ref IS NOT NULL)
-CREATE INDEX commands_came_to_nothing ON public.commands USING btree (shard, command_id) WHERE came_to_nothing
-CREATE INDEX commands_key_held ON public.commands USING btree (created_at) WHERE key_held
-CREATE INDEX commands_newest ON public.commands USING btree (created_at, command_id)
-CREATE INDEX commands_not_final ON public.commands USING btree (account_id, created_at) WHERE (resolved_at IS NULL)
-CREATE INDEX commands_of_order ON public.commands USING btree (stream, order_id) WHERE (kind <> 'place'::text)
-CREATE UNIQUE INDEX commands_one_per_key ON public.commands USING btree (idempotency_key, principal, (
-CASE
-    WHEN (NOT key_held) THEN command_id
-    ELSE NULL::uuid
-END)) NULLS NOT DISTINCT
-CREATE INDEX commands_resolved ON public.commands USING btree (resolved_at) WHERE (resolved_at IS NOT NULL)
-CREATE INDEX commands_successors ON public.commands USING btree (supersedes) WHERE (supersedes IS NOT NULL)
-CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION commands_guard()
-CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
-grant insert, select, update to tidemark_app
-grant select to tidemark_reader
 
 table credentials
   credential text not null
@@ -272,26 +151,20 @@ table event_floor
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader
 
-table evidence
+table facts
   command_id uuid not null
-  number integer not null
-  kind text not null
-  code text not null
-  detail json not null
-  attempt_id text
-  at timestamp with time zone not null
+  behind integer not null
+  id bigint not null generated always as identity
   recorded_at timestamp with time zone not null default now()
-  constraint evidence_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
-  constraint evidence_command_id_number_pk PRIMARY KEY (command_id, number)
-  constraint evidence_kind CHECK ((kind = ANY (ARRAY['answer'::text, 'update'::text, 'read'::text, 'note'::text, 'person'::text])))
-  constraint evidence_number CHECK ((number > 0))
-CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+  body text not null
+  constraint facts_pkey PRIMARY KEY (command_id, behind, id)
+CREATE TRIGGER facts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.facts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 
 table halt_events
   tx_id xid8 not null default pg_current_xact_id()
-  id bigint not null default nextval('command_events_id_seq'::regclass)
+  id bigint not null default nextval('event_numbers'::regclass)
   snapshot json not null
   recorded_at timestamp with time zone not null default now()
   constraint halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
@@ -318,6 +191,63 @@ CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STA
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (cleared_at, cleared_by, cleared_reason) to tidemark_app
+
+table journal
+  seq bigint not null
+  tx_id xid8 not null default pg_current_xact_id()
+  command_id uuid
+  at timestamp with time zone not null
+  recorded_at timestamp with time zone not null default now()
+  epoch bigint not null
+  shard integer not null
+  number integer
+  version integer
+  kind text not null
+  from_state text
+  state text
+  attempt integer
+  attempt_from text
+  attempt_state text
+  attempt_id text
+  order_id text
+  order_status text
+  resolved_at timestamp with time zone
+  principal text
+  idempotency_key text
+  key_held boolean
+  request_kind text
+  stream text
+  account_id text
+  symbol text
+  side text
+  caller_ref text
+  supersedes uuid
+  exposure numeric
+  limits_change bigint
+  token_number integer
+  body text not null
+  constraint journal_opening CHECK (journal_opening_allows(kind, command_id, principal, idempotency_key, key_held, request_kind, stream, account_id, symbol, side, caller_ref, supersedes, exposure, limits_change, token_number, order_id))
+  constraint journal_pkey PRIMARY KEY (shard, seq)
+  constraint journal_row CHECK (journal_allows(kind, number, version, from_state, state, attempt, attempt_from, attempt_state, attempt_id, order_id, resolved_at))
+CREATE UNIQUE INDEX journal_attempts ON public.journal USING btree (attempt_id) WHERE (attempt_id IS NOT NULL)
+CREATE INDEX journal_by_account ON public.journal USING btree (account_id, at, command_id) WHERE (kind = 'opening'::text)
+CREATE INDEX journal_by_caller_ref ON public.journal USING btree (caller_ref, principal) WHERE (caller_ref IS NOT NULL)
+CREATE INDEX journal_by_transaction ON public.journal USING btree (tx_id, seq)
+CREATE INDEX journal_came_to_nothing ON public.journal USING btree (shard, command_id) WHERE ((resolved_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))
+CREATE INDEX journal_newest ON public.journal USING btree (at, command_id) WHERE (kind = 'opening'::text)
+CREATE UNIQUE INDEX journal_numbers ON public.journal USING btree (command_id, number)
+CREATE INDEX journal_of_order ON public.journal USING btree (stream, order_id) WHERE ((kind = 'opening'::text) AND (order_id IS NOT NULL))
+CREATE UNIQUE INDEX journal_one_per_key ON public.journal USING btree (idempotency_key, principal, (
+CASE
+    WHEN (NOT key_held) THEN command_id
+    ELSE NULL::uuid
+END)) NULLS NOT DISTINCT WHERE (kind = 'opening'::text)
+CREATE INDEX journal_successors ON public.journal USING btree (supersedes) WHERE (supersedes IS NOT NULL)
+CREATE TRIGGER journal_guard BEFORE UPDATE ON public.journal FOR EACH ROW EXECUTE FUNCTION journal_guard()
+CREATE TRIGGER journal_stays BEFORE DELETE OR TRUNCATE ON public.journal FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (key_held) to tidemark_app
 
 table lane_batches
   lane integer not null
@@ -371,6 +301,17 @@ table moved_states
   moved_at timestamp with time zone not null default now()
   constraint moved_states_from_seq_lane_pk PRIMARY KEY (from_seq, lane)
 grant select to tidemark_reader
+
+table open_commands
+  account_id text not null
+  command_id uuid not null
+  shard integer not null
+  standing text not null
+  constraint open_commands_pkey PRIMARY KEY (account_id, command_id)
+  constraint open_commands_standing CHECK ((standing = ANY (ARRAY['open'::text, 'doubtful'::text, 'resolved'::text])))
+grant delete, insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (standing) to tidemark_app
 
 table order_bindings
   stream text not null
@@ -428,6 +369,14 @@ END) stored
 CREATE INDEX orders_by_account ON public.orders USING btree (account_id, stream, is_open, order_id)
 CREATE INDEX orders_closed ON public.orders USING btree (account_id, stream, closed_changed_at, order_id) WHERE (closed_changed_at IS NOT NULL)
 grant select to tidemark_app
+grant select to tidemark_reader
+
+table outcome_positions
+  shard integer not null
+  seq bigint not null
+  epoch bigint not null
+  constraint outcome_positions_pkey PRIMARY KEY (shard)
+grant insert, select, update to tidemark_app
 grant select to tidemark_reader
 
 table principal_tokens
@@ -523,17 +472,17 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json)
+CREATE OR REPLACE FUNCTION public.add_facts(p_command_id uuid, p_facts text)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  PERFORM FROM public.commands WHERE command_id = p_command_id FOR NO KEY UPDATE;
+  INSERT INTO public.facts (command_id, behind, body)
+  SELECT p_command_id, j.number, p_facts FROM public.journal j WHERE j.command_id = p_command_id ORDER BY j.number DESC LIMIT 1;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no command %', p_command_id USING ERRCODE = 'TM012';
   END IF;
-  PERFORM public.append_evidence(p_command_id, p_evidence);
 END
 $function$
 grant execute to tidemark_app
@@ -548,16 +497,159 @@ AS $function$
     'the database was restored: commands made since the copy are not in the journal', p_by)
 $function$
 
-CREATE OR REPLACE FUNCTION public.append_evidence(p_command_id uuid, p_evidence json)
- RETURNS void
+CREATE OR REPLACE FUNCTION public.append_journal(p_alone boolean, p_rows json, p_more json[], p_lines json[], OUT place integer, OUT said text, OUT order_status text, OUT more json)
+ RETURNS SETOF record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
+DECLARE
+  v public.journal;
+  v_rows public.journal[];
+  v_done public.journal[];
+  v_said text[];
+  v_more json[];
+  v_judged text[] := '{}';
+  v_change bigint;
+  v_may_send boolean;
+  v_forbidden boolean;
+  v_halts json[];
+  m json;
+  o public.journal;
+  r record;
 BEGIN
-  INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
-  SELECT p_command_id, (SELECT coalesce(max(number), 0) FROM public.evidence WHERE command_id = p_command_id) + e.place,
-    e.fact ->> 'kind', e.fact ->> 'code', e.fact -> 'detail', e.fact ->> 'attemptId', public.ms_to_time((e.fact ->> 'atMs')::double precision)
-  FROM json_array_elements(p_evidence) WITH ORDINALITY AS e(fact, place);
+  IF NOT p_alone THEN
+    PERFORM set_config('lock_timeout', '100ms', true);
+  END IF;
+  v.tx_id := pg_current_xact_id();
+  v.recorded_at := now();
+  v_rows := ARRAY(SELECT j FROM json_populate_recordset(v, p_rows) AS j);
+  v_said := array_fill('done'::text, ARRAY[cardinality(v_rows)]);
+  v_more := array_fill(NULL::json, ARRAY[cardinality(v_rows)]);
+  FOR r IN SELECT DISTINCT j.shard, j.epoch FROM unnest(v_rows) AS j ORDER BY 1, 2 LOOP
+    CONTINUE WHEN public.hold_command_fence(r.shard, r.epoch);
+    FOR i IN 1 .. cardinality(v_rows) LOOP
+      IF v_rows[i].shard = r.shard AND v_rows[i].epoch = r.epoch THEN
+        v_said[i] := 'fenced';
+      END IF;
+    END LOOP;
+  END LOOP;
+
+  IF EXISTS (SELECT FROM unnest(v_rows) AS j WHERE j.kind = 'opening') THEN
+    -- Read before they are judged: what is changed in between is noticed before it is sent.
+    SELECT max(change) INTO v_change FROM public.limits;
+    FOR i IN 1 .. cardinality(v_rows) LOOP
+      v := v_rows[i];
+      CONTINUE WHEN v.kind <> 'opening' OR v_said[i] <> 'done';
+      v_rows[i].limits_change := coalesce(v_change, 0);
+      v_said[i] := coalesce(public.opening_objection(p_more[i]), 'done');
+      IF v_said[i] = 'replayed' THEN
+        v_more[i] := (SELECT public.command_json(j.command_id) FROM public.journal j WHERE j.kind = 'opening' AND j.idempotency_key = v.idempotency_key
+          AND j.principal = v.principal AND (case when not j.key_held then j.command_id end) IS NULL);
+      END IF;
+      CONTINUE WHEN v_said[i] <> 'done' OR v.state <> 'open' OR v.request_kind = 'cancel' OR v_change IS NULL AND p_more[i] ->> 'limitsRequired' IS NULL;
+      IF v.account_id = ANY (v_judged) THEN
+        v_said[i] := 'again';
+        CONTINUE;
+      END IF;
+      v_judged := v_judged || v.account_id;
+      v_more[i] := public.judge_limits(p_more[i]);
+      IF v_more[i] IS NOT NULL THEN
+        v_said[i] := 'limited';
+      END IF;
+    END LOOP;
+  END IF;
+
+  FOR i IN 1 .. cardinality(v_rows) LOOP
+    CONTINUE WHEN v_said[i] <> 'done';
+    v := v_rows[i];
+    -- What its holder knew may have been lost here, and be of no row.
+    IF v.kind <> 'opening' THEN
+      SELECT * INTO o FROM public.journal j WHERE j.command_id = v.command_id AND j.number = v.number - 1;
+      IF (o.state = v.from_state AND o.shard = v.shard AND o.version = v.version - (v.kind = 'step')::integer
+        AND (v.attempt IS NULL OR o.body::json -> 'attempts' -> v.attempt - 1 ->> 0 = v.attempt_from)) IS NOT TRUE
+      THEN
+        v_said[i] := 'stale';
+        CONTINUE;
+      ELSIF o.order_id <> v.order_id THEN
+        RAISE EXCEPTION 'command % is about order %, and stays so', v.command_id, o.order_id USING ERRCODE = 'TM010';
+      END IF;
+    END IF;
+    IF v.attempt_state = 'sending' AND v.request_kind <> 'cancel' THEN
+      IF v_may_send IS NULL THEN
+        v_may_send := p_alone AND v.kind = 'mark' OR public.try_sending();
+        v_forbidden := v_may_send AND (EXISTS (SELECT FROM public.halts h WHERE h.cleared_at IS NULL) OR EXISTS (SELECT FROM public.limits l WHERE l.change > coalesce(v_change, 0)));
+      END IF;
+      IF v.kind = 'opening' THEN
+        IF NOT v_may_send OR (v_forbidden OR v.token_number IS NOT NULL)
+          AND public.sending_objection(v.principal, v.account_id, v.token_number, v.limits_change) IS NOT NULL
+        THEN
+          v_said[i] := 'held';
+        END IF;
+      ELSIF NOT v_may_send THEN
+        v_said[i] := 'alone';
+      ELSE
+        SELECT * INTO o FROM public.journal j WHERE j.command_id = v.command_id AND j.number = 1;
+        v_more[i] := public.sending_objection(o.principal, o.account_id, o.token_number, o.limits_change);
+        IF v_more[i] IS NOT NULL THEN
+          v_said[i] := 'refused';
+        END IF;
+      END IF;
+    ELSIF v.kind = 'step' AND num_nonnulls(p_more[i] ->> 'haltAt', p_more[i] ->> 'lateLanding') > 0 AND NOT p_alone
+      AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0)
+    THEN
+      v_said[i] := 'alone';
+    END IF;
+    CONTINUE WHEN v_said[i] <> 'done';
+    IF v.order_id IS NOT NULL AND v.kind IN ('opening', 'step') THEN
+      v.order_status := public.order_status_of(v.command_id, v.request_kind, v.stream, v.order_id, v.account_id, p_more[i] ->> 'incarnation');
+      v_rows[i].order_status := v.order_status;
+    END IF;
+    IF v.kind <> 'opening' THEN
+      v.request_kind := NULL;
+      v.stream := NULL;
+      v.account_id := NULL;
+    END IF;
+    v_done := v_done || v;
+  END LOOP;
+  INSERT INTO public.journal SELECT * FROM unnest(v_done);
+
+  FOR i IN 1 .. cardinality(v_rows) LOOP
+    v := v_rows[i];
+    m := CASE WHEN v_said[i] = 'done' THEN p_more[i] END;
+    IF m ->> 'standing' = 'gone' THEN
+      DELETE FROM public.open_commands w WHERE w.account_id = v.account_id AND w.command_id = v.command_id;
+    ELSIF m ->> 'standing' IS NOT NULL THEN
+      INSERT INTO public.open_commands (account_id, command_id, shard, standing) VALUES (v.account_id, v.command_id, v.shard, m ->> 'standing')
+      ON CONFLICT ON CONSTRAINT open_commands_pkey DO UPDATE SET standing = excluded.standing;
+    END IF;
+  END LOOP;
+
+  FOR i IN 1 .. cardinality(v_rows) LOOP
+    v := v_rows[i];
+    m := CASE WHEN v_said[i] = 'done' THEN p_more[i] END;
+    IF m IS NOT NULL AND v.kind = 'step' THEN
+      v_halts := CASE WHEN m ->> 'haltAt' IS NOT NULL THEN public.halt_doubtful(ARRAY[v.account_id], m -> 'haltAt', public.time_to_ms(v.at)) END;
+      IF m ->> 'lateLanding' IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
+        v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', m ->> 'lateLanding', 'tidemark', public.time_to_ms(v.at))));
+      END IF;
+      v_more[i] := array_to_json(v_halts);
+    ELSIF m IS NOT NULL AND v.kind = 'opening' THEN
+      v_more[i] := to_json(v_change IS NOT NULL);
+    END IF;
+    place := i;
+    said := v_said[i];
+    order_status := v.order_status;
+    more := v_more[i];
+    RETURN NEXT;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_lines) LOOP
+    PERFORM public.add_audit_lines(p_lines[i]);
+  END LOOP;
 END
 $function$
 grant execute to tidemark_app
@@ -696,51 +788,6 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.attempt_json(a attempts)
- RETURNS json
- LANGUAGE sql
- STABLE
-AS $function$
-  SELECT json_build_object('attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-    'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason)
-$function$
-grant execute to tidemark_app, tidemark_reader
-
-CREATE OR REPLACE FUNCTION public.attempts_guard()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    IF NEW.answered_at IS NOT NULL OR (NEW.state = 'sending') <> (NEW.sending_at IS NOT NULL) OR
-      NOT (NEW.state = 'prepared' OR NEW.state = 'sending' AND NEW.number = 1) THEN
-      RAISE EXCEPTION 'attempt % begins prepared, or the first one as sending', NEW.attempt_id USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
-      RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';
-    END IF;
-    RETURN NEW;
-  END IF;
-  IF (OLD.attempt_id, OLD.command_id, OLD.number, OLD.epoch, OLD.prepared_at) IS DISTINCT FROM
-     (NEW.attempt_id, NEW.command_id, NEW.number, NEW.epoch, NEW.prepared_at) THEN
-    RAISE EXCEPTION 'what attempt % is never changes', OLD.attempt_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NOT NEW.state = ANY (CASE OLD.state
-    WHEN 'prepared' THEN '{sending,not_sent}'::text[]
-    WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
-    WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
-    ELSE ARRAY[OLD.state]
-  END) THEN
-    RAISE EXCEPTION 'attempt % may not go from % to %', OLD.attempt_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
-  END IF;
-  IF (NEW.sending_at IS DISTINCT FROM OLD.sending_at) <> (NEW.state = 'sending') THEN
-    RAISE EXCEPTION 'attempt % says when it was sent once, with the step to sending', OLD.attempt_id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
-END
-$function$
-
 CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text, OUT generation integer, OUT attempts integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -749,6 +796,7 @@ AS $function$
 DECLARE
   v_seq bigint;
   v_lane integer;
+  v_base bigint;
 BEGIN
   -- A lane that is made meanwhile would keep the old generation.
   LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
@@ -762,7 +810,8 @@ BEGIN
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
   -- Events of before have lower numbers than the generation's first: see `readEvents`.
-  PERFORM setval('public.command_events_id_seq', greatest((last_value >> 40) + 1, begin_generation.generation) << 40) FROM public.command_events_id_seq;
+  SELECT greatest((last_value >> 40) + 1, begin_generation.generation) << 40 INTO v_base FROM public.event_numbers;
+  PERFORM setval('public.event_numbers', v_base + (1::bigint << 39));
   PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
@@ -778,7 +827,13 @@ BEGIN
     UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
   END LOOP;
 
-  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE in_flight AND state = 'prepared';
+  INSERT INTO public.journal (shard, epoch, seq, command_id, number, version, kind, from_state, state, attempt, attempt_from, attempt_state, order_id, at, body)
+  SELECT j.shard, j.epoch, v_base + row_number() OVER (), j.command_id, j.number + 1, j.version, 'mark', j.state, j.state, a.number, 'prepared', 'sending', j.order_id, a.at,
+    jsonb_set(jsonb_build_object('updatedAtMs', public.time_to_ms(j.at)) || j.body::jsonb - 'evidence' - 'request' - 'requestHash' - 'baseline' - 'deadlineAtMs', ARRAY['attempts', (a.number - 1)::text],
+      jsonb_set(jsonb_set(a.was, '{0}', '"sending"'), '{1}', to_jsonb(public.time_to_ms(a.at))))
+  FROM public.open_commands w CROSS JOIN LATERAL (SELECT * FROM public.journal j WHERE j.command_id = w.command_id ORDER BY j.number DESC LIMIT 1) j
+  CROSS JOIN LATERAL (SELECT jsonb_array_length(j.body::jsonb -> 'attempts') AS number, j.body::jsonb -> 'attempts' -> -1 AS was, clock_timestamp() AS at) a
+  WHERE j.state = 'open' AND a.was ->> 0 = 'prepared';
   GET DIAGNOSTICS attempts = ROW_COUNT;
   INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
   VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
@@ -800,9 +855,9 @@ CREATE OR REPLACE FUNCTION public.bindings_of(p_attempt_ids text[], OUT attempt_
  SET enable_mergejoin TO 'off'
 AS $function$
 BEGIN
-  RETURN QUERY SELECT a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
-  FROM unnest(p_attempt_ids) AS k(id) JOIN public.attempts a ON a.attempt_id = k.id JOIN public.commands c ON c.command_id = a.command_id
-  WHERE c.kind = 'place';
+  RETURN QUERY SELECT a.attempt_id, o.command_id, o.caller_ref, o.stream, o.account_id, o.side
+  FROM unnest(p_attempt_ids) AS k(id) JOIN public.journal a ON a.attempt_id = k.id JOIN public.journal o ON o.command_id = a.command_id AND o.number = 1
+  WHERE o.request_kind = 'place';
 END
 $function$
 grant execute to tidemark_app
@@ -815,8 +870,8 @@ CREATE OR REPLACE FUNCTION public.cancel_all_holds_key(c cancel_alls, p_at times
 AS $function$
 BEGIN
   RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
-    SELECT FROM public.commands m
-    WHERE m.resolved_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+    SELECT FROM public.open_commands w JOIN public.journal m ON m.command_id = w.command_id AND m.number = 1
+    WHERE w.standing <> 'resolved' AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
 $function$
 grant execute to tidemark_app
@@ -937,115 +992,51 @@ AS $function$
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.command_at(c commands, p_order_status text, p_attempts json)
+CREATE OR REPLACE FUNCTION public.command_json(p_command_id uuid, p_number integer DEFAULT NULL::integer)
  RETURNS json
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+DECLARE
+  o public.journal;
+  n public.journal;
+  v_fault text;
 BEGIN
-  RETURN json_build_object(
-    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
-    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
-    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
-    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'resolvedAtMs', public.time_to_ms(c.resolved_at),
-    'attempts', coalesce(p_attempts, '[]'));
+  SELECT * INTO o FROM public.journal j WHERE j.command_id = p_command_id AND j.number = 1;
+  SELECT * INTO n FROM public.journal j WHERE j.command_id = p_command_id AND j.number <= coalesce(p_number, 2147483647) ORDER BY j.number DESC LIMIT 1;
+  BEGIN
+    IF n.number > 1 AND NOT EXISTS (
+      SELECT FROM public.journal j WHERE j.command_id = p_command_id AND j.number = n.number - 1 AND j.shard = n.shard AND j.state = n.from_state
+        AND j.version + (n.kind = 'step')::integer <= n.version AND (j.order_id IS NULL OR j.order_id = n.order_id)
+        AND (n.attempt IS NULL OR j.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_from AND n.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_state))
+    THEN
+      v_fault := format('row %s does not follow the one before it', n.number);
+    ELSE
+      RETURN (SELECT json_build_object(
+        'commandId', o.command_id, 'shard', o.shard, 'principal', o.principal, 'idempotencyKey', o.idempotency_key, 'requestHash', a."requestHash",
+        'request', a.request, 'callerRef', o.caller_ref, 'supersedes', o.supersedes, 'state', n.state, 'version', n.version, 'orderId', n.order_id,
+        'orderStatus', CASE WHEN p_number IS NOT NULL THEN n.order_status ELSE
+          public.order_status_of(o.command_id, o.request_kind, o.stream, n.order_id, o.account_id, a.baseline ->> 'incarnation') END,
+        'reason', b.reason, 'presumedAbsent', coalesce(b."presumedAbsent", false), 'pendingRevision', b."pendingRevision", 'pendingVersion', b."pendingVersion",
+        'misses', coalesce(b.misses, 0), 'baseline', a.baseline, 'deadlineAtMs', a."deadlineAtMs", 'createdAtMs', public.time_to_ms(o.at),
+        'updatedAtMs', coalesce(b."updatedAtMs", public.time_to_ms(n.at)), 'resolvedAtMs', public.time_to_ms(n.resolved_at),
+        'attempts', (SELECT coalesce(json_agg(json_build_object('attemptId', coalesce(t.was ->> 4, o.attempt_id), 'number', t.number, 'state', t.was -> 0,
+            'epoch', coalesce(t.was ->> 5, o.epoch::text), 'preparedAtMs', coalesce((t.was ->> 6)::bigint, public.time_to_ms(o.at)), 'sendingAtMs', t.was -> 1,
+            'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY t.number), '[]')
+          FROM json_array_elements(b.attempts) WITH ORDINALITY AS t(was, number)))
+        FROM json_to_record(o.body::json) AS a("requestHash" text, request json, baseline json, "deadlineAtMs" bigint)
+        CROSS JOIN json_to_record(n.body::json) AS b(reason json, "presumedAbsent" boolean, "pendingRevision" bigint, "pendingVersion" text, misses integer,
+          "updatedAtMs" bigint, attempts json));
+    END IF;
+  EXCEPTION WHEN data_exception THEN
+    v_fault := format('row %s can''t be read: %s', n.number, SQLERRM);
+  END;
+  RETURN json_build_object('commandId', p_command_id, 'fault', v_fault, 'createdAtMs', public.time_to_ms(o.at), 'updatedAtMs', public.time_to_ms(n.at),
+    'resolvedAtMs', public.time_to_ms(n.resolved_at));
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
-
-CREATE OR REPLACE FUNCTION public.command_events_guard()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  IF EXISTS (SELECT FROM public.command_outbox WHERE id = OLD.id) THEN
-    RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN OLD;
-END
-$function$
-
-CREATE OR REPLACE FUNCTION public.command_json(c commands)
- RETURNS json
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  RETURN public.command_at(c, public.order_status_of(c), (
-    SELECT json_agg(public.attempt_json(a) ORDER BY a.number) FROM public.attempts a WHERE a.command_id = c.command_id));
-END
-$function$
-grant execute to tidemark_app, tidemark_reader
-
-CREATE OR REPLACE FUNCTION public.commands_guard()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
-      RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.supersedes IS NOT NULL AND NEW.kind = 'place' THEN
-      -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
-      PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
-      IF public.is_superseded(NEW.supersedes) THEN
-        RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
-      END IF;
-    END IF;
-    RETURN NEW;
-  END IF;
-  IF (OLD.command_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
-      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
-    IS DISTINCT FROM
-     (NEW.command_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
-      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
-  THEN
-    RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NEW.order_id IS DISTINCT FROM OLD.order_id AND OLD.order_id IS NOT NULL THEN
-    RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NEW.key_held <> OLD.key_held THEN
-    IF NEW.key_held OR NEW.resolved_at IS NULL THEN
-      RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
-      RETURN NEW;
-    END IF;
-  END IF;
-  -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
-  IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
-    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.resolved_at)
-    IS NOT DISTINCT FROM
-    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.resolved_at)
-  THEN
-    RETURN NEW;
-  END IF;
-  IF NEW.version <> OLD.version + 1 THEN
-    RAISE EXCEPTION 'command % steps from version % to %', OLD.command_id, OLD.version, NEW.version USING ERRCODE = 'TM010';
-  END IF;
-  IF NOT NEW.state = ANY (CASE OLD.state
-    WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
-    WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
-    WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
-    WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
-    WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
-    WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
-    WHEN 'rejected' THEN '{rejected,accepted,applied}'
-    WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
-    WHEN 'applied' THEN '{applied}'
-  END) THEN
-    RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
-END
-$function$
 
 CREATE OR REPLACE FUNCTION public.drop_log_partition(p_retention interval)
  RETURNS text
@@ -1194,37 +1185,6 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.event_json(e command_events)
- RETURNS json
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-DECLARE
-  c public.commands;
-BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
-  c.version := e.version;
-  c.state := e.state;
-  c.order_id := e.order_id;
-  c.reason := e.reason;
-  c.presumed_absent := e.presumed_absent;
-  c.pending_revision := e.pending_revision;
-  c.pending_version := e.pending_version;
-  c.misses := e.misses;
-  c.updated_at := e.updated_at;
-  c.resolved_at := e.resolved_at;
-  -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
-  RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
-    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
-    WHERE a.command_id = e.command_id) END);
-END
-$function$
-grant execute to tidemark_app, tidemark_reader
-
 CREATE OR REPLACE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
  RETURNS record
  LANGUAGE plpgsql
@@ -1262,8 +1222,8 @@ BEGIN
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
-    FROM public.commands c
-    WHERE c.account_id = p_account AND c.resolved_at IS NULL AND c.kind <> 'cancel'
+    FROM public.open_commands w JOIN public.commands c ON c.command_id = w.command_id
+    WHERE w.account_id = p_account AND w.standing <> 'resolved' AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
@@ -1294,12 +1254,12 @@ BEGIN
       v_most := (p_most ->> 'service')::integer;
       v_of := '';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE resolved_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.open_commands WHERE standing = 'doubtful' LIMIT v_most) AS c;
     ELSE
       v_most := (p_most ->> 'account')::integer;
       v_of := ' of the account';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE resolved_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.open_commands WHERE account_id = v_account_id AND standing = 'doubtful' LIMIT v_most) AS c;
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
@@ -1357,6 +1317,18 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.highest_number(p_shard integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN greatest((SELECT j.seq FROM public.journal j WHERE j.shard = p_shard ORDER BY j.seq DESC LIMIT 1),
+    (SELECT p.seq FROM public.outcome_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
+END
+$function$
+grant execute to tidemark_app
+
 CREATE OR REPLACE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1378,6 +1350,88 @@ CREATE OR REPLACE FUNCTION public.is_superseded(p_command_id uuid)
 AS $function$
 BEGIN
   RETURN EXISTS (SELECT FROM public.commands WHERE supersedes = p_command_id AND state NOT IN ('not_sent', 'refused'));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.journal_allows(p_kind text, p_number integer, p_version integer, p_from text, p_state text, p_attempt integer, p_attempt_from text, p_attempt_state text, p_attempt_id text, p_order_id text, p_resolved_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF p_kind = 'void' THEN
+    RETURN num_nonnulls(p_number, p_version, p_from, p_state, p_attempt, p_attempt_from, p_attempt_state, p_attempt_id, p_order_id, p_resolved_at) = 0;
+  END IF;
+  IF num_nulls(p_number, p_version, p_state) > 0 OR p_version < 1 OR num_nulls(p_attempt, p_attempt_state) = 1
+    OR (p_resolved_at IS NOT NULL) <> (p_state IN ('refused', 'not_sent', 'applied', 'rejected', 'moot'))
+    OR NOT (starts_with(p_attempt_id, 'tm-') AND length(p_attempt_id) <= 64)
+  THEN
+    RETURN false;
+  END IF;
+  IF p_kind = 'opening' THEN
+    RETURN p_number = 1 AND p_version = 1 AND p_state IN ('open', 'refused') AND num_nonnulls(p_from, p_attempt_from) = 0
+      AND num_nulls(p_attempt_id, p_attempt_state) = CASE p_state WHEN 'open' THEN 0 ELSE 2 END AND (p_attempt_state IN ('prepared', 'sending')) IS NOT FALSE;
+  END IF;
+  -- The promise itself: a second write comes only after the one before it is recorded as not sent, or was refused.
+  RETURN p_kind IN ('step', 'mark', 'miss', 'kept') AND p_number > 1 AND (p_attempt_state IS NULL) = (p_attempt_from IS NULL)
+    AND p_state = ANY (CASE p_from
+      WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
+      WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
+      WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
+      WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
+      WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
+      WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
+      WHEN 'rejected' THEN '{rejected,accepted,applied}'
+      WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
+      WHEN 'applied' THEN '{applied}'
+    END)
+    AND CASE p_kind
+      WHEN 'mark' THEN p_state = 'open' AND p_from = 'open' AND p_attempt_from = 'prepared' AND p_attempt_state = 'sending' AND p_attempt_id IS NULL
+      WHEN 'miss' THEN p_state = 'unknown' AND p_from = 'unknown' AND num_nonnulls(p_attempt_state, p_attempt_id) = 0
+      ELSE (p_attempt_from IS NULL OR p_attempt_state = ANY (CASE p_attempt_from
+          WHEN 'prepared' THEN '{not_sent}'::text[]
+          WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
+          WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
+          ELSE ARRAY[p_attempt_from]
+        END))
+        AND (p_attempt_id IS NULL OR p_state = 'open' AND p_attempt_state IN ('not_sent', 'refused') AND p_attempt_state IS NOT NULL)
+    END;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.journal_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF OLD.key_held AND NOT NEW.key_held AND (SELECT resolved_at FROM public.journal WHERE command_id = OLD.command_id ORDER BY number DESC LIMIT 1) IS NOT NULL THEN
+    OLD.key_held := false;
+    IF OLD IS NOT DISTINCT FROM NEW THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  RAISE EXCEPTION 'a row of the journal never changes, but that the key of a final command is given up once' USING ERRCODE = 'TM010';
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.journal_opening_allows(p_kind text, p_command_id uuid, p_principal text, p_key text, p_key_held boolean, p_request_kind text, p_stream text, p_account_id text, p_symbol text, p_side text, p_caller_ref text, p_supersedes uuid, p_exposure numeric, p_limits_change bigint, p_token_number integer, p_order_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF p_kind <> 'opening' THEN
+    RETURN (p_command_id IS NULL) = (p_kind = 'void') AND num_nonnulls(p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_symbol, p_side, p_caller_ref,
+      p_supersedes, p_exposure, p_limits_change, p_token_number) = 0;
+  END IF;
+  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream IN ('account', 'prediction')
+    AND CASE p_request_kind WHEN 'place' THEN num_nulls(p_symbol, p_side) = 0 WHEN 'replace' THEN p_order_id IS NOT NULL
+      WHEN 'cancel' THEN p_order_id IS NOT NULL AND p_supersedes IS NULL ELSE false END;
 END
 $function$
 grant execute to tidemark_app
@@ -1510,51 +1564,17 @@ AS $function$
 $function$
 grant execute to tidemark_app, tidemark_reader
 
-CREATE OR REPLACE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision)
- RETURNS json
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-DECLARE
-  v_command_id uuid;
-  v public.commands;
-  v_objection json;
-BEGIN
-  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN 'false';
-  END IF;
-  -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
-  SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    RETURN 'false';
-  END IF;
-  v_objection := public.sending_objection(v);
-  IF v_objection IS NOT NULL THEN
-    RETURN v_objection;
-  END IF;
-  UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
-  WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
-  IF NOT FOUND THEN
-    RETURN 'false';
-  END IF;
-  PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
-    'attemptId', p_attempt_id, 'atMs', p_at_ms)));
-  RETURN 'true';
-END
-$function$
-grant execute to tidemark_app
-
-CREATE OR REPLACE FUNCTION public.may_supersede(p json, v_prior commands)
+CREATE OR REPLACE FUNCTION public.may_supersede(p json)
  RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  RETURN (v_prior.kind = p -> 'request' ->> 'kind' AND v_prior.account_id = p -> 'request' ->> 'accountId'
-    AND (v_prior.state = 'unknown' AND v_prior.presumed_absent OR v_prior.state = 'conflict' AND v_prior.kind = 'replace'
-      AND v_prior.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
-    AND NOT (v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id))) IS TRUE;
+  RETURN EXISTS (SELECT FROM public.commands c WHERE c.command_id = (p ->> 'supersedes')::uuid
+    AND c.kind = p -> 'request' ->> 'kind' AND c.account_id = p -> 'request' ->> 'accountId'
+    AND (c.state = 'unknown' AND c.presumed_absent OR c.state = 'conflict' AND c.kind = 'replace'
+      AND c.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
+    AND NOT (c.kind = 'place' AND public.is_superseded(c.command_id)));
 END
 $function$
 grant execute to tidemark_app
@@ -1637,46 +1657,6 @@ BEGIN
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
-
-CREATE OR REPLACE FUNCTION public.note_misses(p_shard integer, p_epoch bigint, p json)
- RETURNS json
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-DECLARE
-  v_noted json;
-  v_moved json;
-  v_found integer;
-BEGIN
-  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN json_build_object('kind', 'fenced');
-  END IF;
-  -- Locked by a statement of its own: what follows sees the newest evidence of each, and numbers its own behind it.
-  PERFORM FROM public.commands c JOIN json_to_recordset(p) AS m("commandId" uuid) ON c.command_id = m."commandId"
-  WHERE c.shard = p_shard ORDER BY c.command_id FOR NO KEY UPDATE OF c;
-  GET DIAGNOSTICS v_found = ROW_COUNT;
-  IF v_found < json_array_length(p) THEN
-    RAISE EXCEPTION 'a command that was missed is not there' USING ERRCODE = 'TM012';
-  END IF;
-  WITH miss AS MATERIALIZED (
-    SELECT * FROM json_to_recordset(p) AS m("commandId" uuid, version integer, evidence json)
-  ), counted AS (
-    UPDATE public.commands c SET misses = c.misses + 1 FROM miss m
-    WHERE c.command_id = m."commandId" AND c.version = m.version AND c.state = 'unknown'
-    RETURNING c.command_id, c.misses, m.evidence
-  ), told AS (
-    INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
-    SELECT c.command_id, (SELECT coalesce(max(e.number), 0) + 1 FROM public.evidence e WHERE e.command_id = c.command_id),
-      c.evidence ->> 'kind', c.evidence ->> 'code', c.evidence -> 'detail', c.evidence ->> 'attemptId', public.ms_to_time((c.evidence ->> 'atMs')::double precision)
-    FROM counted c
-  )
-  SELECT coalesce(json_agg(json_build_object('commandId', command_id, 'misses', misses)), '[]') INTO v_noted FROM counted;
-  SELECT coalesce(json_agg(public.command_json(c)), '[]') INTO v_moved FROM public.commands c, json_to_recordset(p) AS m("commandId" uuid)
-  WHERE c.command_id = m."commandId" AND NOT EXISTS (SELECT FROM json_to_recordset(v_noted) AS n("commandId" uuid) WHERE n."commandId" = c.command_id);
-  RETURN json_build_object('kind', 'noted', 'noted', v_noted, 'moved', v_moved);
-END
-$function$
-grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, p_halt_id text, p_by text, p_epoch bigint)
  RETURNS integer
@@ -1762,89 +1742,36 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json)
- RETURNS json
+CREATE OR REPLACE FUNCTION public.opening_objection(p json)
+ RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
-  v public.commands;
-  v_id uuid := p ->> 'commandId';
-  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_attempt text := p ->> 'attemptId';
-  v_sending timestamptz := public.ms_to_time((p ->> 'sendingAtMs')::double precision);
-  v_prior public.commands;
-  v_breach json;
-  v_change bigint;
+  v public.journal;
 BEGIN
-  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN json_build_object('kind', 'fenced');
+  -- Locked before they are looked at: the second of two at once waits here and then sees the first.
+  IF p ->> 'supersedes' IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark supersedes'), hashtext(p ->> 'supersedes'));
   END IF;
-  LOOP
-    -- Locked before the key is looked up, and looked at after: if two want to supersede the same place, the second waits here and then sees the result of the first.
-    IF p ->> 'supersedes' IS NOT NULL THEN
-      SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
-    END IF;
-
-    -- Likewise, for a reference that may be used once. No unique index: the rule is a setting, and holds also for commands from before it was turned on.
-    IF (p ->> 'callerRefOnce')::boolean THEN
-      PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
-    END IF;
-
-    SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
-    IF FOUND THEN
-      -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
-      IF v.resolved_at IS NULL OR v.resolved_at > v_at - interval '7 days' THEN
-        IF v.request_hash = p ->> 'requestHash' THEN
-          RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
-        END IF;
-        RETURN json_build_object('kind', 'key_reused');
-      END IF;
-      UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
-    END IF;
-
-    IF public.uses_reference_again(p) THEN
-      RETURN json_build_object('kind', 'caller_ref_reused');
-    END IF;
-
-    IF p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior) THEN
-      RETURN json_build_object('kind', 'not_superseded');
-    END IF;
-
-    IF v_attempt IS NOT NULL THEN
-      -- Read before they are judged: what is changed in between is noticed by the mark.
-      SELECT max(change) INTO v_change FROM public.limits;
-      v_breach := public.judge_limits(p);
-      IF v_breach IS NOT NULL THEN
-        RETURN json_build_object('kind', 'limited', 'breach', v_breach);
-      END IF;
-    END IF;
-
-    INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, resolved_at)
-    VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
-      p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
-      (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
-      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
-      public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING
-    RETURNING * INTO v;
-    EXIT WHEN FOUND;
-  END LOOP;
-
-  IF v_attempt IS NOT NULL THEN
-    IF v_sending IS NOT NULL AND v.kind <> 'cancel' AND NOT public.try_sending() THEN
-      v_sending := NULL;
-    ELSIF v_sending IS NOT NULL AND public.sending_objection(v) IS NOT NULL THEN
-      v_sending := NULL;
-    END IF;
-    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at)
-    VALUES (v_attempt, v_id, 1, CASE WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END, p_epoch, v_at, v_sending);
+  -- No unique index: the rule is a setting, and holds also for commands from before it was turned on.
+  IF (p ->> 'callerRefOnce')::boolean THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
   END IF;
-  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note',
-    'code', CASE WHEN v_attempt IS NULL THEN 'refused' WHEN v_sending IS NULL THEN 'prepared' ELSE 'sending' END,
-    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', coalesce(public.time_to_ms(v_sending), (p ->> 'atMs')::double precision))));
-  RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+  SELECT * INTO v FROM public.journal j
+  WHERE j.kind = 'opening' AND j.idempotency_key = p ->> 'idempotencyKey' AND j.principal = p ->> 'principal' AND (case when not j.key_held then j.command_id end) IS NULL;
+  IF FOUND THEN
+    -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
+    IF (SELECT j.resolved_at > public.ms_to_time((p ->> 'atMs')::double precision) - interval '7 days' FROM public.journal j
+        WHERE j.command_id = v.command_id ORDER BY j.number DESC LIMIT 1) IS NOT FALSE THEN
+      RETURN CASE WHEN v.body::json ->> 'requestHash' = p ->> 'requestHash' THEN 'replayed' ELSE 'key_reused' END;
+    END IF;
+    UPDATE public.journal SET key_held = false WHERE command_id = v.command_id AND number = 1;
+  END IF;
+  IF public.uses_reference_again(p) THEN
+    RETURN 'caller_ref_reused';
+  END IF;
+  RETURN CASE WHEN p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p) THEN 'not_superseded' END;
 END
 $function$
 grant execute to tidemark_app
@@ -1909,7 +1836,7 @@ END
 $function$
 grant execute to tidemark_app, tidemark_reader
 
-CREATE OR REPLACE FUNCTION public.order_status_of(c commands)
+CREATE OR REPLACE FUNCTION public.order_status_of(p_command_id uuid, p_kind text, p_stream text, p_order_id text, p_account_id text, p_incarnation text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
@@ -1917,10 +1844,10 @@ CREATE OR REPLACE FUNCTION public.order_status_of(c commands)
 AS $function$
 BEGIN
   -- Of the command's own order: the platform may have given the id again since. The order itself is read only where that is so.
-  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id
-    AND CASE WHEN c.kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM c.baseline ->> 'incarnation'
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id AND o.account_id = p_account_id
+    AND CASE WHEN p_kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM p_incarnation
       WHEN o.join_state ->> 'incarnation' IS NULL THEN true
-      ELSE (SELECT v.state ->> 'commandId' = c.command_id::text FROM public.current_orders v WHERE v.stream = c.stream AND v.order_id = c.order_id) END);
+      ELSE (SELECT v.state ->> 'commandId' = p_command_id::text FROM public.current_orders v WHERE v.stream = p_stream AND v.order_id = p_order_id) END);
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
@@ -1971,14 +1898,11 @@ CREATE OR REPLACE FUNCTION public.preview_command(p json)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-DECLARE
-  v_prior public.commands;
 BEGIN
   -- The server itself refuses a write from here on, to the end of the transaction.
   PERFORM set_config('transaction_read_only', 'on', true);
-  SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid;
   RETURN json_build_object('callerRefReused', public.uses_reference_again(p),
-    'notSuperseded', p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior),
+    'notSuperseded', p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p),
     'limits', (SELECT coalesce(json_agg(w), '[]') FROM public.weigh_limits(p, true) AS w));
 END
 $function$
@@ -2098,7 +2022,7 @@ CREATE OR REPLACE FUNCTION public.same_underlying(p_stream text, p_symbol text, 
 RETURN ((underlying_symbol(p_symbol) = p_underlying) OR ((p_stream = 'account'::text) AND (symbol_letters(underlying_symbol(p_symbol)) = symbol_letters(p_underlying))))
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.sending_objection(c commands)
+CREATE OR REPLACE FUNCTION public.sending_objection(p_principal text, p_account_id text, p_token_number integer, p_limits_change bigint)
  RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2107,24 +2031,21 @@ DECLARE
   v_cause text;
   v_why text;
 BEGIN
-  IF c.kind = 'cancel' THEN
-    RETURN NULL;
-  END IF;
   PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
   SELECT cause, reason INTO v_cause, v_why FROM public.halts
-  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY since, halt_id LIMIT 1;
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', p_account_id) ORDER BY since, halt_id LIMIT 1;
   IF FOUND THEN
     RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
   END IF;
-  IF c.token_number IS NOT NULL AND NOT EXISTS (
+  IF p_token_number IS NOT NULL AND NOT EXISTS (
     SELECT FROM public.principal_tokens t
-    WHERE t.principal = c.principal AND t.number = c.token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+    WHERE t.principal = p_principal AND t.number = p_token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
   ) THEN
     RETURN json_build_object('code', 'TOKEN_ENDED', 'message', 'the token that asked for it was revoked, or has expired');
   END IF;
   IF EXISTS (
-    SELECT FROM public.limits l WHERE l.change > c.limits_change
-      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', c.account_id), (c.principal, ''), (c.principal, c.account_id))
+    SELECT FROM public.limits l WHERE l.change > p_limits_change
+      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', p_account_id), (p_principal, ''), (p_principal, p_account_id))
   ) THEN
     RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
   END IF;
@@ -2168,69 +2089,6 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json)
- RETURNS json
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-DECLARE
-  v public.commands;
-  v_id uuid := p ->> 'commandId';
-  v_to text := p ->> 'to';
-  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_attempt json := p -> 'attempt';
-  v_stepped json;
-  v_halts json[];
-BEGIN
-  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN json_build_object('kind', 'fenced');
-  END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
-  END IF;
-  IF v.version <> (p ->> 'version')::integer THEN
-    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
-  END IF;
-  IF v_attempt IS NOT NULL THEN
-    UPDATE public.attempts SET state = v_attempt ->> 'to', answered_at = v_at, reason = coalesce(v_attempt -> 'reason', reason)
-    WHERE attempt_id = v_attempt ->> 'attemptId' AND command_id = v_id AND state = v_attempt ->> 'from';
-    IF NOT FOUND THEN
-      RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
-    END IF;
-  END IF;
-  UPDATE public.commands SET
-    state = v_to, version = version + 1, updated_at = v_at,
-    reason = coalesce(p -> 'reason', reason),
-    order_id = coalesce(p ->> 'orderId', order_id),
-    presumed_absent = v_to = 'unknown' AND coalesce((p ->> 'presumedAbsent')::boolean, presumed_absent),
-    pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
-    pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
-    misses = coalesce((p ->> 'misses')::integer, misses),
-    resolved_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(resolved_at, v_at) END
-  WHERE command_id = v_id;
-  IF p ->> 'nextAttemptId' IS NOT NULL THEN
-    IF v_to <> 'open' THEN
-      RAISE EXCEPTION 'command % becomes % and prepares another attempt', v_id, v_to USING ERRCODE = 'TM010';
-    END IF;
-    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at)
-    SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
-  END IF;
-  PERFORM public.append_evidence(v_id, p -> 'evidence');
-  v_stepped := public.tell_step(v_id);
-  IF v_to IN ('unknown', 'conflict') AND v.state NOT IN ('unknown', 'conflict') AND p -> 'haltAt' IS NOT NULL THEN
-    v_halts := public.halt_doubtful(ARRAY[v.account_id], p -> 'haltAt', (p ->> 'atMs')::double precision);
-  END IF;
-  IF p ->> 'lateLanding' IS NOT NULL THEN
-    PERFORM pg_advisory_xact_lock(hashtext('tidemark doubtful'), 0);
-    v_halts := array_append(v_halts, public.halt_json(public.raise_halt(gen_random_uuid()::text, v.account_id, 'late_landing', p ->> 'lateLanding', 'tidemark',
-      (p ->> 'atMs')::double precision)));
-  END IF;
-  RETURN json_build_object('kind', 'stepped', 'command', v_stepped, 'halts', array_to_json(v_halts));
-END
-$function$
-grant execute to tidemark_app
-
 CREATE OR REPLACE FUNCTION public.symbol_letters(p_symbol text)
  RETURNS text
  LANGUAGE sql
@@ -2238,88 +2096,20 @@ CREATE OR REPLACE FUNCTION public.symbol_letters(p_symbol text)
 RETURN COALESCE(NULLIF(translate(canonical_symbol(p_symbol), ' !"#$%&''()*+,-./:;<=>?@[\]^_`{|}~'::text, ''::text), ''::text), canonical_symbol(p_symbol))
 grant execute to tidemark_app, tidemark_reader
 
-CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision, p_halt_at json)
- RETURNS integer
+CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint)
+ RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-DECLARE
-  v public.commands;
-  v_last public.attempts;
-  v_was text;
-  v_swept integer := 0;
-  v_doubtful text[] := '{}';
-  v_at timestamptz := public.ms_to_time(p_at_ms);
-  v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark fence'), p_shard);
   PERFORM FROM public.shards s WHERE s.shard = p_shard AND s.epoch = p_epoch;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
-
-  FOR v IN
-    SELECT * FROM public.commands c
-    WHERE c.shard = p_shard AND c.command_id IN (
-      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
-      UNION SELECT command_id FROM public.commands WHERE resolved_at IS NULL AND state = 'open')
-    ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
-  LOOP
-    SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
-    CONTINUE WHEN v_last.epoch >= p_epoch;
-    v_was := v_last.state;
-    IF v_was IN ('prepared', 'sending') THEN
-      UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
-      WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
-    END IF;
-    -- A command that was resolved before its answer came keeps its outcome; only its attempt changes.
-    UPDATE public.commands c SET
-      state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
-      reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
-      resolved_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.resolved_at END,
-      version = c.version + 1, updated_at = v_at
-    WHERE c.command_id = v.command_id;
-    PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
-      'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
-    PERFORM public.tell_step(v.command_id);
-    v_swept := v_swept + 1;
-    IF v.state = 'open' AND v_last.state = 'unknown' AND v.account_id <> ALL (v_doubtful) THEN
-      v_doubtful := array_append(v_doubtful, v.account_id);
-    END IF;
-  END LOOP;
-  IF v_doubtful <> '{}' AND p_halt_at IS NOT NULL THEN
-    PERFORM public.halt_doubtful(v_doubtful, p_halt_at, p_at_ms);
-  END IF;
-  RETURN v_swept;
-END
-$function$
-grant execute to tidemark_app
-
-CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid)
- RETURNS json
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-DECLARE
-  c public.commands;
-  v_status text;
-  v_brief json;
-  v_attempts json;
-  v_id bigint;
-BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
-  v_status := public.order_status_of(c);
-  -- The brief form has what of an attempt may change, by its number.
-  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
-    json_agg(public.attempt_json(a) ORDER BY a.number)
-  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
-  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, resolved_at, pending_revision, pending_version, state, order_id,
-    order_status, reason, attempts)
-  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.resolved_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    v_status, c.reason, coalesce(v_brief, '[]'))
-  RETURNING id INTO v_id;
-  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_at(c, v_status, v_attempts);
+  INSERT INTO public.outcome_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
+  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch;
+  RETURN public.highest_number(p_shard);
 END
 $function$
 grant execute to tidemark_app
@@ -2373,7 +2163,7 @@ CREATE OR REPLACE FUNCTION public.uses_reference_again(p json)
 AS $function$
 BEGIN
   RETURN (p ->> 'callerRefOnce')::boolean IS TRUE
-    AND EXISTS (SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal');
+    AND EXISTS (SELECT FROM public.journal WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal');
 END
 $function$
 grant execute to tidemark_app
@@ -2475,10 +2265,11 @@ BEGIN
   END IF;
 
   IF least(b.rate, b.own_rate) IS NOT NULL THEN
-    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    SELECT count(*) INTO v_count FROM public.journal c
+    WHERE c.kind = 'opening' AND c.account_id = v_account AND c.at > v_at - interval '1 minute' AND c.request_kind <> 'cancel';
     IF b.own_rate IS NOT NULL AND (p_all OR v_count >= b.own_rate) THEN
-      SELECT count(*) INTO v_own FROM public.commands c
-      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+      SELECT count(*) INTO v_own FROM public.journal c
+      WHERE c.kind = 'opening' AND c.account_id = v_account AND c.at > v_at - interval '1 minute' AND c.request_kind <> 'cancel' AND c.principal = v_principal;
     END IF;
     RETURN QUERY SELECT public.limit_reading('ordersPerMinute', r.bound::text, coalesce(r.before >= r.bound, false), (r.before + 1)::text)
     FROM (VALUES (1, b.rate, v_count), (2, b.own_rate, v_own)) AS r(place, bound, before)
@@ -2509,7 +2300,8 @@ BEGIN
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
     SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
-      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.resolved_at IS NULL AND c.kind = 'place'
+      + (SELECT count(*) FROM public.open_commands c JOIN public.journal m ON m.command_id = c.command_id AND m.number = 1 AND m.request_kind = 'place'
+        WHERE c.account_id = v_account AND c.standing <> 'resolved'
         AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id AND ob.matches)) INTO v_count;
     IF p_all OR v_count > b.open_orders THEN
       RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);
@@ -2531,63 +2323,6 @@ BEGIN
   CROSS JOIN LATERAL (SELECT c.at, CASE c.at WHEN 1 THEN 'its legs are of several underlyings: ' || (m ->> 'underlyings') WHEN 2 THEN v_no_quote
     WHEN 3 THEN format('the value of %s is not known', x.unvalued) END) AS w(at, why)
   WHERE of.bound IS NOT NULL AND (p_all OR w.why IS NOT NULL OR x.amount > of.bound) ORDER BY of.place;
-END
-$function$
-grant execute to tidemark_app
-
-CREATE OR REPLACE FUNCTION public.write_group(p_names text[], p_shards bigint[], p_epochs bigint[], p_bodies json[], OUT result json, OUT code text, OUT message text)
- RETURNS SETOF record
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET lock_timeout TO '100ms'
-AS $function$
-DECLARE
-  v_until timestamptz := clock_timestamp() + interval '100 ms';
-BEGIN
-  -- A mark that is lost in a crash of the server costs a repeat, and the topic may contain repeats: alone it waits for no disk.
-  IF 'mark_published' = ALL (p_names) THEN
-    PERFORM set_config('synchronous_commit', 'off', true);
-  END IF;
-  FOR i IN 1 .. cardinality(p_names) LOOP
-    EXIT WHEN i > 1 AND clock_timestamp() > v_until;
-    result := NULL;
-    code := NULL;
-    message := NULL;
-    BEGIN
-      IF p_names[i] = 'mark_sending' AND NOT public.try_sending() THEN
-        RAISE lock_not_available USING MESSAGE = 'what forbids to send is being written';
-      ELSIF coalesce(p_bodies[i] ->> 'haltAt', p_bodies[i] ->> 'lateLanding') IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtext('tidemark doubtful'), 0) THEN
-        RAISE lock_not_available USING MESSAGE = 'another step that may halt is being written';
-      END IF;
-      result := public.write_one(p_names[i], p_shards[i]::integer, p_epochs[i], p_bodies[i]);
-    EXCEPTION WHEN OTHERS THEN
-      code := SQLSTATE;
-      message := SQLERRM;
-    END;
-    RETURN NEXT;
-  END LOOP;
-END
-$function$
-grant execute to tidemark_app
-
-CREATE OR REPLACE FUNCTION public.write_one(p_name text, p_shard integer, p_epoch bigint, p json)
- RETURNS json
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  CASE p_name
-    WHEN 'open_command' THEN RETURN public.open_command(p_shard, p_epoch, p);
-    WHEN 'mark_sending' THEN RETURN public.mark_sending(p_shard, p_epoch, p ->> 'attemptId', (p ->> 'atMs')::double precision);
-    WHEN 'step_command' THEN RETURN public.step_command(p_shard, p_epoch, p);
-    WHEN 'note_misses' THEN RETURN public.note_misses(p_shard, p_epoch, p);
-    WHEN 'add_command_evidence' THEN PERFORM public.add_command_evidence((p ->> 'commandId')::uuid, p -> 'evidence');
-    WHEN 'add_audit_lines' THEN PERFORM public.add_audit_lines(p);
-    -- By all three: a database that lost commits gives numbers out again.
-    WHEN 'mark_published' THEN DELETE FROM public.command_outbox o USING json_array_elements(p) AS m(step)
-      WHERE o.id = (m.step ->> 0)::bigint AND o.command_id = (m.step ->> 1)::uuid AND o.version = (m.step ->> 2)::integer;
-  END CASE;
-  RETURN NULL;
 END
 $function$
 grant execute to tidemark_app

@@ -100,12 +100,12 @@ async function unlessLocked<T>(statement: () => Promise<T>): Promise<T | undefin
 }
 
 interface MaintainCommandsOptions {
-  /** How long events are kept once they are recorded. One that is not published stays. */
+  /** How long halts' events are kept. */
   readonly retentionMs: number;
 }
 
 interface MaintainedCommands {
-  /** Events deleted, and idempotency keys that may be used again. */
+  /** Events deleted, and cancel-alls' keys freed. */
   readonly forgotten: number;
   readonly freedKeys: number;
 }
@@ -114,51 +114,38 @@ interface MaintainedCommands {
 const rowsAtOnce = 10_000;
 
 /**
- * Deletes published events older than the retention. Frees two kinds of keys after seven days:
- * those of commands final for so long, and those of cancel-alls with all cancels final. Commands,
- * attempts, evidence and cancel-alls stay for good; a command that is not final keeps its key. To
- * be called by a timer, from any process. Rejects when the database can't be reached.
+ * Deletes halts' events older than the retention. Frees a cancel-all's key after seven days, if
+ * all its cancels are final. The journal and cancel-alls stay for good; a command's key is given
+ * up when it is used again. To be called by a timer, from any process. Rejects when the database
+ * can't be reached.
  */
 export async function maintainCommands(
   pool: Pool,
   { retentionMs }: MaintainCommandsOptions,
 ): Promise<MaintainedCommands> {
   // Only the oldest are looked at. There is no index on the time of recording, since only this
-  // statement would use it. The streams' floor rises in the same statement: so a reader below it
+  // statement would use it. The stream's floor rises in the same statement: so a reader below it
   // learns it missed some.
   const { rows } = await pool.query<{ forgotten: string }>(
-    `with steps as (
-       delete from public.command_events where (tx_id, id) in (
-         select tx_id, id from (select tx_id, id, recorded_at from public.command_events order by tx_id, id limit $2) as oldest
-         where recorded_at < now() - $1 * interval '1 millisecond'
-           and not exists (select from public.command_outbox o where o.id = oldest.id)
-       ) returning tx_id
-     ), halts as (
+    `with halts as (
        delete from public.halt_events where (tx_id, id) in (
          select tx_id, id from (select tx_id, id, recorded_at from public.halt_events order by tx_id, id limit $2) as oldest
          where recorded_at < now() - $1 * interval '1 millisecond'
        ) returning tx_id
      ), raised as (
-       insert into public.event_floor as f (tx_id)
-       select tx_id from (table steps union all table halts) as gone where tx_id < pg_current_xact_id() order by tx_id desc limit 1
+       insert into public.event_floor as f (tx_id) select tx_id from halts where tx_id < pg_current_xact_id() order by tx_id desc limit 1
        on conflict (one) do update set tx_id = case when f.tx_id < pg_current_xact_id() then greatest(f.tx_id, excluded.tx_id) else excluded.tx_id end
-     ) select count(*) as forgotten from steps`,
+     ) select count(*) as forgotten from halts`,
     [retentionMs, rowsAtOnce],
   );
-  const { rows: keys } = await pool.query<{ freed: string }>(
-    `with keys as (
-       update public.commands set key_held = false where command_id in (
-         select command_id from public.commands where key_held and created_at < now() - interval '7 days' and resolved_at < now() - interval '7 days' limit $1
-       ) and key_held and resolved_at is not null returning 1
-     ), cancel_alls as (
-       update public.cancel_alls set key_held = false where cancel_all_id in (
-         select cancel_all_id from public.cancel_alls c
-         where key_held and created_at < now() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
-       ) and key_held returning 1
-     ) select (select count(*) from keys) + (select count(*) from cancel_alls) as freed`,
+  const cancelAlls = await pool.query(
+    `update public.cancel_alls set key_held = false where cancel_all_id in (
+       select cancel_all_id from public.cancel_alls c
+       where key_held and created_at < now() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
+     ) and key_held`,
     [rowsAtOnce],
   );
-  return { forgotten: Number(rows[0]?.forgotten ?? 0), freedKeys: Number(keys[0]?.freed ?? 0) };
+  return { forgotten: Number(rows[0]?.forgotten ?? 0), freedKeys: cancelAlls.rowCount ?? 0 };
 }
 
 interface MaintainDeadLettersOptions {

@@ -153,7 +153,7 @@ type Place = (value: unknown) => string;
 
 /**
  * Each filter as SQL. `names`: over `c`, through an index. The others: over `l`, the commands that
- * are looked at, joined with `c`.
+ * are looked at.
  */
 const conditions: {
   readonly [name in Exclude<keyof CommandFilter, 'accountId'>]-?: {
@@ -209,8 +209,8 @@ async function listCommands(
   const { rows } = await pool.query<CommandRow>(
     `with looked as materialized (${looked(filter, { after, accounts, most, place })} order by created_at desc, command_id desc limit ${most}),
      page as (
-       select public.command_json(c) as command, l.created_at, l.command_id, ${microseconds('l.created_at')} as made
-       from looked l join public.commands c on c.command_id = l.command_id
+       select public.command_json(l.command_id) as command, l.created_at, l.command_id, ${microseconds('l.created_at')} as made
+       from looked l
        where ${['true', ...chosen].join(' and ')} order by l.created_at desc, l.command_id desc limit $2
      ),
      last as (
@@ -255,10 +255,10 @@ function looked(filter: CommandFilter, { after, accounts, most, place }: Looking
   const of = (...more: string[]) =>
     `select c.command_id, c.created_at, c.kind, c.state, c.resolved_at from public.commands c where ${[...where, ...more].join(' and ')}`;
   const inAccounts = inScope('c.account_id', 1);
-  // An index has those without a final outcome alone. They are few, and none of the older rows
-  // between them is read: the planner may not take the index by time instead.
+  // Those without a final outcome are few, and none of the older rows between them is read: the
+  // planner may not take the index by time instead.
   if (isOpen === true || (state !== undefined && !isFinal(state)))
-    return `select * from (${of(inAccounts, 'c.resolved_at is null')} offset 0) as open`;
+    return `select k.* from public.open_commands w cross join lateral (${of(inAccounts, 'c.command_id = w.command_id')} offset 0) as k where w.standing <> 'resolved'`;
   if (isNamed || accounts === null) return of(inAccounts);
   // A quiet account's commands are not sought among those of all.
   const newest = `${of('c.account_id = a.account_id')} order by c.created_at desc, c.command_id desc limit ${most}`;
@@ -270,14 +270,14 @@ function looked(filter: CommandFilter, { after, accounts, most, place }: Looking
  * it may be a command's id.
  */
 function namedBy(id: string, text: string): string {
-  const ofOrder = `select command_id from public.commands where stream in ('account', 'prediction') and order_id = ${text}`;
+  const streams = `stream in ('account', 'prediction')`;
   return [
     `select ${id}`,
-    `select command_id from public.attempts where attempt_id = ${text}`,
-    `select command_id from public.commands where idempotency_key = ${text}`,
-    `select command_id from public.commands where caller_ref = ${text}`,
-    `${ofOrder} and kind = 'place'`,
-    `${ofOrder} and kind <> 'place'`,
+    `select command_id from public.journal where attempt_id = ${text}`,
+    `select command_id from public.journal where kind = 'opening' and idempotency_key = ${text}`,
+    `select command_id from public.journal where caller_ref = ${text}`,
+    `select command_id from public.order_bindings where ${streams} and order_id = ${text} and matches`,
+    `select command_id from public.journal where kind = 'opening' and order_id is not null and ${streams} and order_id = ${text}`,
   ].join(' union all ');
 }
 
@@ -296,15 +296,15 @@ async function findCommand(
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand; evidence: EvidenceRow[] }>({
     name: 'find_command',
-    text: `select public.command_json(c) as command, (
+    text: `select public.command_json(c.command_id) as command, (
         select coalesce(json_agg(e order by e.number), '[]')
         from (
-          (select ${evidenceColumns} from public.evidence e where command_id = c.command_id order by e.number limit ${firstFacts})
+          (select ${evidenceColumns} from public.evidence e where command_id = $2 order by e.number limit ${firstFacts})
           union all
-          (select ${evidenceColumns} from public.evidence e where command_id = c.command_id and e.number > ${firstFacts} order by e.number desc limit ${newestFacts})
+          (select ${evidenceColumns} from public.evidence e where command_id = $2 and e.number > ${firstFacts} order by e.number desc limit ${newestFacts})
         ) as e
       ) as evidence
-      from public.commands c where c.command_id = $2 and ${inScope('c.account_id', 1)}`,
+      from public.journal c where c.command_id = $2 and c.number = 1 and ${inScope('c.account_id', 1)}`,
     values: [scopeParameter(scope), commandId],
   });
   const [row] = rows;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { NewCommand, OpenResult } from '../../src/store/commands/command-journal.ts';
+import { opened } from '../../src/store/commands/journaled-command.ts';
 import type { Fence } from '../../src/store/commands/term.ts';
 import { type Plant, runUnderFaults } from '../support/commands/commands-under-faults.ts';
-import { opened } from '../support/commands/journaled-command.ts';
 
 /**
  * Each says that something is in the database of which nobody knows whether it

@@ -39,6 +39,7 @@ export function journalOutcomes({
       .slice(0, limit);
     points.reach('outcomes_read', host);
     return rows.map(({ number, command }) => ({
+      shard: command.shard,
       id: BigInt(number),
       key: command.commandId,
       version: command.version,

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { createPool } from '../../src/store/session/pool.ts';
+import { markIn, openIn } from '../support/commands/append-in.ts';
 import { answered, atMs, fence, newPlace, sending } from '../support/commands/journal-fixtures.ts';
 import { type JournalRig, journalRig, takeShard } from '../support/commands/journal-rig.ts';
 import { batch, proxiedUrl } from '../support/orders/store-rig.ts';
@@ -29,7 +30,7 @@ describe('an orphaned transaction of the former holder', () => {
     await rig.journal.open(asked, fence);
     const orphan = await rig.rival();
     await orphan.query('begin');
-    await orphan.query('select mark_sending(0, 1, $1, $2)', [asked.attemptId, atMs + 5]);
+    await markIn(orphan, asked.commandId, atMs + 5);
     const taking = rig.journal.takeOver(next, atMs + 50, 0);
     await blocked(rig, 1);
     await orphan.query('commit');
@@ -46,7 +47,7 @@ describe('an orphaned transaction of the former holder', () => {
     await rig.journal.open(asked, fence);
     const successor = await rig.rival();
     await successor.query('begin; update shards set epoch = 2 where shard = 0');
-    await successor.query('select take_over_commands(0, 2, $1, null)', [atMs + 50]);
+    await successor.query('select take_over_commands(0, 2)');
     const late = [
       rig.journal.markSending(asked.attemptId ?? '', atMs, fence),
       rig.journal.open(newPlace(), fence),
@@ -55,10 +56,7 @@ describe('an orphaned transaction of the former holder', () => {
     await blocked(rig, 3);
     await successor.query('commit');
     expect(await Promise.all(late)).toEqual([false, { kind: 'fenced' }, 'fenced']);
-    expect(await rig.journal.find(asked.commandId)).toMatchObject({
-      state: 'not_sent',
-      attempts: [{ state: 'not_sent' }],
-    });
+    expect(await rig.journal.find(asked.commandId)).toMatchObject({ version: 1, attempts: [{ state: 'prepared' }] });
   });
 
   it('is shut out by the taking of the shard alone, and what it left waits for the sweep', async () => {
@@ -75,7 +73,7 @@ describe('an orphaned transaction of the former holder', () => {
     const command = await sending(rig.journal);
     const successor = await rig.rival();
     for (const epoch of [0, 2]) {
-      const taking = successor.query('select take_over_commands(0, $1, $2, null)', [epoch, atMs + 50]);
+      const taking = successor.query('select take_over_commands(0, $1)', [epoch]);
       await expect(taking).rejects.toMatchObject({ code: 'TM011' });
     }
     expect(await rig.journal.step(answered(command, 'accepted'), fence)).toMatchObject({ kind: 'stepped' });
@@ -87,7 +85,7 @@ describe('a journal transaction that is held open', () => {
     await using rig = await journalRig();
     const slow = await rig.rival();
     await slow.query('begin');
-    await slow.query('select open_command(0, 1, $1)', [JSON.stringify(newPlace())]);
+    await openIn(slow, newPlace());
     expect((await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).kind).toBe('committed');
     expect(await rig.lanes.renew(0, rig.epoch)).toBe('renewed');
     const lane = await rig.rival();
@@ -109,7 +107,7 @@ describe('a write whose answer is lost', () => {
     const journal = createPostgresJournal({ pool, clock: systemClock, random: systemRandom });
     const asked = newPlace();
     const blocker = await rig.rival();
-    await blocker.query('begin; lock table commands in exclusive mode');
+    await blocker.query('begin; lock table journal in exclusive mode');
     const opening = journal.open(asked, fence);
     const failing = expect(opening).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN', retryable: false });
     await blocked(rig, 1);
@@ -128,7 +126,7 @@ describe('a write whose answer is lost', () => {
     await using rig = await journalRig();
     await rig.pool.query(`create sequence tries; create function fail_once() returns trigger language plpgsql as $$ begin
       if nextval('public.tries') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if; return new; end $$;
-      create trigger fail_once before insert on attempts for each row execute function fail_once()`);
+      create trigger fail_once before insert on journal for each row execute function fail_once()`);
     expect(await rig.journal.open(newPlace(), fence)).toMatchObject({ kind: 'opened' });
     expect(await rig.rows('select count(*)::int as commands from commands')).toEqual([{ commands: 1 }]);
   });

@@ -352,8 +352,8 @@ describe('issue: `tidemark doctor` found nothing wrong in a restored database wi
     ],
     [
       'a function that gained its owner',
-      'alter function public.open_command security definer',
-      /open_command\(.*\) runs as its owner/,
+      'alter function public.append_journal security definer',
+      /append_journal\(.*\) runs as its owner/,
     ],
     ['the schema of the books', 'alter schema drizzle owner to STRANGER', /^schema drizzle belongs to STRANGER/],
     [

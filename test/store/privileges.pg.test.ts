@@ -231,15 +231,14 @@ describe('the service as a mere member of tidemark_app', () => {
   it('can take nothing away from the journal, and bind no order by itself', async () => {
     await using session = await loggedInAs('tidemark_app');
     for (const statement of [
-      'delete from commands',
-      'delete from attempts',
-      'delete from evidence',
-      'update evidence set code = code',
-      'truncate evidence',
+      'delete from journal',
+      'update journal set body = body',
+      'truncate journal',
+      'delete from facts',
+      'update facts set body = body',
       'delete from audit_log',
       'update audit_log set action = action',
-      'update command_events set state = state',
-      'update command_outbox set shard = shard',
+      'update open_commands set account_id = account_id',
       'delete from halts',
       'update halts set reason = reason',
       "insert into order_bindings values ('account', 'o', 'tm-1', gen_random_uuid(), true)",
@@ -247,7 +246,7 @@ describe('the service as a mere member of tidemark_app', () => {
       "insert into principal_tokens values ('me', 1, decode(repeat('ab', 32), 'hex'), '{ops:write}', null)",
       'update principal_tokens set expires_at = now()',
       'delete from principal_tokens',
-      'alter table commands disable trigger commands_guard',
+      'alter table journal disable trigger journal_guard',
     ]) {
       await expect(session.pool.query(statement), statement).rejects.toMatchObject({ code: '42501' });
     }
@@ -291,7 +290,10 @@ describe('a member of tidemark_reader', () => {
       'attempts',
       'evidence',
       'command_events',
-      'command_outbox',
+      'journal',
+      'open_commands',
+      'facts',
+      'outcome_positions',
       'order_bindings',
       'halts',
       'audit_log',
@@ -341,12 +343,10 @@ describe('a member of tidemark_reader', () => {
       'select enter_lane(0, 1, 1)',
       `select apply_batch(0, 1, 1, ${Array(24).fill('null').join(', ')})`,
       `select apply_batch_with_bindings(0, 1, 1, ${Array(29).fill('null').join(', ')})`,
-      "select open_command(0, 1, '{}')",
       "select open_cancel_all(0, 1, '{}')",
-      "select mark_sending(0, 1, 'tm-1', 1)",
-      "select step_command(0, 1, '{}')",
-      'select take_over_commands(0, 1, 1, null)',
-      "select add_command_evidence(gen_random_uuid(), '[]')",
+      'select append_journal(null, null, null, null)',
+      'select take_over_commands(0, 1)',
+      "select add_facts(gen_random_uuid(), '[]')",
       "select after_restore(0, 1, 'h', 'me')",
     ];
     for (const call of calls) await expect(session.pool.query(call), call).rejects.toMatchObject({ code: '42501' });

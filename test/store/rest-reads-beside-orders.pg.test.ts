@@ -150,7 +150,7 @@ describe('commands', () => {
     expect(await rig.reads.findCommand(only('acct-2'), command.commandId)).toBeUndefined();
     expect(await rig.reads.findCommand(all, 'no-uuid')).toBeUndefined();
     await rig.pool.query(
-      `insert into evidence (command_id, number, kind, code, detail, at) select $1, i, 'read', 'absent', '{}', now() from generate_series($2::int, 5000) i`,
+      `insert into facts (command_id, behind, body) select $1, 9, '[{"kind":"read","code":"absent","detail":{},"atMs":1}]' from generate_series($2::int, 5000) i`,
       [command.commandId, evidence.length + 1],
     );
     const shown = (await rig.reads.findCommand(all, command.commandId))?.evidence.map(({ number }) => number);

@@ -62,7 +62,7 @@ interface Term {
 }
 
 /**
- * Sends commands' steps to Kafka, from the outbox `command_events`
+ * Sends commands' steps to Kafka, from the journal
  * (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, one command's steps in
  * order.
  *

@@ -117,7 +117,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
     journal: createPostgresJournal({ ...acknowledging, pool: commandPool, groups }),
-    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool, groups }),
+    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool, numbers: groups.numbers }),
     reads: postgresOrderReads({ ...deps, pool: readPool }),
     commandReads: postgresOrderReads({ ...deps, pool: commandReadPool }),
     deadLetters: new PostgresDeadLetters({ ...shared, readPool }),

@@ -64,8 +64,8 @@ export interface HaltBounds {
 }
 
 /**
- * One step of one command, in one transaction. It writes the command's row by compare-and-set on
- * `version`, an attempt's row, evidence, and an event for the outcomes topic.
+ * One step of one command: one row, by compare-and-set on `version`, with an attempt's move and
+ * evidence. It is an event for the outcomes topic.
  */
 export interface CommandStep {
   readonly commandId: string;
@@ -149,16 +149,16 @@ export interface Rival {
  *
  * Database invariants. They hold even if the code above is wrong:
  * - one command per (principal, key);
- * - attempt numbers without a gap;
- * - at most one attempt per command that is not `not_sent` or `refused`;
- * - an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave;
- * - evidence is append only;
+ * - an attempt is prepared only behind one that becomes `not_sent` or `refused` in the same row;
+ * - a row moves a command or an attempt only as its table allows, and only behind the newest row:
+ *   an attempt goes prepared → sending at most once;
+ * - rows and evidence are append only;
  * - one command per bound order and kind `place`;
  * - one cancel-all per (shard, principal, key).
  */
 export interface CommandJournal extends CancelAllJournal, HaltsJournal {
   /**
-   * One transaction: the command, attempt 1, the first event. With `sendingAtMs` an answer of this
+   * One row: the command with attempt 1. With `sendingAtMs` an answer of this
    * very call that shows attempt 1 as `sending` permits its one write, as `markSending` does; a
    * rejection permits nothing. For a place or replace it also checks
    * the limits, with everything open, unresolved or journaled in the account by then. Commands
@@ -190,9 +190,10 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
    */
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void>;
   /**
-   * Raises the fence to `epoch`. The same transaction turns attempts SENDING → UNKNOWN and PREPARED
-   * → `not_sent`, with their commands, evidence and events, and raises the halts that the unknown
-   * ones cause. Returns every command that is not final, and those final since less than
+   * Waits for the former holder's transactions; none can follow. Then steps turn attempts SENDING →
+   * UNKNOWN and PREPARED → `not_sent`, with their commands, and raise the halts that the unknown
+   * ones cause. A rejection may leave some to the next call.
+   * Returns every command that is not final, and those final since less than
    * `recentMs`, oldest first. A late landing may still come for the second kind. A command that
    * can't be read is not among them: it is given to `onUnreadable`, and what it has sent is not
    * known. It may be tried again.

@@ -32,14 +32,14 @@ export async function readCommand(pool: Pool, commandId: string): Promise<Comman
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command',
-    text: 'select public.command_json(c) as command from public.commands c where command_id = $1',
+    text: 'select public.command_json(command_id) as command from public.journal where command_id = $1 and number = 1',
     values: [commandId],
   });
   return rows[0] && decodeCommand(rows[0].command);
 }
 
 /**
- * Every reason for which `open_command` would refuse the command. By `preview_command` in
+ * Every reason for which an opening would be refused for the command. By `preview_command` in
  * `src/store/sql/steps.sql`; it turns its transaction read only.
  */
 export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
@@ -53,7 +53,7 @@ export async function readPreview(pool: Pool, command: JudgedCommand): Promise<J
   return row.preview;
 }
 
-/** The command holding the key, as `open_command` sees it. */
+/** The command holding the key, as an opening sees it. */
 export async function readCommandByKey(
   pool: Pool,
   principal: string,
@@ -62,7 +62,7 @@ export async function readCommandByKey(
   if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command_by_key',
-    text: `select public.command_json(c) as command from public.commands c
+    text: `select public.command_json(command_id) as command from public.commands
       where principal = $1 and idempotency_key = $2 and key_held and (resolved_at is null or resolved_at > clock_timestamp() - interval '7 days')`,
     values: [principal, idempotencyKey],
   });
@@ -74,8 +74,8 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
   const askable = attemptIds.filter((id) => !id.includes('\0'));
   if (askable.length === 0) return new Map();
   const { rows } = await pool.query<{ attempt_id: string; command: StoredCommand }>(
-    `select a.attempt_id, public.command_json(c) as command
-     from unnest($1::text[]) as k(attempt_id) join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id`,
+    `select a.attempt_id, public.command_json(a.command_id) as command
+     from unnest($1::text[]) as k(attempt_id) join public.journal a using (attempt_id)`,
     [askable],
   );
   return new Map(readableRows(rows, (row) => [row.attempt_id, decodeCommand(row.command)] as const, alreadyNamed));
@@ -88,10 +88,12 @@ export async function readUnresolved(
   after?: Pick<Command, 'createdAtMs' | 'commandId'>,
   shards?: readonly number[],
 ): Promise<Command[]> {
-  const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($3), $4::uuid)';
+  const from = after === undefined ? '' : 'and (o.at, o.command_id) > (public.ms_to_time($3), $4::uuid)';
   const { rows } = await pool.query<{ command: StoredCommand }>(
-    `select public.command_json(c) as command from public.commands c
-     where resolved_at is null and ($2::integer[] is null or shard = any($2)) ${from} order by created_at, command_id limit $1`,
+    `select public.command_json(k.command_id) as command from (
+       select o.command_id, o.at from public.open_commands w join public.journal o on o.command_id = w.command_id and o.number = 1
+       where w.standing <> 'resolved' and ($2::integer[] is null or w.shard = any($2)) ${from} order by o.at, o.command_id limit $1
+     ) as k order by k.at, k.command_id`,
     [limit, shards ?? null, ...(after === undefined ? [] : [after.createdAtMs, after.commandId])],
   );
   const found = readableRows(rows, ({ command }) => decodeCommand(command), alreadyNamed);
@@ -143,15 +145,16 @@ const before = '00000000-0000-0000-0000-000000000000';
 // sight when resolving the place.
 const text = `
   with page as materialized (
-    select command_id, state, order_id from public.commands
-    where shard = $1 and came_to_nothing and command_id > $2
+    select distinct on (command_id) command_id from public.journal
+    where shard = $1 and resolved_at is not null and (order_id is null or state <> 'applied') and command_id > $2
     order by command_id limit $3
   )
   select l.last, l.places, f.attempt_id, f.command_id, f.order_id
   from (select (select command_id from page order by command_id desc limit 1) as last, (select count(*)::integer from page) as places) l
   left join (
     select b.attempt_id, b.command_id, b.order_id
-    from page p join public.order_bindings b on b.command_id = p.command_id and b.matches
+    from page join public.commands p on p.command_id = page.command_id and p.kind = 'place' and p.resolved_at is not null and (p.order_id is null or p.state <> 'applied')
+    join public.order_bindings b on b.command_id = p.command_id and b.matches
     left join public.current_orders o on o.stream = b.stream and o.order_id = b.order_id
     left join public.attempts a on a.attempt_id = b.attempt_id
     cross join lateral (select

@@ -1,17 +1,15 @@
 import type { Pool } from 'pg';
 import type { Command, Reason } from '../../domain/command.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
-import type { Stream } from '../../domain/order.ts';
+import type { OrderStatus, Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
-import { storableJson, writeOnce } from '../session/write-once.ts';
-import { readableRows } from '../unreadable-row.ts';
-import { doAct } from './approvals.ts';
+import { constraintOf, JournalError, storable, storableJson, writeOnce } from '../session/write-once.ts';
+import { doAct, findApproval } from './approvals.ts';
 import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
 import type {
   AuditTrailEntry,
   CommandStep,
-  HaltBounds,
   Miss,
   MissResult,
   NewCommand,
@@ -19,180 +17,229 @@ import type {
   OpenResult,
   StepResult,
 } from './command-journal.ts';
-import { decodeCommand, type StoredCommand, type UnreadableCommand } from './decode-command.ts';
-import type { GroupCommit } from './group-commit.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import { appendedAsJson, type GroupCommit, type JournalWrite, type Said } from './group-commit.ts';
 import { type StoredHalt, toHalt } from './halts.ts';
+import type { Approving } from './halts-journal.ts';
+import type { KnownCommands } from './journal-memory.ts';
+import { type JournalRow, type KnownCommand, markRow, missRow, openingRow, stepRow } from './journal-rows.ts';
 import type { Fence } from './term.ts';
 
-/** For writes that share a commit with others of their moment. */
-interface Grouped {
+/** For writes that share commits, and know the rows before them. */
+interface Deps extends RetryDeps {
+  readonly pool: Pool;
   readonly groups: GroupCommit;
+  readonly known: KnownCommands;
 }
 
-type OpenedCommand =
-  | { readonly kind: 'opened' | 'replayed'; readonly command: StoredCommand }
-  | { readonly kind: 'limited'; readonly breach: LimitBreach }
-  | { readonly kind: 'key_reused' | 'caller_ref_reused' | 'not_superseded' | 'fenced' };
+/** Each try met another writer, at its key or its number. */
+const maxTries = 20;
 
 /**
- * Writes the command, its first attempt, a note and the first event. One round trip and one commit,
- * on every caller's critical path.
+ * Writes rows, each behind the newest of its command (`ids`). Where another writer was first, or
+ * rows known here were lost, it reads and tries again. Undefined: there was nothing to write.
  */
-export async function openCommand({ groups }: Grouped, command: NewCommand, fence: Fence): Promise<OpenResult> {
-  const of = [command.request.accountId];
-  const result = await groups.write<OpenedCommand>({ name: 'open_command', fence, of, body: storableJson(command) });
-  return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
+async function writeRows<T>(
+  { known, groups }: Deps,
+  ids: readonly string[],
+  write: Omit<JournalWrite<T | 'again'>, 'of'> & { readonly fence: Fence; readonly of?: readonly string[] },
+): Promise<T | undefined> {
+  const done: typeof write.done = (said, rows) => {
+    const result = write.done(said, rows);
+    return said.some((each) => each.said === 'stale') ? 'again' : result;
+  };
+  for (let tries = 1; tries <= maxTries; tries += 1) {
+    await known.load(ids, write.fence.shard);
+    let result: T | 'again' | undefined = 'again';
+    try {
+      result = await groups.write({ of: ids, ...write, done });
+    } catch (error) {
+      if (!['journal_numbers', 'journal_one_per_key'].includes(constraintOf(error) ?? '')) throw error;
+    } finally {
+      if (result === 'again') for (const id of ids) known.forget(id);
+    }
+    if (result !== 'again') return result;
+  }
+  throw new JournalError('40001', true, new Error('the rows of these commands do not come to rest'));
+}
+
+/** The command behind a written row, with its order's status. */
+function keepWritten({ known }: Deps, { command: made, number }: JournalRow, said: Said): Command {
+  const { orderStatus: _before, ...command } = made;
+  const status = said.order_status === null ? {} : { orderStatus: said.order_status as OrderStatus };
+  const written = { ...command, ...status };
+  known.keep({ command: written, number });
+  return written;
+}
+
+/**
+ * Writes the command with its first attempt: one row, on every caller's critical path. If it may
+ * not begin as sending, a second statement writes it as prepared.
+ */
+export async function openCommand(deps: Deps, command: NewCommand, fence: Fence): Promise<OpenResult> {
+  const { principal, idempotencyKey, callerRef, callerRefOnce, supersedes, request } = command;
+  const asked = storable(command);
+  let { sendingAtMs } = asked;
+  const of = [
+    `key ${JSON.stringify([principal, idempotencyKey])}`,
+    ...(callerRefOnce === true ? [`reference ${JSON.stringify([principal, callerRef])}`] : []),
+    ...(supersedes === undefined ? [] : [`successor of ${supersedes}`]),
+  ];
+  const opened = await writeRows<OpenResult>(deps, [], {
+    ...{ fence, of, ...(request.kind !== 'cancel' && { account: `account ${request.accountId}` }) },
+    rows: () => [openingRow(asked, fence, sendingAtMs)],
+    done: ([said], [row]) => {
+      const { said: kind, more } = said as Said;
+      switch (kind) {
+        case 'held':
+          sendingAtMs = undefined;
+          return 'again';
+        case 'done':
+          deps.groups.limited = more === true;
+          return { kind: 'opened', command: keepWritten(deps, row as JournalRow, said as Said) };
+        case 'replayed':
+          return { kind, command: decodeCommand(more as StoredCommand) };
+        case 'limited':
+          return { kind, breach: more as LimitBreach };
+        default:
+          return { kind } as OpenResult;
+      }
+    },
+  });
+  return opened as OpenResult;
 }
 
 /**
  * PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason:
  * it may not be sent any more.
  */
-export function markSending(
-  { groups }: Grouped,
+export async function markSending(
+  deps: Deps,
   attemptId: string,
   atMs: number,
   fence: Fence,
 ): Promise<boolean | Reason> {
-  return groups.write({ name: 'mark_sending', fence, of: [attemptId], body: storableJson({ attemptId, atMs }) });
-}
-
-type Stepped =
-  | {
-      readonly kind: 'stepped' | 'stale';
-      readonly command: StoredCommand;
-      readonly halts?: readonly StoredHalt[] | null;
-    }
-  | { readonly kind: 'fenced' };
-
-/**
- * One step of one command: its row, an attempt's row, evidence and the event, in one round trip and
- * one commit.
- */
-export async function stepCommand({ groups }: Grouped, step: CommandStep, fence: Fence): Promise<StepResult> {
-  const of = [step.commandId];
-  return stepResult(await groups.write<Stepped>({ name: 'step_command', fence, of, body: storableJson(step) }));
-}
-
-/** The same under a second principal's word: see `doAct`. */
-export async function stepApproved(
-  deps: RetryDeps & { readonly pool: Pool },
-  { approval, ...step }: CommandStep,
-  { shard, epoch }: Fence,
-): Promise<StepResult> {
-  const result = await doAct<Stepped | null>(deps, approval, {
-    call: 'public.step_command($1, $2, $3)',
-    values: [shard, epoch.toString(), storableJson(step)],
-    isDone: "act.result ->> 'kind' = 'stepped'",
+  const { known } = deps;
+  const commandId = await known.ofAttempt(attemptId);
+  if (commandId === undefined) return false;
+  const marked = await writeRows<boolean | Reason>(deps, [commandId], {
+    fence,
+    rows: () => {
+      const now = known.get(commandId);
+      const attempt = now?.command.attempts.find((each) => each.attemptId === attemptId);
+      const may = now?.command.state === 'open' && attempt?.state === 'prepared' && attempt.epoch === fence.epoch;
+      return may ? [markRow(now, attempt, atMs, fence)] : [];
+    },
+    done: ([said], [row]) => {
+      if (said?.said === 'refused') return said.more as Reason;
+      if (said?.said !== 'done') return false;
+      keepWritten(deps, row as JournalRow, said);
+      return true;
+    },
   });
-  return result === 'not_waiting' ? { kind: result } : stepResult(result);
+  return marked ?? false;
 }
-
-function stepResult(stepped: Stepped | null | undefined): StepResult {
-  const result = stepped ?? { kind: 'fenced' };
-  if (result.kind === 'fenced') return result;
-  const { kind, command, halts } = result;
-  return { kind, command: decodeCommand(command), ...(halts && { halts: halts.map(toHalt) }) };
-}
-
-type Noted =
-  | { readonly kind: 'fenced' }
-  | (Omit<Extract<MissResult, { kind: 'noted' }>, 'moved'> & { readonly moved: readonly StoredCommand[] });
-
-/** One more complete read that missed these. Writes counts and evidence, no step and no event. */
-export async function noteMisses({ groups }: Grouped, misses: readonly Miss[], fence: Fence): Promise<MissResult> {
-  const of = misses.map(({ commandId }) => commandId);
-  const result = await groups.write<Noted>({ name: 'note_misses', fence, of, body: storableJson(misses) });
-  return result.kind === 'fenced' ? result : { ...result, moved: result.moved.map(decodeCommand) };
-}
-
-type Deps = RetryDeps & { readonly pool: Pool };
 
 /**
- * Adds true facts beside any step, from any process, under no fence. Rejects with
- * `NO_SUCH_COMMAND`.
+ * One step, one row. `approval`: by a second principal's word, in the transaction that spends it
+ * (`doAct`).
  */
-export async function addEvidence(
-  { groups }: Grouped,
-  commandId: string,
-  evidence: readonly NewEvidence[],
-): Promise<void> {
-  await groups.write({ name: 'add_command_evidence', of: [commandId], body: storableJson({ commandId, evidence }) });
+export async function stepCommand(deps: Deps, { approval, ...given }: CommandStep, fence: Fence): Promise<StepResult> {
+  const { known } = deps;
+  const step = storable(given);
+  const { commandId } = step;
+  const around = async (values: readonly unknown[]): Promise<readonly Said[]> => {
+    const isDone = "act.result -> 0 ->> 'said' = 'done'";
+    const said = await doAct<readonly Said[]>(deps, approval, { call: appendedAsJson, values, isDone });
+    return said === 'not_waiting' ? [{ said, order_status: null, more: null }] : said;
+  };
+  const stepped = await writeRows<StepResult>(deps, [commandId], {
+    ...{ fence, ...(approval !== undefined && { around }) },
+    rows: () => {
+      const now = known.get(commandId);
+      return now !== undefined && isUnmoved(now.command, step) ? [stepRow(now, step, fence)] : [];
+    },
+    done: ([said], [row]) => {
+      if (said?.said !== 'done') return { kind: said?.said } as StepResult;
+      const command = keepWritten(deps, row as JournalRow, said);
+      const halts = said.more as readonly StoredHalt[] | null;
+      return { kind: 'stepped', command, ...(halts !== null && { halts: halts.map(toHalt) }) };
+    },
+  });
+  if (stepped !== undefined) return stepped;
+  if (approval !== undefined && !(await stillWaits(deps, approval))) return { kind: 'not_waiting' };
+  if (!(await isHeld(deps, fence))) return { kind: 'fenced' };
+  // The newest row, whatever was known here: it may have been lost.
+  known.forget(commandId);
+  const [now] = await known.load([commandId], fence.shard);
+  return { kind: 'stale', command: (now as KnownCommand).command };
+}
+
+/** The command has moved, perhaps by this very approval. */
+async function stillWaits({ pool }: Deps, { approvalId, by }: Approving): Promise<boolean> {
+  const waiting = await findApproval(pool, approvalId);
+  return waiting !== undefined && waiting.by !== by;
+}
+
+/** For writes that came to nothing, and so did not ask. */
+async function isHeld(deps: Deps, { shard, epoch }: Fence): Promise<boolean> {
+  const { rows } = await retryTransaction(deps, () =>
+    deps.pool.query('select from public.shards where shard = $1 and epoch = $2', [shard, epoch.toString()]),
+  );
+  return rows.length > 0;
+}
+
+function isUnmoved(command: Command, { version, attempt }: CommandStep): boolean {
+  const its = command.attempts.find(({ attemptId }) => attemptId === attempt?.attemptId);
+  return command.version === version && its?.state === attempt?.from;
+}
+
+/** One more complete read that missed these. Rows with a count and evidence, no step. */
+export async function noteMisses(deps: Deps, misses: readonly Miss[], fence: Fence): Promise<MissResult> {
+  const noted: Pick<Command, 'commandId' | 'misses'>[] = [];
+  const asked = storable(misses);
+  const left = () => asked.filter(({ commandId }) => !noted.some((each) => each.commandId === commandId));
+  const ids = (of: readonly Miss[]) => of.map(({ commandId }) => commandId);
+  const result = await writeRows<'fenced' | 'noted'>(deps, ids(asked), {
+    fence,
+    rows: () =>
+      left().flatMap(({ commandId, version, evidence }) => {
+        const now = deps.known.get(commandId);
+        const counts = now?.command.state === 'unknown' && now.command.version === version;
+        return counts ? [missRow(now, evidence, fence)] : [];
+      }),
+    done: (said, rows) => {
+      for (const [i, answer] of said.entries()) {
+        if (answer.said !== 'done') continue;
+        const { commandId, misses: count } = keepWritten(deps, rows[i] as JournalRow, answer);
+        noted.push({ commandId, misses: count });
+      }
+      return said.some((each) => each.said === 'fenced') ? 'fenced' : 'noted';
+    },
+  });
+  if (result === 'fenced' || (result === undefined && !(await isHeld(deps, fence)))) return { kind: 'fenced' };
+  const moved = await deps.known.load(ids(left()), fence.shard);
+  return { kind: 'noted', noted, moved: moved.map(({ command }) => command) };
+}
+
+/**
+ * Adds true facts beside any row, from any process, under no fence. Rejects with `NO_SUCH_COMMAND`.
+ */
+export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
+  await writeOnce(deps, { text: 'select public.add_facts($1, $2)', values: [commandId, storableJson(evidence)] });
 }
 
 /** Audit lines, in this order; `again` without those already there. */
 export async function addToAuditTrail(
-  { groups }: Grouped,
+  { groups }: Deps,
   lines: readonly AuditTrailEntry[],
   again = false,
 ): Promise<void> {
-  await groups.write({ name: 'add_audit_lines', of: ['audit trail'], body: storableJson({ lines, again }) });
-}
-
-/** Complete commands in one read: 0.1 s on the server. */
-const pageRows = 1_000;
-
-/**
- * Raises the fence and resolves the former holder's attempts, in one transaction. Then reads the
- * commands that still need work. Rejects with `FENCED` if a later holder has taken over. After any
- * other rejection it may be called again under the same epoch.
- *
- * The reads come after the commit, since then no other process steps a command. A hundred thousand
- * unresolved commands must not make the takeover itself run into a statement's deadline, now and at
- * every later try.
- */
-export async function takeOverCommands(
-  deps: Deps,
-  { shard, epoch }: Fence,
-  atMs: number,
-  recentMs: number,
-  haltAt?: HaltBounds,
-  onUnreadable: (command: UnreadableCommand) => void = () => {},
-): Promise<Command[]> {
-  await writeOnce(deps, {
-    text: 'select public.take_over_commands($1, $2, $3, $4)',
-    values: [shard, epoch.toString(), atMs, haltAt === undefined ? null : storableJson(haltAt)],
+  await groups.write({
+    ...{ of: ['audit trail'], lines: storableJson({ lines, again }) },
+    rows: () => [],
+    done: () => undefined,
   });
-  const ids = await unresolvedIds(deps, shard, atMs - recentMs);
-  const commands: Command[] = [];
-  for (let from = 0; from < ids.length; from += pageRows) {
-    commands.push(...(await readByIds(deps, ids.slice(from, from + pageRows), onUnreadable)));
-  }
-  return commands;
-}
-
-/** Commands not final, or final since `sinceMs`; oldest first. Each half uses its own index. */
-async function unresolvedIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
-  const { rows } = await retryTransaction(deps, () =>
-    deps.pool.query<{ command_id: string }>(
-      `select command_id, created_at from public.commands where shard = $1 and resolved_at is null
-       union all
-       select command_id, created_at from public.commands where shard = $1 and resolved_at >= public.ms_to_time($2)
-       order by created_at, command_id`,
-      [shard, sinceMs],
-    ),
-  );
-  return rows.map(({ command_id }) => command_id);
-}
-
-async function readByIds(
-  deps: Deps,
-  ids: readonly string[],
-  onUnreadable: (command: UnreadableCommand) => void,
-): Promise<Command[]> {
-  const { rows } = await retryTransaction(deps, () =>
-    deps.pool.query<{ account_id: string; command: StoredCommand }>(
-      `select c.account_id, public.command_json(c) as command from unnest($1::uuid[]) with ordinality as k(command_id, place)
-       join public.commands c using (command_id) order by k.place`,
-      [ids],
-    ),
-  );
-  return readableRows(
-    rows,
-    ({ command }) => decodeCommand(command),
-    ({ fault }, { account_id: accountId, command: { commandId, resolvedAtMs, updatedAtMs } }) =>
-      onUnreadable({ commandId, accountId, isFinal: resolvedAtMs !== null, updatedAtMs, fault }),
-  );
 }
 
 /**
@@ -270,11 +317,11 @@ export async function readUnseenPlaces(
   accountIds: readonly string[],
 ): Promise<(PlaceOfAccount & Selectable)[]> {
   const { rows } = await pool.query<PlaceRow>(
-    `select account_id, stream, command_id, symbol, side, principal,
+    `select c.account_id, c.stream, c.command_id, c.symbol, c.side, c.principal,
        array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs
-     from public.commands c
-     where resolved_at is null and account_id = any($1) and kind = 'place' and order_id is null
-     order by account_id, created_at, command_id`,
+     from public.open_commands w join public.commands c using (command_id)
+     where w.account_id = any($1) and w.standing <> 'resolved' and c.kind = 'place' and c.order_id is null
+     order by c.account_id, c.created_at, c.command_id`,
     [accountIds],
   );
   return rows.map(({ account_id, stream, command_id, symbol, side, principal, refs }) => ({

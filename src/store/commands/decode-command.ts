@@ -52,6 +52,8 @@ export interface StoredCommand {
   readonly updatedAtMs: number;
   readonly resolvedAtMs: number | null;
   readonly attempts: readonly StoredAttempt[];
+  /** Its newest row can't be read, or does not follow the one before it: nothing else is there. */
+  readonly fault?: string;
 }
 
 /** What is known of a command that can't be read: its columns. */
@@ -96,6 +98,7 @@ const checks: Partial<Record<keyof StoredCommand, Check>> = {
 /** The way back from Postgres. Throws an `UnreadableRowError` for what no build of ours wrote. */
 export function decodeCommand(stored: StoredCommand): Command {
   return readRow('commands', stored.commandId, () => {
+    if (stored.fault !== undefined) throw new TypeError(stored.fault);
     const fault = faultOf('command', checks, stored);
     if (fault !== undefined) throw new TypeError(`${fault} is not what it has to be`);
     return toCommand(stored);

@@ -1,35 +1,41 @@
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig } from 'pg';
 import type { Timer } from '../../runtime/clock.ts';
-import { bigintArray, textArray } from '../orders/binary-array.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
-import { JournalError, refusedBy, writeOnce } from '../session/write-once.ts';
+import { constraintOf, JournalError, writeOnce } from '../session/write-once.ts';
+import { JournalNumbers } from './journal-memory.ts';
+import { appendValues, type JournalRow } from './journal-rows.ts';
 import type { Fence } from './term.ts';
 
-/** One write of the journal: a function of the database (`write_one`), and what it is given. */
-export interface JournalWrite {
-  readonly name:
-    | 'open_command'
-    | 'mark_sending'
-    | 'step_command'
-    | 'note_misses'
-    | 'add_command_evidence'
-    | 'add_audit_lines'
-    | 'mark_published';
-  /** Left out: true under any holder of the shard. */
-  readonly fence?: Fence;
-  /**
-   * An account, a command or an attempt by its id: what it locks. Writes with the same are done in
-   * their order, but for one that is asked for alone. Left out: it locks nothing.
-   */
-  readonly of?: readonly string[];
-  /** JSON (`storableJson`). */
-  readonly body: string;
+/** A row's answer: see `append_journal`. */
+export interface Said {
+  readonly said: string;
+  readonly order_status: string | null;
+  readonly more: unknown;
 }
 
-/**
- * Writes of one group. Below 64, the subtransactions of a session that other sessions see without a
- * look at the disk.
- */
+/** One write of the journal. */
+export interface JournalWrite<T> {
+  readonly fence?: Fence;
+  /**
+   * A command, a key: writes about the same are done one after the other, as they came.
+   */
+  readonly of: readonly string[];
+  /** The same while there are limits: they count the account's openings. */
+  readonly account?: string;
+  /**
+   * Its rows, made as they are sent: everything before it is known then. None, and no `lines`:
+   * there is nothing to write any more, and `done` is not called.
+   */
+  rows(): readonly JournalRow[];
+  /** JSON: audit lines. */
+  readonly lines?: string;
+  /** In the answer's turn, before another write about the same begins. */
+  done(said: readonly Said[], rows: readonly JournalRow[]): T;
+  /** Alone, by another statement around the call. */
+  readonly around?: (values: readonly unknown[]) => Promise<readonly Said[]>;
+}
+
+/** In one group. */
 const maxWrites = 50;
 /** As batches of ingest: while one waits for its commit, the next one works. */
 const maxGroups = 2;
@@ -42,16 +48,17 @@ const waitMs = 5_000;
 /** Writes that are asked for alone at one time: groups and reads keep the other connections. */
 const maxAlone = 4;
 
-interface Waiting extends JournalWrite {
+interface Waiting extends JournalWrite<unknown> {
   sinceMs: number;
+  isAlone: boolean;
+  held: readonly string[];
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
-interface Answer {
-  readonly result: unknown;
-  readonly code: string | null;
-  readonly message: string | null;
+interface Sent {
+  readonly write: Waiting;
+  readonly rows: readonly JournalRow[];
 }
 
 interface GroupCommitDeps extends RetryDeps {
@@ -61,47 +68,53 @@ interface GroupCommitDeps extends RetryDeps {
 }
 
 /**
- * What the command side writes at one moment, as one statement and one commit (`write_group`).
+ * The command side's writes at one moment, as one statement and one commit (`append_journal`).
  *
  * A write waits → is under way in a group → is answered. Two groups are under way at most. Nothing
- * waits for a fuller group: what came while two were under way is the next.
+ * waits for a fuller group: writes that come meanwhile are the next.
  *
- * Invariants: what locks the same account, command or attempt is never in two groups under way, so
- * it runs in the order in which it came, and no two groups wait for each other in a circle. A write
- * is answered with its own result, or its own objection. Where it met a lock, a deadlock or a
- * trouble that passes, it is asked for once more, alone (`writeOnce`). Where a commit's outcome is
- * not known, it is known for none of its group.
+ * Invariants: two writes about the same command, key or account are never under way together, so
+ * their rows follow one another. A write is answered with its own result, or its own objection. If
+ * its group met a lock, a deadlock, an index or a passing trouble, it is asked for once more,
+ * alone. If a commit's outcome is not known, it is known for no write in it, and their numbers
+ * stay open.
  */
 export class GroupCommit {
   private waiting: Waiting[] = [];
   private groupsUnderWay = 0;
-  /** `of` of the writes in groups under way. */
+  /** The names (`of`) under way. */
   private readonly locked = new Set<string>();
   private timer: Timer | undefined;
   private readonly alone: Waiting[] = [];
   private aloneUnderWay = 0;
   private pending = 0;
+  readonly numbers: JournalNumbers;
+  /** Whether there are limits, as the newest opening was answered. */
+  limited = true;
   private readonly deps: GroupCommitDeps;
 
   constructor(deps: GroupCommitDeps) {
     this.deps = deps;
+    this.numbers = new JournalNumbers(deps);
   }
 
   /**
-   * The answer of the database's function, as parsed JSON. Rejects with `JournalError`, as
-   * `writeOnce` does. `STORE_UNAVAILABLE` also if it could not be sent for five seconds, or if too
-   * many wait.
+   * The result from `done`; undefined: there was nothing to write. Rejects with
+   * `JournalError`, as `writeOnce` does. `STORE_UNAVAILABLE` also if it could not be sent for five
+   * seconds, or if too many wait.
    */
-  write<T>(write: JournalWrite): Promise<T> {
+  write<T>(write: JournalWrite<T>): Promise<T | undefined> {
     if (this.pending >= maxPending) return Promise.reject(notSent('too many writes wait'));
     this.pending += 1;
     return new Promise((resolve, reject) => {
       this.waiting.push({
         ...write,
         sinceMs: this.deps.clock.monotonicMs(),
+        isAlone: false,
+        held: [],
         resolve: (result) => {
           this.pending -= 1;
-          resolve(result as T);
+          resolve(result as T | undefined);
         },
         reject: (error) => {
           this.pending -= 1;
@@ -122,70 +135,138 @@ export class GroupCommit {
     else this.stopTimer();
   }
 
-  /** The oldest, and as many as fit, without those that lock the same as a group under way. */
+  /** The oldest, and as many as fit, each about something else, and about nothing under way. */
   private nextGroup(): Waiting[] {
     const group: Waiting[] = [];
     const left: Waiting[] = [];
     const passedOver = new Set<string>();
-    let chars = 0;
     for (const [i, write] of this.waiting.entries()) {
-      const { of = [], body } = write;
-      if (group.length === maxWrites || (group.length > 0 && chars + body.length > maxGroupChars)) {
+      if (group.length === maxWrites) {
         left.push(...this.waiting.slice(i));
         break;
       }
+      const of = write.account === undefined || !this.limited ? write.of : [...write.of, write.account];
       if (of.some((id) => this.locked.has(id) || passedOver.has(id))) {
         for (const id of of) passedOver.add(id);
         left.push(write);
-      } else {
-        chars += body.length;
-        group.push(write);
+        continue;
       }
+      write.held = of;
+      for (const id of of) this.locked.add(id);
+      if (write.around === undefined) group.push(write);
+      else this.askAlone(write);
     }
     this.waiting = left;
     return group;
   }
 
+  private unlock({ held }: Waiting): void {
+    for (const id of held) this.locked.delete(id);
+  }
+
   private async serve(group: readonly Waiting[]): Promise<void> {
     this.groupsUnderWay += 1;
-    const ids = group.flatMap(({ of = [] }) => of);
-    for (const id of ids) this.locked.add(id);
-    const left = await this.send(group);
-    for (const id of ids) this.locked.delete(id);
+    const left = await this.send(group, false);
+    for (const write of left) this.unlock(write);
     this.groupsUnderWay -= 1;
     this.waiting.unshift(...left);
     this.sendWaiting();
   }
 
-  /** Never rejects. Resolves with the writes that the group had no time for. */
-  private async send(group: readonly Waiting[]): Promise<readonly Waiting[]> {
-    this.deps.onGroup?.(group.length);
-    let answers: readonly Answer[];
+  /** Never rejects. Resolves with the writes for the next group. */
+  private async send(group: readonly Waiting[], alone: boolean): Promise<readonly Waiting[]> {
+    const left: Waiting[] = [];
+    let asked = group;
     try {
-      answers = await writeOnce<Answer>(this.deps, statementOf(group), isUnsent);
+      const sent = await this.rowsOf(group, left);
+      asked = sent.map(({ write }) => write);
+      if (sent.length === 0) return left;
+      if (!alone) this.deps.onGroup?.(sent.length);
+      const said = await this.append(sent, alone);
+      for (const each of sent) this.answer(each, said.splice(0, each.rows.length), left);
     } catch (error) {
-      for (const write of group) {
-        // Rolled back whole, for a reason that need not be this write's.
-        if (error instanceof JournalError && !isUnsent(error) && error.code !== 'COMMIT_UNKNOWN') this.askAlone(write);
-        else write.reject(error);
+      for (const write of asked) {
+        if (isForAlone(error, alone)) this.askAlone(write);
+        else this.refuse(write, error);
       }
-      return [];
     }
-    for (const [i, { result, code, message }] of answers.entries()) {
-      const write = group[i];
-      if (code === null) write?.resolve(result);
-      else if (write !== undefined) this.refuse(write, refusedBy(code, message ?? ''));
-    }
-    return group.slice(Math.max(1, answers.length));
+    return left;
   }
 
-  private refuse(write: Waiting, error: JournalError): void {
-    if (error.retryable) this.askAlone(write);
-    else write.reject(error);
+  /** Without writes that came to nothing. A group's characters have a bound. */
+  private async rowsOf(group: readonly Waiting[], left: Waiting[]): Promise<readonly Sent[]> {
+    await this.numbers.beginBehindOthers(group.flatMap(({ fence }) => (fence === undefined ? [] : [fence.shard])));
+    let chars = 0;
+    return group.flatMap((write) => {
+      const rows = write.rows();
+      if (rows.length === 0 && write.lines === undefined) {
+        this.unlock(write);
+        write.resolve(undefined);
+        return [];
+      }
+      const more = rows.reduce((sum, row) => sum + row.body.length + row.more.length, write.lines?.length ?? 0);
+      if (chars > 0 && chars + more > maxGroupChars) {
+        left.push(write);
+        return [];
+      }
+      chars += more;
+      return [{ write, rows }];
+    });
+  }
+
+  /** One transaction, and its rows' answers. */
+  private async append(sent: readonly Sent[], alone: boolean): Promise<Said[]> {
+    const rows = sent.flatMap((each) => each.rows);
+    const taken = this.numbers.take(rows.map(({ fence }) => fence));
+    const values = appendValues(
+      rows,
+      taken.seqs,
+      sent.flatMap(({ write }) => write.lines ?? []),
+      alone,
+    );
+    const {
+      around = (asked: unknown[]) => writeOnce<Said>(this.deps, statementOf(asked), alone ? undefined : isUnsent),
+    } = sent[0]?.write ?? {};
+    try {
+      const said = await around(values);
+      this.numbers.close(taken);
+      return [...said];
+    } catch (error) {
+      this.numbers.close(taken, error);
+      throw error;
+    }
+  }
+
+  private answer({ write, rows }: Sent, said: readonly Said[], left: Waiting[]): void {
+    const waits = said.find((each) => each.said === 'again' || each.said === 'alone')?.said;
+    if (waits === 'alone') this.askAlone(write);
+    if (waits === 'again') {
+      this.limited = true;
+      left.push(write);
+    }
+    if (waits !== undefined) return;
+    try {
+      const result = write.done(said, rows);
+      this.unlock(write);
+      write.resolve(result);
+    } catch (error) {
+      this.refuse(write, error);
+    }
+  }
+
+  private refuse(write: Waiting, error: unknown): void {
+    this.unlock(write);
+    write.reject(error);
   }
 
   private askAlone(write: Waiting): void {
-    write.sinceMs = this.deps.clock.monotonicMs();
+    if (!write.isAlone) write.sinceMs = this.deps.clock.monotonicMs();
+    write.isAlone = true;
+    // It may wait for another process for long, and its account's others do not.
+    if (write.account !== undefined && write.held.includes(write.account)) {
+      this.locked.delete(write.account);
+      write.held = write.of;
+    }
     this.alone.push(write);
     if (this.aloneUnderWay < maxAlone) void this.serveAlone();
   }
@@ -193,21 +274,9 @@ export class GroupCommit {
   private async serveAlone(): Promise<void> {
     this.aloneUnderWay += 1;
     for (let write = this.alone.shift(); write !== undefined; write = this.alone.shift()) {
-      if (this.isLate(write)) {
-        write.reject(notSent('it waited for others that wait for locks'));
-        continue;
-      }
-      const { name, fence, body } = write;
-      try {
-        const [row] = await writeOnce<{ result: unknown }>(this.deps, {
-          name: 'write_one',
-          text: 'select public.write_one($1, $2, $3, $4) as result',
-          values: [name, fence?.shard ?? null, fence?.epoch.toString() ?? null, body],
-        });
-        write.resolve(row?.result ?? null);
-      } catch (error) {
-        write.reject(error);
-      }
+      if (this.isLate(write)) this.refuse(write, notSent('it waited for others that wait for locks'));
+      else await this.send([write], true);
+      this.sendWaiting();
     }
     this.aloneUnderWay -= 1;
   }
@@ -234,20 +303,22 @@ export class GroupCommit {
   }
 }
 
-function statementOf(group: readonly Waiting[]) {
-  return {
-    name: 'write_group',
-    text: 'select result, code, message from public.write_group($1, $2, $3, $4)',
-    values: [
-      textArray(group.map(({ name }) => name)),
-      bigintArray(group.map(({ fence }) => fence?.shard ?? null)),
-      bigintArray(group.map(({ fence }) => fence?.epoch ?? null)),
-      textArray(
-        group.map(({ body }) => body),
-        'json',
-      ),
-    ],
-  };
+const call = 'public.append_journal($1, $2, $3, $4)';
+
+/** Its result as one value. */
+export const appendedAsJson = `(select json_agg(a order by a.place) from ${call} as a)`;
+
+function statementOf(values: unknown[]): QueryConfig {
+  return { name: 'append_journal', text: `select said, order_status, more from ${call}`, values };
+}
+
+/**
+ * A group was rolled back whole, for a reason that need not be this write's. One alone: another
+ * writer had just given its number in the shard.
+ */
+function isForAlone(error: unknown, alone: boolean): boolean {
+  if (alone) return constraintOf(error) === 'journal_pkey';
+  return error instanceof JournalError && !isUnsent(error) && error.code !== 'COMMIT_UNKNOWN';
 }
 
 /** Nothing of it was sent, or it came to a server that takes no writes. */

@@ -1,14 +1,16 @@
 import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { bigintArray, textArray } from '../orders/binary-array.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
-import { storableJson } from '../session/write-once.ts';
 import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
-import { GroupCommit } from './group-commit.ts';
+import type { JournalNumbers } from './journal-memory.ts';
 
 /** A command's step, as sent to Kafka. */
 export interface OutcomeRow {
+  readonly shard: number;
+  /** Of its row in the shard. */
   readonly id: bigint;
   /** The command's id: its steps share a partition. */
   readonly key: string;
@@ -25,81 +27,114 @@ export interface OutcomeRow {
  */
 export interface OutcomeLog {
   /**
-   * Steps not yet marked as published, for commands in these shards, lowest id first, at most
+   * Steps behind the last published one, for commands in these shards, lowest id first, at most
    * `limit`. One command's ids rise with its versions, and none is seen before its predecessor.
    */
   readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
-  /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
+  /**
+   * Kafka has acknowledged them, and all before them in their shards. Safe to call again, from any
+   * process: it stays true.
+   */
   markPublished(rows: readonly OutcomeRow[]): Promise<void>;
 }
 
 interface OutcomeLogDeps extends RetryDeps {
   readonly pool: Pool;
-  /** The journal's, so that marks share a commit with steps. Left out: its own. */
-  readonly groups?: GroupCommit;
+  /** The journal's: open numbers are waited for. Left out: none is. */
+  readonly numbers?: JournalNumbers;
   readonly log?: Pick<Logger, 'error'>;
 }
 
 interface Row {
-  readonly id: string;
-  readonly command_id: string;
+  readonly shard: number;
+  readonly seq: string;
   readonly version: number;
-  readonly snapshot: StoredCommand;
+  /** Null: it is no step. */
+  readonly command_id: string | null;
+  readonly command: StoredCommand | null;
   readonly recorded_ms: string;
   readonly generation: number | null;
 }
 
-/**
- * Not prepared: a plan from a time with few events would read all of them once there are many. At
- * most ten such reads a second.
- */
+/** The position to be saved. */
+type Passed = Pick<OutcomeRow, 'shard' | 'id'> & Partial<Pick<OutcomeRow, 'key' | 'version'>>;
+
+/** Lowest number first, in each shard below its first open number. */
 const readUnpublished = `
-  select o.id, o.command_id, o.version, public.event_json(e) as snapshot, public.time_to_ms(e.recorded_at) as recorded_ms,
-    (select max(generation) from public.lanes) as generation
-  from (select id, command_id, version from public.command_outbox where shard = any($2) and id <> all($3::bigint[]) order by id limit $1) as o
-  join public.command_events e on e.command_id = o.command_id and e.version = o.version order by o.id`;
+  select j.shard, j.seq, j.version, public.time_to_ms(j.recorded_at) as recorded_ms, (select max(generation) from public.lanes) as generation,
+    case when j.kind in ('opening', 'step') then j.command_id end as command_id,
+    case when j.kind in ('opening', 'step') then public.command_json(j.command_id, j.number) end as command
+  from unnest($2::bigint[], $3::bigint[]) as k(shard, below) join public.shards s on s.shard = k.shard
+  join public.outcome_positions p on p.shard = k.shard and p.epoch = s.epoch
+  cross join lateral (
+    select * from public.journal j where j.shard = p.shard and j.seq > p.seq and (k.below is null or j.seq < k.below) order by j.seq limit $1) as j
+  order by j.seq limit $1`;
 
 /**
- * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one
- * may appear after a higher one. So each event has a row of its own in `command_outbox` until it is
- * published, and no position is kept. One command's ids appear in order, because its row is locked
- * from one step to the next.
+ * The port `OutcomeLog` in Postgres: the journal's rows behind their shard's position. A row is
+ * read only once every lower number in its shard is there, or never comes: one holder gives them,
+ * and knows which are under way; a takeover leaves none from the holder before.
  */
 export class PostgresOutcomeLog implements OutcomeLog {
-  private readonly deps: OutcomeLogDeps & { readonly groups: GroupCommit };
-  /**
-   * Steps that can't be read. They stay in the outbox and hold up no others: consumers see by the
-   * versions of their command that one is missing.
-   */
-  private readonly unreadable = new Set<string>();
+  private readonly deps: OutcomeLogDeps;
 
   constructor(deps: OutcomeLogDeps) {
-    this.deps = { ...deps, groups: deps.groups ?? new GroupCommit(deps) };
+    this.deps = deps;
   }
 
   async readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]> {
+    const { pool, numbers, log } = this.deps;
+    await numbers?.settle();
+    // First the bound, and then the read: a write begun after this is above it.
+    const below = shards.map((shard) => numbers?.closedBelow(shard) ?? null);
     const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<Row>(readUnpublished, [limit, shards, [...this.unreadable]]),
+      pool.query<Row>(readUnpublished, [limit, bigintArray(shards), bigintArray(below)]),
     );
-    return readableRows(rows, outcomeRow, (err, { id }) => {
-      this.unreadable.add(id);
-      this.deps.log?.error({ err }, 'a step of a command is unreadable; it is not published');
-    });
+    // An unreadable step holds up no others: consumers see by its command's versions that one is
+    // missing.
+    const found = readableRows(
+      rows.filter((row) => row.command_id !== null),
+      outcomeRow,
+      (err) => log?.error({ err }, 'a step of a command is unreadable; it is not published'),
+    );
+    // None is published, and the next look does not meet them again.
+    if (found.length > 0 || rows.length === 0) return found;
+    await this.save(rows.map(({ shard, seq }) => ({ shard, id: BigInt(seq) })));
+    return rows.length < limit ? [] : this.readUnpublished(limit, shards);
   }
 
   async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
-    if (rows.length === 0) return;
-    const steps = rows.map(({ id, key, version }) => [String(id), key, version]);
-    await this.deps.groups.write({ name: 'mark_published', body: storableJson(steps) });
+    if (rows.length > 0) await this.save(rows);
+  }
+
+  /**
+   * Waits for no disk: a loss in a server's crash costs a repeat. A database may lose commits and
+   * give a number out again, so the row has to be the same.
+   */
+  private async save(rows: readonly Passed[]): Promise<void> {
+    const newest = new Map<number, Passed>();
+    for (const row of rows) if (row.id > (newest.get(row.shard)?.id ?? -1n)) newest.set(row.shard, row);
+    const highest = [...newest.values()];
+    await retryTransaction(this.deps, () =>
+      this.deps.pool.query({
+        name: 'save_outcome_positions',
+        text: `with at_once as materialized (select set_config('synchronous_commit', 'off', true))
+          update public.outcome_positions p set seq = k.seq from at_once, unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as k(shard, seq, key, version)
+          where p.shard = k.shard and p.seq < k.seq and exists (select from public.journal j where j.shard = k.shard and j.seq = k.seq
+            and (k.key is null or j.command_id = k.key::uuid and j.version = k.version))`,
+        values: [
+          bigintArray(highest.map(({ shard }) => shard)),
+          bigintArray(highest.map(({ id }) => id)),
+          textArray(highest.map(({ key }) => key ?? null)),
+          bigintArray(highest.map(({ version }) => version ?? null)),
+        ],
+      }),
+    );
   }
 }
 
-function outcomeRow({ id, command_id, version, snapshot, recorded_ms, generation }: Row): OutcomeRow {
-  return {
-    id: BigInt(id),
-    key: command_id,
-    version,
-    payload: encodeCommandOutcome(decodeCommand(snapshot), generation ?? 1),
-    recordedMs: Number(recorded_ms),
-  };
+function outcomeRow({ shard, seq, version, generation, recorded_ms, ...row }: Row): OutcomeRow {
+  const command = decodeCommand(row.command as StoredCommand);
+  const payload = encodeCommandOutcome(command, generation ?? 1);
+  return { shard, id: BigInt(seq), key: command.commandId, version, payload, recordedMs: Number(recorded_ms) };
 }

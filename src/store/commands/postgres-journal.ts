@@ -3,7 +3,7 @@ import type { Command } from '../../domain/command.ts';
 import type { CommitCheckpoint } from '../../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { findApproval, readApprovals, requestApproval } from './approvals.ts';
-import type { CommandJournal, CommandStep } from './command-journal.ts';
+import type { CommandJournal } from './command-journal.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -30,9 +30,7 @@ import {
   readCancelAll,
   readCancelAllsInForce,
   readUnseenPlaces,
-  stepApproved,
   stepCommand,
-  takeOverCommands,
 } from './command-writes.ts';
 import { GroupCommit } from './group-commit.ts';
 import {
@@ -45,7 +43,8 @@ import {
   readLimits,
   setCancelTimers,
 } from './halts.ts';
-import type { Fence } from './term.ts';
+import { KnownCommands } from './journal-memory.ts';
+import { takeOverCommands } from './take-over.ts';
 
 interface CommandJournalDeps extends RetryDeps {
   /**
@@ -60,14 +59,14 @@ interface CommandJournalDeps extends RetryDeps {
 }
 
 /**
- * The port `CommandJournal` in Postgres: every write is one function of the database. What
- * commands, their evidence and the audit trail write at one moment shares a statement and a commit
- * (`GroupCommit`); what people ask for has one of its own. The rules are in
+ * The port `CommandJournal` in Postgres. Commands and the audit trail share a statement and a
+ * commit at each moment (`GroupCommit`): a row for each thing that happens, made from the command
+ * in memory (`KnownCommands`). People's requests have a statement each. The rules are in
  * `src/store/sql/`. Writes reject with `JournalError`. A write is never repeated once it may have
  * committed; a read is.
  */
 export function createPostgresJournal(given: CommandJournalDeps): CommandJournal {
-  const deps = { ...given, groups: given.groups ?? new GroupCommit(given) };
+  const deps = { ...given, groups: given.groups ?? new GroupCommit(given), known: new KnownCommands(given) };
   const { pool, checkpoint } = deps;
 
   function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
@@ -98,13 +97,9 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     markSending: write(markSending, (marked, [attemptId]) => {
       if (marked === true) checkpoint?.saw(['sent', attemptId]);
     }),
-    step: write(
-      (to, step: CommandStep, fence: Fence) =>
-        (step.approval === undefined ? stepCommand : stepApproved)(to, step, fence),
-      (result) => {
-        if (result.kind === 'stepped') sawStep(result.command);
-      },
-    ),
+    step: write(stepCommand, (result) => {
+      if (result.kind === 'stepped') sawStep(result.command);
+    }),
     noteMisses: write(noteMisses),
     addEvidence: write(addEvidence),
     takeOver: async (...asked) => {

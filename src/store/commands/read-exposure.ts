@@ -89,9 +89,10 @@ async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<Open
 /** Includes accepted places: until its order is observed, an accepted place is nowhere else. */
 async function readUnresolvedIn(pool: Pool, accounts: readonly string[] | null): Promise<CommandRow[]> {
   const { rows } = await pool.query<CommandRow>(
-    `select public.command_json(c) as command, o.state as order
-     from public.commands c left join public.current_orders o on c.kind <> 'place' and o.stream = c.stream and o.order_id = c.order_id
-     where c.resolved_at is null and ($1::text[] is null or c.account_id = any($1))`,
+    `select public.command_json(c.command_id) as command, o.state as order
+     from public.open_commands w join public.journal c on c.command_id = w.command_id and c.number = 1
+     left join public.current_orders o on c.request_kind <> 'place' and o.stream = c.stream and o.order_id = c.order_id
+     where w.standing <> 'resolved' and ($1::text[] is null or w.account_id = any($1))`,
     [accounts],
   );
   return rows;

@@ -192,13 +192,14 @@ const looking = {
       where not l.live and (l.lane in (select lane from public.shards)
         or l.lane in (select public.unpublished_lanes(array(select lane from aged where not live))))
     ) as orphans, json_build_object(
-      'halts', (select last_value from public.command_events_id_seq) || ' ' || (
+      'halts', (select last_value from public.event_numbers) || ' ' || (
         select coalesce(bit_xor(hashtextextended(halt_id, 0)), 0) from public.halts where cleared_at is null),
       'tokens', (select coalesce(bit_xor(hash_record_extended(row(principal, number, expires_at), 0)), 0)::text from public.principal_tokens),
       'logins', (select coalesce(bit_xor(hash_record_extended(row(credential, generation), 0)), 0)::text from public.credentials where sealed is not null),
       'repairs', case when not exists (select from public.repair_requests where answered_at is null)
         and not exists (select from public.dead_letter_jobs where ended_at is null) then 'none' end,
-      'outcomes', case when not exists (select from public.command_outbox) then 'none' end) as marks
+      'outcomes', case when not exists (
+           select from public.outcome_positions p join public.journal j on j.shard = p.shard and j.seq > p.seq and j.kind in ('opening', 'step')) then 'none' end) as marks
     from now, digests`,
 };
 

@@ -306,8 +306,8 @@ const findByReference = {
   name: 'find_orders',
   text: `with named as materialized (
       select $5::uuid as command_id where $5::uuid is not null
-      union select a.command_id from public.attempts a where a.attempt_id = $7
-      union select c.command_id from public.commands c where c.caller_ref = $7 and ${inScope('c.account_id', 1)}
+      union select a.command_id from public.journal a where a.attempt_id = $7
+      union select c.command_id from public.journal c where c.caller_ref = $7 and ${inScope('c.account_id', 1)}
         and ($2::text is null or c.account_id = $2) limit ${mostNamed + 1}
     ), keys as materialized (
       select s.stream, $7 as order_id from unnest(array['account', 'prediction']) as s(stream)

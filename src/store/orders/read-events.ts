@@ -15,9 +15,9 @@ type EventRow = { readonly tx_id: string; readonly id: string; readonly generati
  * A database that lost commits, or was restored on another server, counts its transactions anew
  * from a lower or a higher number. So a position has an era above the 40 bits of that number, and a
  * reader with one of an earlier era gets a reset. The era stands in the numbers of events
- * (`begin_generation` raises their sequence): events that were restored are of an earlier one.
+ * (`begin_generation` raises them): events that were restored are of an earlier one.
  */
-const base = `(select last_value >> 40 << 40 from public.command_events_id_seq)`;
+const base = `(select last_value >> 40 << 40 from public.event_numbers)`;
 
 /**
  * The oldest transaction in this database that has not ended, or the end of all there were. A
@@ -52,16 +52,16 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
     text: `with era as materialized (
         select base, greatest($1::bigint - base, 0)::text::xid8 as above, greatest($3::bigint - base, 0)::text::xid8 as below from (select ${base} as base) b
       ), steps as (
-        select 'outcome' as kind, e.tx_id, e.id, e as step, null::json as snapshot from public.command_events e
+        select 'outcome' as kind, e.tx_id, e.id, e.command_id, e.number, null::json as snapshot from public.command_events e
         where (tx_id, id) > ((select above from era), $2::bigint) and tx_id < (select below from era) and id > (select base from era) order by tx_id, id limit $4
       ), stops as (
-        select 'halt' as kind, tx_id, id, null::public.command_events as step, snapshot from public.halt_events
+        select 'halt' as kind, tx_id, id, null::uuid, null::integer, snapshot from public.halt_events
         where (tx_id, id) > ((select above from era), $2::bigint) and tx_id < (select below from era) and id > (select base from era) order by tx_id, id limit $4
       ), found as (
         select * from (select * from steps union all select * from stops) as events order by tx_id, id limit $4
       )
       select era.base, floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text::bigint + era.base as tx_id, f.id::text as id,
-        case f.kind when 'outcome' then public.event_json(f.step) else f.snapshot end as snapshot
+        case f.kind when 'outcome' then public.command_json(f.command_id, f.number) else f.snapshot end as snapshot
       from era cross join (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
     values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
   });

@@ -88,8 +88,8 @@ export const haltEvents = pg.pgTable(
   'halt_events',
   {
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
-    /** From `command_events`' sequence. */
-    id: pg.bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.command_events_id_seq')`),
+    /** Never one of the journal's numbers. */
+    id: pg.bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.event_numbers')`),
     snapshot: pg.json().notNull(),
     recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -32,7 +32,7 @@ const dependedOn = {
   transform_null_equals: 'off',
   row_security: 'on',
   check_function_bodies: 'on',
-  // A journal function needs a new snapshot for each statement: `mark_sending` reads the halts
+  // A journal function needs a new snapshot for each statement: `append_journal` reads the halts
   // behind a lock.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',

@@ -63,10 +63,10 @@ async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryCon
   }
 }
 
-/** As a statement of its own is refused with this SQLSTATE: certainly rolled back. */
-export function refusedBy(state: string, message: string): JournalError {
-  const cause = Object.assign(new Error(message), { code: state, severity: 'ERROR' });
-  return new JournalError(named[state] ?? state, isTransient(cause), cause);
+/** The unique index or the check that refused a write. */
+export function constraintOf(error: unknown): string | undefined {
+  const cause = error instanceof JournalError ? (error.cause as { readonly constraint?: unknown } | null) : undefined;
+  return typeof cause?.constraint === 'string' ? cause.constraint : undefined;
 }
 
 function survived(client: PoolClient): Promise<boolean> {
@@ -96,29 +96,27 @@ export class JournalError extends Error {
 }
 
 /**
- * JSON that Postgres parses without an error: int64 as digits, no NUL and no lone surrogate in any
- * text (its visible symbol and U+FFFD replace them). The platform's answer goes into evidence. If
- * the database refused the text, the command could never be resolved.
+ * JSON that Postgres parses without an error: int64 as digits, and no text that it refuses
+ * (`storable`). The platform's answer goes into evidence. If the database refused the text, the
+ * command could never be resolved.
  */
 export function storableJson(value: unknown): string {
-  return JSON.stringify(value, (_key, each: unknown) => {
-    if (typeof each === 'bigint') return each.toString();
-    if (typeof each === 'string') return storableColumn(each);
-    return isObject(each) ? withStorableNames(each) : each;
-  });
+  return JSON.stringify(storable(value), (_key, each: unknown) => (typeof each === 'bigint' ? each.toString() : each));
 }
 
-/** The same for a single text. */
+/** The value as it is read again: no NUL or lone surrogate in a text or name. */
+export function storable<T>(value: T): T {
+  return stored(value) as T;
+}
+
+function stored(value: unknown): unknown {
+  if (typeof value === 'string') return storableColumn(value);
+  if (Array.isArray(value)) return value.map(stored);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [storableColumn(name), stored(each)]));
+}
+
+/** The same for one text: its visible symbol and U+FFFD replace them. */
 export function storableColumn(text: string): string {
   return text.replaceAll('\0', '\u2400').toWellFormed();
-}
-
-function withStorableNames(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const names = Object.keys(object);
-  if (names.every((name) => storableColumn(name) === name)) return object;
-  return Object.fromEntries(names.map((name) => [storableColumn(name), object[name]]));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

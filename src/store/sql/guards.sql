@@ -1,106 +1,20 @@
 -- ----- Changes that no row allows -----
 
--- A command begins open or refused, its request never changes, and its states follow the table of domain/command-machine.ts (a test compares them cell by cell).
--- A complete read that missed an unknown command is evidence and a count, not a step: it changes no version and makes no event.
-CREATE FUNCTION public.commands_guard() RETURNS trigger
+-- A row of the journal is never changed, but that a key is given up once: a trigger of changes alone, which no insert meets.
+CREATE FUNCTION public.journal_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
-      RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.supersedes IS NOT NULL AND NEW.kind = 'place' THEN
-      -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
-      PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
-      IF public.is_superseded(NEW.supersedes) THEN
-        RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
-      END IF;
-    END IF;
-    RETURN NEW;
-  END IF;
-  IF (OLD.command_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
-      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
-    IS DISTINCT FROM
-     (NEW.command_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
-      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
-  THEN
-    RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NEW.order_id IS DISTINCT FROM OLD.order_id AND OLD.order_id IS NOT NULL THEN
-    RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NEW.key_held <> OLD.key_held THEN
-    IF NEW.key_held OR NEW.resolved_at IS NULL THEN
-      RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
+  IF OLD.key_held AND NOT NEW.key_held AND (SELECT resolved_at FROM public.journal WHERE command_id = OLD.command_id ORDER BY number DESC LIMIT 1) IS NOT NULL THEN
+    OLD.key_held := false;
+    IF OLD IS NOT DISTINCT FROM NEW THEN
       RETURN NEW;
     END IF;
   END IF;
-  -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
-  IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
-    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.resolved_at)
-    IS NOT DISTINCT FROM
-    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.resolved_at)
-  THEN
-    RETURN NEW;
-  END IF;
-  IF NEW.version <> OLD.version + 1 THEN
-    RAISE EXCEPTION 'command % steps from version % to %', OLD.command_id, OLD.version, NEW.version USING ERRCODE = 'TM010';
-  END IF;
-  IF NOT NEW.state = ANY (CASE OLD.state
-    WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
-    WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
-    WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
-    WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
-    WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
-    WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
-    WHEN 'rejected' THEN '{rejected,accepted,applied}'
-    WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
-    WHEN 'applied' THEN '{applied}'
-  END) THEN
-    RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
+  RAISE EXCEPTION 'a row of the journal never changes, but that the key of a final command is given up once' USING ERRCODE = 'TM010';
 END
 $$;
 
-CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION public.commands_guard();
-
--- It begins prepared, or the first one as sending; prepared → sending once and never back; a final state is final; a further attempt comes only after one that placed nothing.
-CREATE FUNCTION public.attempts_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    IF NEW.answered_at IS NOT NULL OR (NEW.state = 'sending') <> (NEW.sending_at IS NOT NULL) OR
-      NOT (NEW.state = 'prepared' OR NEW.state = 'sending' AND NEW.number = 1) THEN
-      RAISE EXCEPTION 'attempt % begins prepared, or the first one as sending', NEW.attempt_id USING ERRCODE = 'TM010';
-    END IF;
-    IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
-      RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';
-    END IF;
-    RETURN NEW;
-  END IF;
-  IF (OLD.attempt_id, OLD.command_id, OLD.number, OLD.epoch, OLD.prepared_at) IS DISTINCT FROM
-     (NEW.attempt_id, NEW.command_id, NEW.number, NEW.epoch, NEW.prepared_at) THEN
-    RAISE EXCEPTION 'what attempt % is never changes', OLD.attempt_id USING ERRCODE = 'TM010';
-  END IF;
-  IF NOT NEW.state = ANY (CASE OLD.state
-    WHEN 'prepared' THEN '{sending,not_sent}'::text[]
-    WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
-    WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
-    ELSE ARRAY[OLD.state]
-  END) THEN
-    RAISE EXCEPTION 'attempt % may not go from % to %', OLD.attempt_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
-  END IF;
-  IF (NEW.sending_at IS DISTINCT FROM OLD.sending_at) <> (NEW.state = 'sending') THEN
-    RAISE EXCEPTION 'attempt % says when it was sent once, with the step to sending', OLD.attempt_id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
-END
-$$;
-
-CREATE TRIGGER attempts_guard BEFORE INSERT OR UPDATE ON public.attempts FOR EACH ROW EXECUTE FUNCTION public.attempts_guard();
+CREATE TRIGGER journal_guard BEFORE UPDATE ON public.journal FOR EACH ROW EXECUTE FUNCTION public.journal_guard();
 
 CREATE FUNCTION public.halts_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -114,19 +28,6 @@ END
 $$;
 
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.halts_guard();
-
--- An event may be deleted only once it was published.
-CREATE FUNCTION public.command_events_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF EXISTS (SELECT FROM public.command_outbox WHERE id = OLD.id) THEN
-    RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN OLD;
-END
-$$;
-
-CREATE TRIGGER command_events_guard BEFORE DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
 
 CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -175,14 +76,11 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER evidence_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.evidence FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER facts_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.facts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER journal_stays BEFORE DELETE OR TRUNCATE ON public.journal FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.command_outbox FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();

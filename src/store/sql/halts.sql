@@ -5,8 +5,8 @@ CREATE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamp
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
-    SELECT FROM public.commands m
-    WHERE m.resolved_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+    SELECT FROM public.open_commands w JOIN public.journal m ON m.command_id = w.command_id AND m.number = 1
+    WHERE w.standing <> 'resolved' AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
 $$;
 
@@ -185,12 +185,12 @@ BEGIN
       v_most := (p_most ->> 'service')::integer;
       v_of := '';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE resolved_at IS NULL AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.open_commands WHERE standing = 'doubtful' LIMIT v_most) AS c;
     ELSE
       v_most := (p_most ->> 'account')::integer;
       v_of := ' of the account';
       SELECT count(*) INTO v_found FROM (
-        SELECT FROM public.commands WHERE resolved_at IS NULL AND account_id = v_account_id AND state IN ('unknown', 'conflict') LIMIT v_most) AS c;
+        SELECT FROM public.open_commands WHERE account_id = v_account_id AND standing = 'doubtful' LIMIT v_most) AS c;
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',

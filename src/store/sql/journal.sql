@@ -1,28 +1,24 @@
 -- ----- The journal of commands -----
 
-ALTER TABLE public.commands SET (fillfactor = 60);
-ALTER TABLE public.attempts SET (fillfactor = 60);
-
 -- One command for each key that is held, and any number of those that gave it up: one index for both, and for the search by key.
-CREATE UNIQUE INDEX commands_one_per_key ON public.commands (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT;
+CREATE UNIQUE INDEX journal_one_per_key ON public.journal (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT
+  WHERE kind = 'opening';
 
--- These functions run as their caller, who may write the tables. Triggers and constraints refuse all that no caller may do, so they refuse it to the owner and to people
--- as well.
+-- These functions run as their caller, who may add rows. Constraints and triggers refuse all that no caller may do, so they refuse it to the owner and to people as well.
+-- A row that does not follow the one before it is refused by its reader (`command_json`).
 --
 -- The order of locks. Each write takes them so, and has them to the end of its transaction:
 --   1. the fence of its shard, shared; a takeover has it alone. The shard's row is only read
---   2. the row of the command that it supersedes, and a reference that may be used once
+--   2. the command that it supersedes, and a reference that may be used once
 --   3. its account, where a limit counts what is at work
---   4. its key, and the row of its command
---   5. `doubtful`: by a step or a takeover that may raise a halt (`halt_doubtful`)
---   6. `sending`: shared by what is sent, alone by what forbids to send (`close_sending`: a halt, new limits, the end of a token)
+--   4. `doubtful`: by a step that may raise a halt (`halt_doubtful`)
+--   5. `sending`: shared by what is sent, alone by what forbids to send (`close_sending`: a halt, new limits, the end of a token)
+--   6. its key, and its number in the command, by the indexes
 -- What forbids takes `sending` last as well, behind a fence, the row of its limits or of its token, so that a row which is held for long holds up no halt.
--- A group (`write_group`) has locks of its earlier writes where a later one begins. So nothing waits for `sending` while others may wait for it: those who have `sending`
--- may want its account, and a halt between the two would close a circle. An opening tries it (`try_sending`), and so does a group before a mark. Only a mark that is
--- alone in its transaction waits, with its fence and its row. A step that raises a halt waits for it also in a group, which may have it shared: it has `doubtful` alone,
--- and a group tries that as well, so no two of them wait for each other.
--- Two groups of one process lock no account, command or attempt both (store/commands/group-commit.ts). What else may meet (two processes at one key; a takeover, or a step of
--- the same command, beside a mark that waits for a halt) is ended by a group's lock timeout of 100 ms, and the write asked for again alone.
+-- Nothing waits for `sending` while others may wait for it: those who have it may wait for a key. An opening tries it (`try_sending`), and so does a mark beside others.
+-- Only a mark that is alone in its transaction waits, with its fence. A step that raises a halt waits for it also in a group, which may have it shared: it has `doubtful`
+-- alone, and a group tries that as well, so no two of them wait for each other.
+-- What else may meet (two processes at one key; a takeover; a halt beside a mark) is ended by a group's lock timeout of 100 ms, and the write asked for again alone.
 
 -- These two are of a volatility that lets the planner put their text in their place. Everything longer is plpgsql, which keeps its plans: a function in SQL is
 -- planned again by each statement that calls it.
@@ -32,74 +28,99 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
 CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
 
--- A command in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
-CREATE FUNCTION public.command_at(c public.commands, p_order_status text, p_attempts json) RETURNS json
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  RETURN json_build_object(
-    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
-    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
-    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
-    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'resolvedAtMs', public.time_to_ms(c.resolved_at),
-    'attempts', coalesce(p_attempts, '[]'));
-END
-$$;
-
--- The status of a command's order. Only of an order of the same account: a cancel may name any order, and its answer must not show those of others.
-CREATE FUNCTION public.order_status_of(c public.commands) RETURNS text
+-- The status of an order for a command. Only of an order of the same account: a cancel may name any order, and its answer must not show those of others.
+CREATE FUNCTION public.order_status_of(p_command_id uuid, p_kind text, p_stream text, p_order_id text, p_account_id text, p_incarnation text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   -- Of the command's own order: the platform may have given the id again since. The order itself is read only where that is so.
-  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id
-    AND CASE WHEN c.kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM c.baseline ->> 'incarnation'
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = p_stream AND o.order_id = p_order_id AND o.account_id = p_account_id
+    AND CASE WHEN p_kind <> 'place' THEN o.join_state ->> 'incarnation' IS NOT DISTINCT FROM p_incarnation
       WHEN o.join_state ->> 'incarnation' IS NULL THEN true
-      ELSE (SELECT v.state ->> 'commandId' = c.command_id::text FROM public.current_orders v WHERE v.stream = c.stream AND v.order_id = c.order_id) END);
+      ELSE (SELECT v.state ->> 'commandId' = p_command_id::text FROM public.current_orders v WHERE v.stream = p_stream AND v.order_id = p_order_id) END);
 END
 $$;
 
--- The planner puts its text in its place, as that of `ms_to_time`.
-CREATE FUNCTION public.attempt_json(a public.attempts) RETURNS json
-LANGUAGE sql STABLE AS $$
-  SELECT json_build_object('attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-    'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason)
-$$;
-
--- A command with its attempts, as it is now.
-CREATE FUNCTION public.command_json(c public.commands) RETURNS json
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  RETURN public.command_at(c, public.order_status_of(c), (
-    SELECT json_agg(public.attempt_json(a) ORDER BY a.number) FROM public.attempts a WHERE a.command_id = c.command_id));
-END
-$$;
-
--- A command with its attempts, as it was after this step: `command_json` of that moment.
-CREATE FUNCTION public.event_json(e public.command_events) RETURNS json
+-- A command with its attempts in the names of domain/command.ts, as it was after this row; null: as it is now. 64-bit numbers are text, absent values are null at the top
+-- level of each object. A row that does not follow the one before it, or can't be read, is a `fault` instead: no row is written behind it.
+CREATE FUNCTION public.command_json(p_command_id uuid, p_number integer DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  c public.commands;
+  o public.journal;
+  n public.journal;
+  v_fault text;
 BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
-  c.version := e.version;
-  c.state := e.state;
-  c.order_id := e.order_id;
-  c.reason := e.reason;
-  c.presumed_absent := e.presumed_absent;
-  c.pending_revision := e.pending_revision;
-  c.pending_version := e.pending_version;
-  c.misses := e.misses;
-  c.updated_at := e.updated_at;
-  c.resolved_at := e.resolved_at;
-  -- An event that can't be read is its reader's to tell from the others: it comes without attempts.
-  RETURN public.command_at(c, e.order_status, CASE WHEN json_typeof(e.attempts) <> 'array' THEN 'null' ELSE (
-    SELECT json_agg(json_build_object(
-      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
-    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
-    WHERE a.command_id = e.command_id) END);
+  SELECT * INTO o FROM public.journal j WHERE j.command_id = p_command_id AND j.number = 1;
+  SELECT * INTO n FROM public.journal j WHERE j.command_id = p_command_id AND j.number <= coalesce(p_number, 2147483647) ORDER BY j.number DESC LIMIT 1;
+  BEGIN
+    IF n.number > 1 AND NOT EXISTS (
+      SELECT FROM public.journal j WHERE j.command_id = p_command_id AND j.number = n.number - 1 AND j.shard = n.shard AND j.state = n.from_state
+        AND j.version + (n.kind = 'step')::integer <= n.version AND (j.order_id IS NULL OR j.order_id = n.order_id)
+        AND (n.attempt IS NULL OR j.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_from AND n.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_state))
+    THEN
+      v_fault := format('row %s does not follow the one before it', n.number);
+    ELSE
+      RETURN (SELECT json_build_object(
+        'commandId', o.command_id, 'shard', o.shard, 'principal', o.principal, 'idempotencyKey', o.idempotency_key, 'requestHash', a."requestHash",
+        'request', a.request, 'callerRef', o.caller_ref, 'supersedes', o.supersedes, 'state', n.state, 'version', n.version, 'orderId', n.order_id,
+        'orderStatus', CASE WHEN p_number IS NOT NULL THEN n.order_status ELSE
+          public.order_status_of(o.command_id, o.request_kind, o.stream, n.order_id, o.account_id, a.baseline ->> 'incarnation') END,
+        'reason', b.reason, 'presumedAbsent', coalesce(b."presumedAbsent", false), 'pendingRevision', b."pendingRevision", 'pendingVersion', b."pendingVersion",
+        'misses', coalesce(b.misses, 0), 'baseline', a.baseline, 'deadlineAtMs', a."deadlineAtMs", 'createdAtMs', public.time_to_ms(o.at),
+        'updatedAtMs', coalesce(b."updatedAtMs", public.time_to_ms(n.at)), 'resolvedAtMs', public.time_to_ms(n.resolved_at),
+        'attempts', (SELECT coalesce(json_agg(json_build_object('attemptId', coalesce(t.was ->> 4, o.attempt_id), 'number', t.number, 'state', t.was -> 0,
+            'epoch', coalesce(t.was ->> 5, o.epoch::text), 'preparedAtMs', coalesce((t.was ->> 6)::bigint, public.time_to_ms(o.at)), 'sendingAtMs', t.was -> 1,
+            'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY t.number), '[]')
+          FROM json_array_elements(b.attempts) WITH ORDINALITY AS t(was, number)))
+        FROM json_to_record(o.body::json) AS a("requestHash" text, request json, baseline json, "deadlineAtMs" bigint)
+        CROSS JOIN json_to_record(n.body::json) AS b(reason json, "presumedAbsent" boolean, "pendingRevision" bigint, "pendingVersion" text, misses integer,
+          "updatedAtMs" bigint, attempts json));
+    END IF;
+  EXCEPTION WHEN data_exception THEN
+    v_fault := format('row %s can''t be read: %s', n.number, SQLERRM);
+  END;
+  RETURN json_build_object('commandId', p_command_id, 'fault', v_fault, 'createdAtMs', public.time_to_ms(o.at), 'updatedAtMs', public.time_to_ms(n.at),
+    'resolvedAtMs', public.time_to_ms(n.resolved_at));
 END
 $$;
+
+-- Each command as it is now: its opening, and its newest row. Those that are not final are found by `open_commands`.
+CREATE VIEW public.commands WITH (security_invoker = true) AS
+SELECT o.command_id, o.shard, o.principal, o.idempotency_key, o.body::json ->> 'requestHash' AS request_hash, o.request_kind AS kind, o.stream, o.account_id, o.symbol, o.side,
+  o.body::json -> 'request' AS request, o.caller_ref, o.supersedes, o.body::json -> 'baseline' AS baseline, o.exposure, o.limits_change, o.token_number,
+  public.ms_to_time((o.body::json ->> 'deadlineAtMs')::double precision) AS deadline_at, o.at AS created_at, o.key_held, n.state, n.version, n.order_id,
+  n.body::json -> 'reason' AS reason, coalesce((n.body::json ->> 'presumedAbsent')::boolean, false) AS presumed_absent,
+  coalesce((n.body::json ->> 'misses')::integer, 0) AS misses, coalesce(public.ms_to_time((n.body::json ->> 'updatedAtMs')::double precision), n.at) AS updated_at,
+  n.resolved_at, n.number
+FROM public.journal o CROSS JOIN LATERAL (SELECT * FROM public.journal j WHERE j.command_id = o.command_id ORDER BY j.number DESC LIMIT 1) n
+WHERE o.kind = 'opening';
+
+-- Each attempt as it is now: by the row that prepared it, and its command's newest.
+CREATE VIEW public.attempts WITH (security_invoker = true) AS
+SELECT p.attempt_id, p.command_id, k.number, coalesce((t.was ->> 5)::bigint, p.epoch) AS epoch,
+  coalesce(public.ms_to_time((t.was ->> 6)::double precision), p.at) AS prepared_at, t.was ->> 0 AS state, public.ms_to_time((t.was ->> 1)::double precision) AS sending_at,
+  public.ms_to_time((t.was ->> 2)::double precision) AS answered_at, t.was -> 3 AS reason
+FROM public.journal p CROSS JOIN LATERAL (SELECT json_array_length(p.body::json -> 'attempts') AS number) k
+CROSS JOIN LATERAL (
+  SELECT j.body::json -> 'attempts' -> k.number - 1 AS was FROM public.journal j WHERE j.command_id = p.command_id ORDER BY j.number DESC LIMIT 1) t
+WHERE p.attempt_id IS NOT NULL;
+
+-- The facts of each command, in their order. An opening's note and a mark's are not written: their rows say the same.
+CREATE VIEW public.evidence WITH (security_invoker = true) AS
+SELECT e.command_id, (row_number() OVER (PARTITION BY e.command_id ORDER BY e.behind, e.id, e.place))::integer AS number, e.fact ->> 'kind' AS kind, e.fact ->> 'code' AS code,
+  e.fact -> 'detail' AS detail, e.fact ->> 'attemptId' AS attempt_id, public.ms_to_time((e.fact ->> 'atMs')::double precision) AS at, e.recorded_at
+FROM (
+  SELECT j.command_id, j.number AS behind, 0 AS id, f.place, f.fact, j.recorded_at
+  FROM public.journal j CROSS JOIN json_array_elements(coalesce(j.body::json -> 'evidence', CASE WHEN j.kind IN ('opening', 'mark') THEN
+    json_build_array(json_build_object('kind', 'note', 'code', coalesce(j.attempt_state, 'refused'), 'detail', CASE j.state WHEN 'refused' THEN j.body::json -> 'reason' ELSE '{}' END,
+      'attemptId', coalesce(j.attempt_id, j.body::json -> 'attempts' -> j.attempt - 1 ->> 4, (SELECT o.attempt_id FROM public.journal o WHERE o.command_id = j.command_id AND o.number = 1)),
+      'atMs', coalesce(j.body::json -> 'attempts' -> j.attempt - 1 -> 1, to_json(public.time_to_ms(j.at))))) END)) WITH ORDINALITY AS f(fact, place)
+  WHERE j.command_id IS NOT NULL
+  UNION ALL
+  SELECT k.command_id, k.behind, k.id, f.place, f.fact, k.recorded_at FROM public.facts k CROSS JOIN json_array_elements(k.body::json) WITH ORDINALITY AS f(fact, place)) e;
+
+-- The steps, for `tidemark.command-outcomes.v1` and the stream of events.
+CREATE VIEW public.command_events WITH (security_invoker = true) AS
+SELECT tx_id, seq AS id, shard, command_id, number, version, state, order_status, recorded_at FROM public.journal WHERE kind IN ('opening', 'step');
 
 -- Places only: no other kind of command has its reference on an order. Planned as `heads_of`.
 CREATE FUNCTION public.bindings_of(p_attempt_ids text[], OUT attempt_id text, OUT command_id uuid, OUT caller_ref text, OUT stream text, OUT account_id text, OUT side text)
@@ -107,9 +128,9 @@ RETURNS SETOF record
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN QUERY SELECT a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
-  FROM unnest(p_attempt_ids) AS k(id) JOIN public.attempts a ON a.attempt_id = k.id JOIN public.commands c ON c.command_id = a.command_id
-  WHERE c.kind = 'place';
+  RETURN QUERY SELECT a.attempt_id, o.command_id, o.caller_ref, o.stream, o.account_id, o.side
+  FROM unnest(p_attempt_ids) AS k(id) JOIN public.journal a ON a.attempt_id = k.id JOIN public.journal o ON o.command_id = a.command_id AND o.number = 1
+  WHERE o.request_kind = 'place';
 END
 $$;
 
@@ -125,51 +146,15 @@ BEGIN
 END
 $$;
 
--- Appends evidence. Its callers have locked the command's row, so numbers neither collide nor leave holes.
-CREATE FUNCTION public.append_evidence(p_command_id uuid, p_evidence json) RETURNS void
+-- Facts of a command beside its rows, behind the newest one.
+CREATE FUNCTION public.add_facts(p_command_id uuid, p_facts text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
-  SELECT p_command_id, (SELECT coalesce(max(number), 0) FROM public.evidence WHERE command_id = p_command_id) + e.place,
-    e.fact ->> 'kind', e.fact ->> 'code', e.fact -> 'detail', e.fact ->> 'attemptId', public.ms_to_time((e.fact ->> 'atMs')::double precision)
-  FROM json_array_elements(p_evidence) WITH ORDINALITY AS e(fact, place);
-END
-$$;
-
-CREATE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  PERFORM FROM public.commands WHERE command_id = p_command_id FOR NO KEY UPDATE;
+  INSERT INTO public.facts (command_id, behind, body)
+  SELECT p_command_id, j.number, p_facts FROM public.journal j WHERE j.command_id = p_command_id ORDER BY j.number DESC LIMIT 1;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no command %', p_command_id USING ERRCODE = 'TM012';
   END IF;
-  PERFORM public.append_evidence(p_command_id, p_evidence);
-END
-$$;
-
--- The event of the step that a command just took. Returns the command as it is now, as `command_json` does; what both need is read once.
-CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  c public.commands;
-  v_status text;
-  v_brief json;
-  v_attempts json;
-  v_id bigint;
-BEGIN
-  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
-  v_status := public.order_status_of(c);
-  -- The brief form has what of an attempt may change, by its number.
-  SELECT json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number),
-    json_agg(public.attempt_json(a) ORDER BY a.number)
-  INTO v_brief, v_attempts FROM public.attempts a WHERE a.command_id = p_command_id;
-  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, resolved_at, pending_revision, pending_version, state, order_id,
-    order_status, reason, attempts)
-  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.resolved_at, c.pending_revision, c.pending_version, c.state, c.order_id,
-    v_status, c.reason, coalesce(v_brief, '[]'))
-  RETURNING id INTO v_id;
-  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
-  RETURN public.command_at(c, v_status, v_attempts);
 END
 $$;
 

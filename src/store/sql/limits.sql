@@ -66,8 +66,8 @@ BEGIN
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
-    FROM public.commands c
-    WHERE c.account_id = p_account AND c.resolved_at IS NULL AND c.kind <> 'cancel'
+    FROM public.open_commands w JOIN public.commands c ON c.command_id = w.command_id
+    WHERE w.account_id = p_account AND w.standing <> 'resolved' AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
@@ -171,10 +171,11 @@ BEGIN
   END IF;
 
   IF least(b.rate, b.own_rate) IS NOT NULL THEN
-    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    SELECT count(*) INTO v_count FROM public.journal c
+    WHERE c.kind = 'opening' AND c.account_id = v_account AND c.at > v_at - interval '1 minute' AND c.request_kind <> 'cancel';
     IF b.own_rate IS NOT NULL AND (p_all OR v_count >= b.own_rate) THEN
-      SELECT count(*) INTO v_own FROM public.commands c
-      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+      SELECT count(*) INTO v_own FROM public.journal c
+      WHERE c.kind = 'opening' AND c.account_id = v_account AND c.at > v_at - interval '1 minute' AND c.request_kind <> 'cancel' AND c.principal = v_principal;
     END IF;
     RETURN QUERY SELECT public.limit_reading('ordersPerMinute', r.bound::text, coalesce(r.before >= r.bound, false), (r.before + 1)::text)
     FROM (VALUES (1, b.rate, v_count), (2, b.own_rate, v_own)) AS r(place, bound, before)
@@ -205,7 +206,8 @@ BEGIN
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
     SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
-      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.resolved_at IS NULL AND c.kind = 'place'
+      + (SELECT count(*) FROM public.open_commands c JOIN public.journal m ON m.command_id = c.command_id AND m.number = 1 AND m.request_kind = 'place'
+        WHERE c.account_id = v_account AND c.standing <> 'resolved'
         AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id AND ob.matches)) INTO v_count;
     IF p_all OR v_count > b.open_orders THEN
       RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);

@@ -16,6 +16,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
   v_lane integer;
+  v_base bigint;
 BEGIN
   -- A lane that is made meanwhile would keep the old generation.
   LOCK TABLE public.lanes IN SHARE ROW EXCLUSIVE MODE;
@@ -29,7 +30,8 @@ BEGIN
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
   -- Events of before have lower numbers than the generation's first: see `readEvents`.
-  PERFORM setval('public.command_events_id_seq', greatest((last_value >> 40) + 1, begin_generation.generation) << 40) FROM public.command_events_id_seq;
+  SELECT greatest((last_value >> 40) + 1, begin_generation.generation) << 40 INTO v_base FROM public.event_numbers;
+  PERFORM setval('public.event_numbers', v_base + (1::bigint << 39));
   PERFORM setval('public.audit_log_id_seq', last_value + 1000000000) FROM public.audit_log_id_seq;
   INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
   ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
@@ -45,7 +47,13 @@ BEGIN
     UPDATE public.relay_positions p SET seq = v_seq WHERE p.lane = v_lane AND p.cursor = 'state';
   END LOOP;
 
-  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE in_flight AND state = 'prepared';
+  INSERT INTO public.journal (shard, epoch, seq, command_id, number, version, kind, from_state, state, attempt, attempt_from, attempt_state, order_id, at, body)
+  SELECT j.shard, j.epoch, v_base + row_number() OVER (), j.command_id, j.number + 1, j.version, 'mark', j.state, j.state, a.number, 'prepared', 'sending', j.order_id, a.at,
+    jsonb_set(jsonb_build_object('updatedAtMs', public.time_to_ms(j.at)) || j.body::jsonb - 'evidence' - 'request' - 'requestHash' - 'baseline' - 'deadlineAtMs', ARRAY['attempts', (a.number - 1)::text],
+      jsonb_set(jsonb_set(a.was, '{0}', '"sending"'), '{1}', to_jsonb(public.time_to_ms(a.at))))
+  FROM public.open_commands w CROSS JOIN LATERAL (SELECT * FROM public.journal j WHERE j.command_id = w.command_id ORDER BY j.number DESC LIMIT 1) j
+  CROSS JOIN LATERAL (SELECT jsonb_array_length(j.body::jsonb -> 'attempts') AS number, j.body::jsonb -> 'attempts' -> -1 AS was, clock_timestamp() AS at) a
+  WHERE j.state = 'open' AND a.was ->> 0 = 'prepared';
   GET DIAGNOSTICS attempts = ROW_COUNT;
   INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
   VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
@@ -63,7 +71,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     'the database was restored: commands made since the copy are not in the journal', p_by)
 $$;
 
--- True: the database lacks one of these acts that a process has seen acknowledged (an array of `Act`, runtime/lease.ts). Rows of commands, attempts, halts, cancel-alls,
+-- True: the database lacks one of these acts that a process has seen acknowledged (an array of `Act`, runtime/lease.ts). Rows of the journal, halts, cancel-alls,
 -- timers, tokens and the audit trail are never deleted, versions and counts never fall, and the end of a token is only ever moved forward in time. A kind that this build
 -- does not know is not missing.
 CREATE FUNCTION public.lacks_acts(p_acts json) RETURNS boolean

@@ -226,7 +226,7 @@ describe('issue: A thousand commands without an outcome wrote hundreds of rows a
     const [gone = '', other = ''] = await unknownPlaces(rig, 2);
     await rig.clock.advance(3_000);
     const before = rig.command(other).misses;
-    rig.journal.force('delete from commands where command_id = $1', [gone]);
+    rig.journal.force('delete from journal where command_id = $1', [gone]);
     await rig.clock.advance(2_500);
     expect(rig.command(other).misses).toBeGreaterThan(before);
   });

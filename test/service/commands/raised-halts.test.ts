@@ -89,7 +89,7 @@ describe('issue: Nothing stopped an account whose stored command, perhaps sent, 
     before.entry.scripts.push({ result });
     const { commandId } = await before.send(placeEquity);
     before.commands.endAll();
-    before.journal.force(`update commands set request = '{}'`);
+    before.journal.force(`update journal set body = jsonb_set(body::jsonb, '{request}', '{}')::text where number = 1`);
     return { rig: await CommandRig.leading({}, before), damaged: commandId };
   }
 

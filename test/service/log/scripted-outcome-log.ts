@@ -27,6 +27,7 @@ export class ScriptedOutcomeLog implements OutcomeLog {
     this.versions.set(commandId, version);
     const id = BigInt(this.rows.length + 1) * 3n;
     const row: OutcomeRow = {
+      shard: 0,
       id,
       key: commandId,
       version,

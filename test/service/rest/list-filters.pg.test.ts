@@ -4,6 +4,7 @@ import { filtersIn } from '../../../src/console/state/filter-address.ts';
 import { filterOf, viewOf } from '../../../src/console/state/orders/blotter-view.ts';
 import { rowOfListed } from '../../../src/console/state/orders/order-row.ts';
 import { commandFilters, type Filters, nameOn, orderFilters } from '../../../src/contract/list-filters.ts';
+import { manyCommands } from '../../support/commands/many-commands.ts';
 import { readRig } from '../../support/orders/read-rig.ts';
 import { McpRig } from '../../support/rest/mcp-rig.ts';
 import { runAgainst } from '../../support/rest/rest-answers.ts';
@@ -37,14 +38,14 @@ const commandCases: Readonly<Record<keyof typeof commandFilters, readonly [value
   q: ['o-2', '2'],
 };
 
-const commands = `insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request,
-    caller_ref, state, version, order_id, deadline_at, created_at, updated_at, resolved_at)
-  select ('${commandId(0).slice(0, -1)}' || i)::uuid, 0, 'desk', 'k-' || i, 'h', kind, 'prediction', account, 'S', 'buy',
+const commands =
+  manyCommands(`select ('${commandId(0).slice(0, -1)}' || i)::uuid as command_id, 'desk' as principal, 'k-' || i as idempotency_key, kind, 'prediction' as stream,
+    account as account_id, 'S' as symbol, 'buy' as side,
     case kind when 'cancel' then json_build_object('kind', kind, 'stream', 'prediction', 'accountId', account, 'orderId', 'o-2')
       else json_build_object('kind', kind, 'stream', 'prediction', 'accountId', account, 'terms',
-        '{"symbol":"S","outcome":"YES","side":"buy","orderType":"market","quantity":"1"}'::json) end,
-    'mine-' || i, state, 1, 'o-' || i, now(), now(), now(), case when state = 'applied' then now() end
-  from (values (1, 'place', 'acct-1', 'applied'), (2, 'cancel', 'acct-2', 'unknown'), (3, 'place', 'acct-1', 'unknown')) as c(i, kind, account, state)`;
+        '{"symbol":"S","outcome":"YES","side":"buy","orderType":"market","quantity":"1"}'::json) end as request,
+    'mine-' || i as caller_ref, state, 'o-' || i as order_id, now() as created_at
+  from (values (1, 'place', 'acct-1', 'applied'), (2, 'cancel', 'acct-2', 'unknown'), (3, 'place', 'acct-1', 'unknown')) as c(i, kind, account, state)`);
 
 let address = '';
 const running = new AsyncDisposableStack();
@@ -61,7 +62,7 @@ beforeAll(async () => {
     { orderId: 'c', symbol: 'NFP', status: 'partially_filled', side: 'sell_short', updatedAt: times.c },
   );
   await rig.pool.query('alter table orders disable trigger user');
-  await rig.pool.query('alter table commands disable trigger user');
+  await rig.pool.query('alter table journal disable trigger user');
   for (const [orderId, at] of Object.entries(times))
     await rig.pool.query('update orders set updated_at = $2 where order_id = $1', [orderId, at]);
   await rig.pool.query(commands);

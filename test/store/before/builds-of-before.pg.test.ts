@@ -168,14 +168,18 @@ it.each(buildsOfBefore)('every order, history, command and event of $build is sh
     before.log.filter(({ key }) => !key.startsWith('continuity')).map(({ seq }) => seq),
   );
 
-  const commands = await rig.rows('select command_id as id, command_json(c)::text as shown from commands c order by 1');
+  const commands = await rig.rows(
+    'select command_id as id, command_json(command_id)::text as shown from commands c order by 1',
+  );
   const shownNow = (rows: Before['commands']) => rows.map(({ id, shown }) => ({ id, shown: inNewWords(shown) }));
   expect(commands).toEqual(shownNow(before.commands));
   expect((await rig.reads.listCommands(all, {}, undefined, 100)).items).toHaveLength(before.commands.length);
   expect(await rig.rows(attempts)).toEqual(before.attempts);
-  expect(await rig.rows('select id, event_json(e)::text as shown from command_events e order by id')).toEqual(
-    shownNow(before.events),
-  );
+  expect(
+    await rig.rows(
+      'select id, command_json(command_id, number)::text as shown from command_events e where id > 0 order by id',
+    ),
+  ).toEqual(shownNow(before.events));
   const horizon = await rig.reads.eventHorizon();
   const { events, complete } = await rig.reads.eventsAfter({ tx: 0n, number: 0n }, horizon.horizon, 1_000);
   expect([events.length, complete]).toEqual([
@@ -296,7 +300,7 @@ it.each(buildsOfBefore)('retention drops the partitions of $build, every order k
   expect(shown.toSorted((a, b) => (a.key < b.key ? -1 : 1))).toEqual(before.orders);
   for await (const { holes, stateless } of auditOrders(rig.pool)) expect([holes, stateless]).toEqual([0, false]);
   await maintainCommands(rig.pool, { retentionMs: 0 });
-  expect((await rig.rows('select id from command_events order by id')).length).toBe(before.unpublished.length);
+  expect((await rig.rows('select id from command_events where id > 0')).length).toBe(before.events.length);
 });
 
 it.each(buildsOfBefore)('keys, halts, limits, tokens and unpublished rows of $build are kept', async (build) => {

@@ -4,8 +4,8 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { GroupCommit, type JournalWrite } from '../../../src/store/commands/group-commit.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-const mark: JournalWrite = { name: 'mark_sending', fence: { shard: 0, epoch: 1n }, body: '{}' };
-const opening: JournalWrite = { ...mark, name: 'open_command', of: ['acct-1'] };
+const mark: JournalWrite<void> = { of: [], lines: '{}', rows: () => [], done: () => undefined };
+const opening: JournalWrite<void> = { ...mark, of: ['acct-1'] };
 
 /** A database that never answers: each group stays under way. */
 function withoutAnswers() {
@@ -31,28 +31,32 @@ function codesOf(writes: readonly Promise<unknown>[]): string[] {
 }
 
 describe('writes behind a group without an answer', () => {
-  it('are in two groups at most', () => {
-    const { groups, sizes, connections } = withoutAnswers();
+  it('are in two groups at most', async () => {
+    const { clock, groups, sizes, connections } = withoutAnswers();
     for (let i = 0; i < 10; i += 1) codesOf([groups.write(mark), groups.write(opening)]);
+    await clock.advance(0);
     expect(sizes).toEqual([1, 1]);
     expect(connections()).toBe(2);
   });
 
-  it('wait for the one with the same account or command, and others do not', () => {
-    const { groups, sizes } = withoutAnswers();
+  it('wait for the one with the same account or command, and others do not', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
     codesOf([groups.write(opening), groups.write(opening), groups.write({ ...opening, of: ['acct-2'] })]);
+    await clock.advance(0);
     expect(sizes).toEqual([1, 1]);
   });
 
-  it('wait for each command that another one names, and for those that wait for it', () => {
-    const { groups, sizes } = withoutAnswers();
-    const misses: JournalWrite = { ...mark, name: 'note_misses', of: ['c-1', 'c-2'] };
-    const step = (id: string): JournalWrite => ({ ...mark, name: 'step_command', of: [id] });
+  it('wait for each command that another one names, and for those that wait for it', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
+    const misses: JournalWrite<void> = { ...mark, of: ['c-1', 'c-2'] };
+    const step = (id: string): JournalWrite<void> => ({ ...mark, of: [id] });
     codesOf([groups.write(misses), groups.write(step('c-2'))]);
     // It waits for `c-2`, and the next one for it.
     codesOf([groups.write({ ...misses, of: ['c-2', 'c-3'] }), groups.write(step('c-3'))]);
+    await clock.advance(0);
     expect(sizes).toEqual([1]);
     codesOf([groups.write(step('c-4'))]);
+    await clock.advance(0);
     expect(sizes).toEqual([1, 1]);
   });
 

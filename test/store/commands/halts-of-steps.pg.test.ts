@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/domain/command.ts';
 import type { CommandStep, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import { openIn, stepIn, withoutLockTimeout } from '../../support/commands/append-in.ts';
 import {
   accountScope,
   answered,
@@ -36,12 +37,7 @@ function waiting(rig: JournalRig, sessions: number): Promise<void> {
 /** A step of another process, whose transaction goes on. */
 async function begun(session: Client, step: CommandStep) {
   await session.query('begin');
-  const { rows } = await session.query('select step_command($1, $2, $3) as it', [
-    fence.shard,
-    `${fence.epoch}`,
-    JSON.stringify(step),
-  ]);
-  return rows[0].it.halts;
+  return (await stepIn(session, step)).more;
 }
 
 describe('two steps to doubt at one moment', () => {
@@ -80,24 +76,16 @@ describe('two steps to doubt at one moment', () => {
     const one = await sending(rig.journal, placeIn('acct-1'));
     const two = await sending(rig.journal, placeIn('acct-2'));
     const groups = [await rig.rival(), await rig.rival()] as const;
-    // What the lock timeout would end is to be seen here.
-    await groups[0].query("alter function write_group set lock_timeout = '60s'");
-    const write = async (group: Client, name: string, body: object) => {
-      const { rows } = await group.query('select result, code from write_group($1, $2, $3, $4)', [
-        ...[[name], [fence.shard], [`${fence.epoch}`], [JSON.stringify(body)]],
-      ]);
-      return rows[0].code ?? rows[0].result;
-    };
     for (const [i, group] of groups.entries()) {
+      await withoutLockTimeout(group);
       await group.query('begin');
-      const opened = await write(group, 'open_command', placeIn(`acct-${i + 3}`, { sendingAtMs: atMs }));
-      expect(opened.command.attempts[0].state).toBe('sending');
+      expect(await openIn(group, placeIn(`acct-${i + 3}`, { sendingAtMs: atMs }))).toBe('done');
     }
-    const first = write(groups[0], 'step_command', doubt(one, 1));
+    const first = stepIn(groups[0], doubt(one, 1), false);
     await waiting(rig, 1);
-    expect(await write(groups[1], 'step_command', doubt(two, 1)), 'is asked for alone').toBe('55P03');
+    expect(await stepIn(groups[1], doubt(two, 1), false), 'is asked for alone').toMatchObject({ said: 'alone' });
     await groups[1].query('commit');
-    expect((await first).halts).toMatchObject([{ accountId: 'acct-1' }]);
+    expect((await first).more).toMatchObject([{ accountId: 'acct-1' }]);
     await groups[0].query('commit');
   });
 });

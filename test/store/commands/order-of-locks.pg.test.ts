@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock as clock, systemClock } from '../../../src/runtime/clock.ts';
@@ -10,9 +9,11 @@ import { decodeCheckpoint, encodeCheckpoint } from '../../../src/service/log/che
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
 import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
+import { openingRow } from '../../../src/store/commands/journal-rows.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
+import { appendIn, markIn, openIn, withoutLockTimeout } from '../../support/commands/append-in.ts';
 import {
   accountScope,
   atMs,
@@ -55,38 +56,23 @@ function waiting(rig: JournalRig, sessions: number): Promise<void> {
 }
 
 /**
- * One write of a group that goes on. The state of its attempt, what else it answered, or its
- * SQLSTATE.
- */
-async function write(group: Client, name: string, body: object): Promise<unknown> {
-  const { rows } = await group.query('select result, code from write_group($1, $2, $3, $4)', [
-    ...[[name], [fence.shard], [`${fence.epoch}`], [JSON.stringify(body)]],
-  ]);
-  const [{ result, code }] = rows;
-  return code ?? result.command?.attempts[0].state ?? result;
-}
-
-const open = (group: Client, command: NewCommand) => write(group, 'open_command', command);
-
-/**
  * The first sends for one account and then wants another, which the second has. A halt waits for
  * the first. What the second answers to an opening as sending and to a mark, and then the first.
  */
 async function aroundHalt(rig: JournalRig) {
   const [first, second] = [await rig.rival(), await rig.rival()];
-  // What the lock timeout would end is to be seen here.
-  await first.query("alter function write_group set lock_timeout = '60s'");
+  await withoutLockTimeout(first);
   for (const group of [first, second]) await group.query('begin');
   const prepared = placeOf('acct-2');
-  const before = [await open(first, sendingOf('acct-1')), await open(second, prepared)];
-  expect(before).toEqual(['sending', 'prepared']);
+  const before = [await openIn(first, sendingOf('acct-1')), await openIn(second, prepared)];
+  expect(before).toEqual(['done', 'done']);
   const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
   await waiting(rig, 1);
-  const wanting = open(first, sendingOf('acct-2'));
+  const wanting = openIn(first, sendingOf('acct-2'));
   await waiting(rig, 2);
 
-  const opened = await open(second, sendingOf('acct-2'));
-  const marked = await write(second, 'mark_sending', { attemptId: prepared.attemptId, atMs });
+  const opened = await openIn(second, sendingOf('acct-2'));
+  const { said: marked } = await markIn(second, prepared.commandId, atMs);
   await second.query('commit');
   const answered = [opened, marked, await wanting];
   expect(await rig.journal.activeHalts()).toEqual([]);
@@ -100,7 +86,7 @@ describe('two groups, and a halt that waits for one of them', () => {
     await using rig = await countingRig();
     const { answered, prepared } = await aroundHalt(rig);
     // A mark for which the halt would be waited for is refused, and asked for alone.
-    expect(answered).toEqual(['prepared', '55P03', 'sending']);
+    expect(answered).toEqual(['held', 'alone', 'done']);
     const marked = await rig.journal.markSending(prepared.attemptId ?? '', atMs, fence);
     expect(marked).toMatchObject({ code: 'PLACING_HALTED' });
   });
@@ -110,7 +96,7 @@ describe('two groups, and a halt that waits for one of them', () => {
     await rig.pool.query(`create or replace function try_sending() returns boolean language plpgsql as $$ begin
       perform pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0); return true; end $$`);
     // The server then lets it pass the halt, which waits in the same line, and ends none of them.
-    expect((await aroundHalt(rig)).answered).toEqual(['sending', true, 'sending']);
+    expect((await aroundHalt(rig)).answered).toEqual(['done', 'done', 'done']);
   });
 
   it('a bad write of a group gives back no lock of a good one: a halt waits for what the group sends', async () => {
@@ -118,18 +104,20 @@ describe('two groups, and a halt that waits for one of them', () => {
     const group = await rig.rival();
     await group.query('begin');
     const good = sendingOf('acct-1');
-    // It takes the lock and fails behind that: its attempt is there already.
-    const bad = { ...sendingOf('acct-1'), attemptId: good.attemptId ?? '' };
-    // One call each: a slow server would leave the rest of a longer group for the next one.
-    const answers = [await open(group, good), await open(group, bad), await open(group, sendingOf('acct-2'))];
-    expect(answers).toEqual(['sending', '23505', 'sending']);
+    // Its key is known: it is not written, and the others of its statement are.
+    const again = sendingOf('acct-3');
+    await rig.journal.open(placeOf('acct-3', { idempotencyKey: again.idempotencyKey }), fence);
+    const rows = [good, again, sendingOf('acct-2')].map((asked) => openingRow(asked, fence, atMs));
+    const answers = (await appendIn(group, rows)).map(({ said }) => said);
+    expect(answers).toEqual(['done', 'replayed', 'done']);
     const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
     await waiting(rig, 1);
     expect(await rig.journal.activeHalts()).toEqual([]);
     await group.query('commit');
     expect(await halting).toMatchObject({ cause: 'operator' });
     const late = sendingOf('acct-1');
-    expect(await open(group, late)).toBe('prepared');
+    expect(await openIn(group, late)).toBe('held');
+    await rig.journal.open(late, fence);
     expect(await rig.journal.markSending(late.attemptId ?? '', atMs, fence)).toMatchObject({ code: 'PLACING_HALTED' });
   });
 
@@ -138,7 +126,7 @@ describe('two groups, and a halt that waits for one of them', () => {
     const group = await rig.rival();
     await group.query('begin');
     const lost = sendingOf('acct-1');
-    expect(await open(group, lost)).toBe('sending');
+    expect(await openIn(group, lost)).toBe('done');
     const halting = rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }));
     await waiting(rig, 1);
     await group.query('rollback');
@@ -204,9 +192,13 @@ describe('issue: A place was sent to the venue after a halt had been stored.', (
   } as const;
 
   async function opened(rig: JournalRig, over = {}): Promise<string> {
+    return (await openedPlace(rig, over)).attemptId ?? '';
+  }
+
+  async function openedPlace(rig: JournalRig, over = {}): Promise<NewCommand> {
     const asked = newPlace({ measure, ...over });
     expect(await rig.journal.open(asked, fence)).toMatchObject({ kind: 'opened' });
-    return asked.attemptId ?? '';
+    return asked;
   }
 
   describe('a place that is journaled already', () => {
@@ -237,10 +229,10 @@ describe('issue: A place was sent to the venue after a halt had been stored.', (
         await rig.rows(
           "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = 'again' where cleared_at is null",
         );
-        const attemptId = await opened(rig, { tokenNumber: 1 });
+        const { commandId } = await openedPlace(rig, { tokenNumber: 1 });
         const other = await rig.rival();
         await other.query('begin');
-        await other.query('select mark_sending(0, 1, $1, $2)', [attemptId, atMs]);
+        expect(await markIn(other, commandId, atMs)).toMatchObject({ said: 'done' });
         const order: string[] = [];
         const stopping = stop().then(() => order.push('stopped'));
         await waiting(rig);
@@ -320,8 +312,7 @@ describe('issue: A place was sent to the venue after a halt had been stored.', (
       for (const stop of stops) {
         const other = await rig.rival();
         await other.query('begin');
-        const { rows } = await other.query('select open_command(0, 1, $1) as opened', [asked({ tokenNumber: 1 })]);
-        expect(rows[0]?.opened.command.attempts[0].state).toBe('sending');
+        expect(await openIn(other, asked({ tokenNumber: 1 }))).toBe('done');
         const order: string[] = [];
         const stopping = stop().then(() => order.push('stopped'));
         await waiting(rig);
@@ -338,7 +329,7 @@ describe('issue: A place was sent to the venue after a halt had been stored.', (
       const other = await rig.rival();
       await other.query('begin');
       const first = newPlace();
-      await other.query('select open_command(0, 1, $1)', [first]);
+      await openIn(other, first);
       const opening = rig.journal.open(asked({ idempotencyKey: first.idempotencyKey }), fence);
       await eventually(async () => {
         const rows = await rig.rows(
@@ -455,7 +446,7 @@ describe('issue: The database had lost a halt; it came back, and no alert said t
     const { rig, loses } = await begin();
     const { journal, lanes, lease } = await process(rig);
     const command = await sending(journal, newPlace());
-    await loses("update attempts set state = 'prepared', sending_at = null");
+    await loses('delete from journal where number = 2');
     const next = { ...fence, epoch: fence.epoch + 1n };
     await takeShard(rig.pool, next);
     const [swept] = await journal.takeOver(next, clock.nowMs(), 60_000);

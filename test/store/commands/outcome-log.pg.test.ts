@@ -1,18 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome.ts';
 import { keyOfCancel } from '../../../src/store/commands/cancel-all-journal.ts';
+import { GroupCommit } from '../../../src/store/commands/group-commit.ts';
+import { JournalNumbers } from '../../../src/store/commands/journal-memory.ts';
+import { openingRow } from '../../../src/store/commands/journal-rows.ts';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
+import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { maintainCommands } from '../../../src/store/maintenance.ts';
+import { JournalError } from '../../../src/store/session/write-once.ts';
+import { appendIn, openIn } from '../../support/commands/append-in.ts';
 import {
   fence,
   newCancel,
   newCancelAll,
   newPlace,
   newReplace,
-  sending,
   unknown,
 } from '../../support/commands/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../../support/commands/journal-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 const hourMs = 3_600_000;
 
@@ -35,6 +41,7 @@ describe('the outbox of outcomes', () => {
     expect(events).toEqual(
       [opened.command, after].map((command, i) => ({
         ...{
+          shard: 0,
           id: events[i]?.id,
           key: asked.commandId,
           version: command.version,
@@ -52,57 +59,77 @@ describe('the outbox of outcomes', () => {
     expect(await log.readUnpublished(10, [0])).toEqual([]);
   });
 
-  it('shows a step that committed late, though later ones were published already', async () => {
+  it('waits for a step whose number is lower and whose transaction is under way', async () => {
     await using rig = await journalRig();
-    const log = new PostgresOutcomeLog(rig.deps);
-    const slow = await rig.rival();
+    const groups = new GroupCommit(rig.deps);
+    const journal = createPostgresJournal({ ...rig.deps, groups });
+    const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const other = await rig.rival();
     const late = newPlace();
-    await slow.query('begin');
-    await slow.query('select open_command(0, 1, $1)', [JSON.stringify(late)]);
-    await rig.journal.open(newPlace(), fence);
-    const [first] = await log.readUnpublished(10, [0]);
-    await log.markPublished(first === undefined ? [] : [first]);
-    await slow.query('commit');
-    const [found, ...rest] = await log.readUnpublished(10, [0]);
-    expect([found?.key, rest]).toEqual([late.commandId, []]);
-    expect((found?.id ?? 0n) < (first?.id ?? 0n)).toBe(true);
+    await other.query('begin');
+    await openIn(other, newPlace({ idempotencyKey: late.idempotencyKey }));
+    // It waits for what becomes of its key.
+    const opening = journal.open(late, fence);
+    await eventually(async () => {
+      const waiting = await rig.rows(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%append_journal%'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await eventually(async () => expect(groups.numbers.closedBelow(0)).toBeGreaterThan(1n));
+    const next = newPlace();
+    await journal.open(next, fence);
+    expect(await log.readUnpublished(10, [0])).toEqual([]);
+    await other.query('rollback');
+    expect(await opening).toMatchObject({ kind: 'opened' });
+    expect((await log.readUnpublished(10, [0])).map(({ key }) => key)).toEqual([late.commandId, next.commandId]);
+  });
+
+  it('decides a number whose commit is not known: its row is there, or can not come any more', async () => {
+    await using rig = await journalRig();
+    const numbers = new JournalNumbers(rig.deps);
+    await numbers.beginBehindOthers([0]);
+    const log = new PostgresOutcomeLog({ ...rig.deps, numbers });
+    const lost = numbers.take([fence, fence]);
+    numbers.close(lost, new JournalError('COMMIT_UNKNOWN', false, 'the connection broke'));
+    const [seq = 0n] = lost.seqs;
+    const orphan = await rig.rival();
+    await orphan.query('begin');
+    const place = newPlace();
+    await appendIn(orphan, [openingRow(place, fence, undefined)], false, [seq]);
+    const reading = log.readUnpublished(10, [0]);
+    await eventually(async () => {
+      const waiting = await rig.rows(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%void%'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await orphan.query('commit');
+    expect((await reading).map(({ key }) => key)).toEqual([place.commandId]);
+    await expect(appendIn(orphan, [openingRow(newPlace(), fence, undefined)], false, [seq + 1n])).rejects.toMatchObject(
+      { code: '23505', constraint: 'journal_pkey' },
+    );
   });
 });
 
 describe('keeping the journal', () => {
   const age = (rig: JournalRig, days: number) =>
     rig.pool.query(`begin; set local session_replication_role = replica;
-      update commands set created_at = now() - interval '${days} days'; update command_events set recorded_at = now() - interval '${days} days'; commit`);
+      update journal set at = now() - interval '${days} days', resolved_at = resolved_at - interval '${days} days'; update halt_events set recorded_at = now() - interval '${days} days'; commit`);
 
-  it('forgets events that were published long ago, and no others', async () => {
-    await using rig = await journalRig();
-    const log = new PostgresOutcomeLog(rig.deps);
-    await unknown(rig.journal);
-    await sending(rig.journal);
-    const [first] = await log.readUnpublished(10, [0]);
-    await log.markPublished(first === undefined ? [] : [first]);
-    expect(await maintainCommands(rig.pool, { retentionMs: hourMs })).toEqual({ forgotten: 0, freedKeys: 0 });
-    await age(rig, 1);
-    expect(await maintainCommands(rig.pool, { retentionMs: hourMs })).toEqual({ forgotten: 1, freedKeys: 0 });
-    expect(await log.readUnpublished(10, [0])).toHaveLength(2);
-  });
-
-  it('frees the keys of final commands after seven days, and keeps those commands', async () => {
+  it('may use the key of a final command again after seven days, and keeps that command', async () => {
     await using rig = await journalRig();
     const final = newPlace();
     const open = newPlace();
     await unknown(rig.journal, final, { to: 'applied' });
     await unknown(rig.journal, open);
-    await age(rig, 6);
-    expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(0);
-    await age(rig, 8);
+    await age(rig, 365);
     expect(await rig.journal.findByKey('desk', final.idempotencyKey)).toBeUndefined();
-    expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(1);
-    expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(0);
     expect(await rig.journal.findByKey('desk', open.idempotencyKey)).toMatchObject({ commandId: open.commandId });
-    expect(await rig.journal.find(final.commandId)).toMatchObject({ state: 'applied' });
     const again = newPlace({ idempotencyKey: final.idempotencyKey, atMs: Date.now() });
     expect(await rig.journal.open(again, fence)).toMatchObject({ kind: 'opened' });
+    expect(await rig.journal.find(final.commandId)).toMatchObject({ state: 'applied' });
+    expect(await rig.journal.findByKey('desk', final.idempotencyKey)).toMatchObject({ commandId: again.commandId });
   });
 
   it('frees the key of a cancel-all after seven days, once it has ended and its cancels are final, and keeps its list', async () => {

@@ -174,12 +174,15 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
     const [broken, event] = places;
     await damage(
       rig,
-      `update commands set request = '{"kind":"place"}' where command_id = '${broken?.commandId}';
-     update command_events set attempts = '"gone"' where command_id = '${event?.commandId}'`,
+      `update journal set body = jsonb_set(body::jsonb, '{request}', '{"kind":"place"}')::text where command_id = '${broken?.commandId}'`,
     );
     const unreadable: UnreadableCommand[] = [];
     const taken = await rig.journal.takeOver({ shard: 0, epoch: 2n }, Date.now(), 0, undefined, (each) =>
       unreadable.push(each),
+    );
+    await damage(
+      rig,
+      `update journal set body = jsonb_set(body::jsonb, '{reason}', '5')::text where command_id = '${event?.commandId}' and number = 1`,
     );
     const rest = places.slice(1).map(({ commandId }) => commandId);
     const known = await rig.journal.unresolved(50);

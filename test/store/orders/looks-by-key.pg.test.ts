@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { manyCommands } from '../../support/commands/many-commands.ts';
 import { batch, head, storeRig, update } from '../../support/orders/store-rig.ts';
 
 const looks = {
@@ -12,21 +13,17 @@ it.each(Object.entries(looks))('%s, planned while its tables were empty, reads b
   const { text, table, found } = look;
   const ask = () => session.query({ name, text, values: [[found, 'prediction:none', 'tm-none']] });
   // Empty, and known to be: of such a table a scan of the whole is the cheapest there is.
-  await session.query('vacuum analyze orders, attempts, commands');
+  await session.query('vacuum analyze orders, journal');
   for (let i = 0; i < 7; i += 1) expect((await ask()).rowCount).toBe(0);
   const ids = Array.from({ length: 500 }, (_, i) => `ord-${i}`);
   const rows = { heads: ids.map((id) => head(id, 1)), updates: ids.map((id) => update(id, 1)) };
   expect((await rig.store.applyBatch(batch(rig.epoch, 1, [], rows))).kind).toBe('committed');
   await session.query(`set session_replication_role = 'replica'`);
   await session.query(
-    `with c as (
-       insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, deadline_at,
-         created_at, state, version, updated_at)
-       select gen_random_uuid(), 0, 'ann', i::text, '', 'place', 'account', 'acct-1', 'AAPL', 'buy', '{}', now(), now(), 'open', 1, now()
-       from generate_series(1, 500) i returning command_id, idempotency_key)
-     insert into attempts (attempt_id, command_id, number, epoch, prepared_at, state)
-     select 'tm-' || idempotency_key, command_id, 1, 1, now(), 'sending' from c`,
+    manyCommands(`select gen_random_uuid() as command_id, 'ann' as principal, i::text as idempotency_key, 'place' as kind, 'account' as stream, 'acct-1' as account_id,
+      'AAPL' as symbol, 'buy' as side, '{}'::json as request, null::text as caller_ref, 'open' as state, null::text as order_id, now() as created_at from generate_series(1, 500) i`),
   );
+  await session.query(`update journal set attempt_id = 'tm-' || idempotency_key`);
   await session.query('begin');
   expect((await ask()).rows).toEqual([{ [name === 'heads_of' ? 'key' : 'attempt_id']: found }]);
   const { rows: scans } = await session.query('select pg_stat_get_xact_numscans($1::regclass)::int as whole', [table]);

@@ -357,15 +357,11 @@ export class CommandRig {
 
   /** The database has lost all that followed the opening of a command, which was being sent. */
   loseSteps(commandId: string): void {
+    this.journal.force('delete from journal where command_id = $1 and version > 1', [commandId]);
     this.journal.force(
-      `update commands set state = 'open', version = 1, reason = null, resolved_at = null where command_id = $1`,
+      `insert into open_commands select account_id, command_id, shard, 'open' from journal where command_id = $1 and number = 1 on conflict do nothing`,
       [commandId],
     );
-    this.journal.force(
-      `update attempts set state = 'sending', answered_at = null, reason = null where command_id = $1`,
-      [commandId],
-    );
-    this.journal.force('delete from command_events where command_id = $1 and version > 1', [commandId]);
   }
 
   /** As the journal has it. */

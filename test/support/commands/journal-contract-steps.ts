@@ -154,6 +154,15 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(second.commandId)).toMatchObject({ state: 'unknown', orderId: 'o-1' });
     });
 
+    it('that names another order than its command is refused, and the command can be read', async () => {
+      await using rig = await make();
+      const command = await unknown(rig.journal, newPlace(), { orderId: 'o-1' });
+      const { commandId, version } = command;
+      const other = { commandId, version, to: 'applied', orderId: 'o-2', atMs: atMs + 30, evidence: [] } as const;
+      await expect(rig.journal.step(other, fence)).rejects.toMatchObject({ code: 'TM010' });
+      expect(await rig.journal.find(commandId)).toMatchObject({ state: 'unknown', version, orderId: 'o-1' });
+    });
+
     it('of a command that nobody knows is refused', async () => {
       await using rig = await make();
       const command = await sending(rig.journal);

@@ -31,6 +31,7 @@ import type {
   StepResult,
 } from '../../../src/store/commands/command-journal.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Halt } from '../../../src/store/commands/halts-journal.ts';
+import { changed, opened, stepped, takenOver } from '../../../src/store/commands/journaled-command.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import {
   must,
@@ -43,7 +44,6 @@ import {
   mustMoveCommand,
   mustNameAttempt,
 } from './journal-rules.ts';
-import { changed, opened, stepped } from './journaled-command.ts';
 import type { JournaledOrders } from './journaled-orders.ts';
 
 export type JournalOperation = keyof CommandJournal;
@@ -528,7 +528,7 @@ export class MemoryJournal implements CommandJournal {
   private transactStep(step: CommandStep, fence: Fence): StepResult {
     if (!this.holds(fence)) return { kind: 'fenced' };
     const command = this.ofShard(step.commandId, fence);
-    const { attempt: move, nextAttemptId, atMs } = step;
+    const { attempt: move, nextAttemptId } = step;
     const attempt = move && command.attempts.find(({ attemptId }) => attemptId === move.attemptId);
     if (command.version !== step.version || attempt?.state !== move?.from) return { kind: 'stale', command };
     mustMoveCommand(command, step.to);
@@ -538,27 +538,13 @@ export class MemoryJournal implements CommandJournal {
       'TM010',
       `${command.commandId} is about ${orderId}, and stays so`,
     );
-    let attempts = command.attempts;
-    if (attempt !== undefined && move !== undefined) {
-      mustMoveAttempt(attempt, move.to);
-      attempts = changed(command, {
-        ...attempt,
-        state: move.to,
-        answeredAtMs: atMs,
-        ...(move.reason && { reason: move.reason }),
-      });
-    }
+    if (attempt !== undefined && move !== undefined) mustMoveAttempt(attempt, move.to);
     if (nextAttemptId !== undefined) {
       must(step.to === 'open', 'TM010', `${command.commandId} is ${step.to} and prepares another attempt`);
       mustNameAttempt(nextAttemptId);
       this.mustBeNew(nextAttemptId);
-      const number = attempts.length + 1;
-      attempts = [
-        ...attempts,
-        { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs },
-      ];
     }
-    const next = this.shown(stepped(command, step, attempts));
+    const next = this.shown(stepped(command, step, fence));
     mustHoldAttempts(next);
     if (nextAttemptId !== undefined) this.byAttempt.set(nextAttemptId, next.commandId);
     this.commit(next, step.evidence);
@@ -580,22 +566,12 @@ export class MemoryJournal implements CommandJournal {
    * What the holders before this one left: sent or not, nobody will say any more. True: it is
    * unknown by that.
    */
-  private sweep(command: Command, { epoch }: Fence, atMs: number): boolean {
-    const last = command.attempts.at(-1);
-    if (last === undefined || last.epoch >= epoch) return false;
-    const inFlight = last.state === 'sending' || last.state === 'prepared';
-    if (!inFlight && command.state !== 'open') return false;
-    const reason = { code: 'TAKEN_OVER', message: 'the process that had it in hand is gone' };
-    const to = last.state === 'sending' ? 'unknown' : last.state === 'prepared' ? 'not_sent' : last.state;
-    const attempts = inFlight ? changed(command, { ...last, state: to, answeredAtMs: atMs, reason }) : command.attempts;
-    const open = command.state === 'open';
-    const resolved = open && isFinal(to) ? { resolvedAtMs: atMs } : {};
-    const outcome = open ? { state: to, reason, ...resolved } : {};
-    const next = { ...command, ...outcome, attempts, version: command.version + 1, updatedAtMs: atMs };
-    this.commit(next, [
-      { ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } },
-    ]);
-    return open && to === 'unknown';
+  private sweep(command: Command, fence: Fence, atMs: number): boolean {
+    const step = takenOver(command, fence, atMs);
+    if (step === undefined) return false;
+    const next = stepped(command, step, fence);
+    this.commit(next, step.evidence);
+    return command.state === 'open' && next.state === 'unknown';
   }
 
   /** With the status of its order, as of now. */

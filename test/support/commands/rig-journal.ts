@@ -71,8 +71,8 @@ export function rigJournal(clock: Clock): RigJournal {
   };
   const commandsBy = (condition: string, ...values: unknown[]) =>
     rows<{ command: StoredCommand }>(
-      `select command_json(c) as command from commands c where ${condition}
-       order by (select min(id) from command_events e where e.command_id = c.command_id)`,
+      `select command_json(c.command_id) as command from commands c where ${condition}
+       order by (select seq from journal e where e.command_id = c.command_id and e.number = 1)`,
       values,
     ).map(({ command }) => decodeCommand(command));
 

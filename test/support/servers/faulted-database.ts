@@ -34,17 +34,7 @@ const atWork = ['lock_timeout', 'slow', 'canceled', 'terminated', 'caller_gone']
  * each is another middle of the statement.
  */
 const tables = [
-  ...[
-    'commands',
-    'attempts',
-    'evidence',
-    'command_events',
-    'command_outbox',
-    'halts',
-    'halt_events',
-    'limits',
-    'approvals',
-  ],
+  ...['journal', 'open_commands', 'facts', 'outcome_positions', 'halts', 'halt_events', 'limits', 'approvals'],
   ...['audit_log', 'cancel_alls', 'orders'],
 ] as const;
 
@@ -57,21 +47,11 @@ type Fault =
  * the greeting of a new session as well.
  */
 const statements = [
-  ...[
-    'open_command',
-    'mark_sending',
-    'step_command',
-    'take_over_commands',
-    'raise_halt',
-    'clear_halts',
-    'change_limits',
-  ],
+  ...['append_journal', 'take_over_commands', 'raise_halt', 'clear_halts', 'change_limits'],
   ...[
     'request_approval',
     'public.approvals',
     'add_audit_lines',
-    'write_group',
-    'write_one',
     'open_cancel_all',
     'read_command',
     'public.halts',

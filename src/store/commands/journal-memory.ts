@@ -1,0 +1,189 @@
+import type { Pool } from 'pg';
+import { dropOldest } from '../../runtime/drop-oldest.ts';
+import { bigintArray } from '../orders/binary-array.ts';
+import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { constraintOf, JournalError, writeOnce } from '../session/write-once.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import type { KnownCommand } from './journal-rows.ts';
+import type { Fence } from './term.ts';
+
+type Deps = RetryDeps & { readonly pool: Pool };
+
+/** One transaction's numbers. */
+interface TakenNumbers {
+  readonly seqs: readonly bigint[];
+  readonly fences: readonly Fence[];
+}
+
+/**
+ * Numbers for the journal's rows in this process's shards: one more for each row, in all shards
+ * together, so one transaction has no number twice. A takeover begins behind its shard's highest.
+ *
+ * Invariant: a number is open until its transaction is known to be committed or rolled back. If
+ * nothing is known, it is lost, and `settle` decides it. A reader stops at the first open number.
+ */
+export class JournalNumbers {
+  private last = 0n;
+  private readonly begun = new Set<number>();
+  private readonly open = new Set<TakenNumbers>();
+  private lost: readonly TakenNumbers[] = [];
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** This process goes on behind `highest` in this shard. */
+  begin(shard: number, highest: bigint): void {
+    this.begun.add(shard);
+    if (highest > this.last) this.last = highest;
+  }
+
+  /** Rejects as a write does that was not sent. */
+  async beginBehindOthers(shards: readonly number[]): Promise<void> {
+    for (const shard of new Set(shards)) {
+      if (this.begun.has(shard)) continue;
+      const [row] = await writeOnce<{ highest: string }>(this.deps, {
+        name: 'highest_number',
+        text: 'select public.highest_number($1) as highest',
+        values: [shard],
+      });
+      this.begin(shard, BigInt(row?.highest ?? 0));
+    }
+  }
+
+  take(fences: readonly Fence[]): TakenNumbers {
+    const taken = { fences, seqs: fences.map(() => ++this.last) };
+    this.open.add(taken);
+    return taken;
+  }
+
+  /** Their transaction has ended. After some errors it may still be committed. */
+  close(taken: TakenNumbers, error?: unknown): void {
+    if (error instanceof JournalError && error.code === 'COMMIT_UNKNOWN') this.lost = [...this.lost, taken];
+    else this.open.delete(taken);
+    // Another writer has given numbers there.
+    if (constraintOf(error) === 'journal_pkey') for (const { shard } of taken.fences) this.begun.delete(shard);
+  }
+
+  /** Below it the shard has no open number. Undefined: this process does not write there. */
+  closedBelow(shard: number): bigint | undefined {
+    if (!this.begun.has(shard)) return undefined;
+    let first = this.last + 1n;
+    for (const { seqs, fences } of this.open)
+      for (const [i, fence] of fences.entries()) {
+        const seq = seqs[i];
+        if (fence.shard === shard && seq !== undefined && seq < first) first = seq;
+      }
+    return first;
+  }
+
+  /**
+   * Writes an empty row at each lost number, unless its row is there: it can't come any more then.
+   * Waits for a transaction still at work. Rejects if the database can't be reached; the numbers
+   * stay open.
+   */
+  async settle(): Promise<void> {
+    const settled = this.lost;
+    if (settled.length === 0) return;
+    const seqs = settled.flatMap((taken) => taken.seqs);
+    const fences = settled.flatMap((taken) => taken.fences);
+    await retryTransaction(this.deps, () =>
+      this.deps.pool.query(
+        `insert into public.journal (shard, epoch, seq, kind, at, body)
+         select shard, epoch, seq, 'void', now(), '{}' from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as t(shard, epoch, seq) on conflict do nothing`,
+        [
+          bigintArray(fences.map(({ shard }) => shard)),
+          bigintArray(fences.map(({ epoch }) => epoch)),
+          bigintArray(seqs),
+        ],
+      ),
+    );
+    this.lost = this.lost.filter((taken) => !settled.includes(taken));
+    for (const taken of settled) this.open.delete(taken);
+  }
+}
+
+/** The process follows most of them anyway, and they are kept once. */
+const maxKnown = 20_000;
+
+/**
+ * Commands in this process's hand, by their newest rows: the next row is made from it without a
+ * read. One that left is read again. The database refuses a row behind another than the newest, and
+ * the command is then forgotten here.
+ */
+export class KnownCommands {
+  private readonly known = new Map<string, KnownCommand>();
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  get(commandId: string): KnownCommand | undefined {
+    return this.known.get(commandId);
+  }
+
+  keep(known: KnownCommand): void {
+    const { commandId } = known.command;
+    // As the newest in the map.
+    this.known.delete(commandId);
+    this.known.set(commandId, known);
+    dropOldest(this.known, maxKnown);
+  }
+
+  forget(commandId: string): void {
+    this.known.delete(commandId);
+  }
+
+  /** A new term: another holder may have stepped them. */
+  forgetShard(shard: number): void {
+    for (const [commandId, { command }] of this.known) if (command.shard === shard) this.forget(commandId);
+  }
+
+  /** Rejects with `NO_SUCH_COMMAND` if one of them is not there, or is of another shard. */
+  async load(commandIds: readonly string[], shard: number): Promise<readonly KnownCommand[]> {
+    const missing = commandIds.filter((id) => !this.known.has(id));
+    const read = missing.length === 0 ? [] : await readStored(this.deps, missing);
+    for (const each of read) this.keep(decodeKnown(each));
+    return commandIds.map((id) => {
+      const known = this.known.get(id);
+      if (known?.command.shard === shard) return known;
+      throw new JournalError('NO_SUCH_COMMAND', false, new Error(`there is no command ${id}`));
+    });
+  }
+
+  /** Undefined: there is no such attempt. */
+  async ofAttempt(attemptId: string): Promise<string | undefined> {
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<{ command_id: string }>('select command_id from public.journal where attempt_id = $1', [
+        attemptId,
+      ]),
+    );
+    return rows[0]?.command_id;
+  }
+}
+
+interface StoredKnown {
+  readonly account_id: string;
+  readonly number: number;
+  readonly command: StoredCommand;
+}
+
+/** By their newest rows, in this order. */
+export async function readStored(deps: Deps, commandIds: readonly string[]): Promise<StoredKnown[]> {
+  const { rows } = await retryTransaction(deps, () =>
+    deps.pool.query<StoredKnown>({
+      name: 'known_commands',
+      text: `select o.account_id, n.number, public.command_json(k.id) as command from unnest($1::uuid[]) with ordinality as k(id, place)
+        join public.journal o on o.command_id = k.id and o.number = 1
+        cross join lateral (select number from public.journal j where j.command_id = k.id order by j.number desc limit 1) as n order by k.place`,
+      values: [commandIds],
+    }),
+  );
+  return rows;
+}
+
+export function decodeKnown({ number, command }: StoredKnown): KnownCommand {
+  return { number, command: decodeCommand(command) };
+}
