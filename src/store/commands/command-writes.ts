@@ -64,11 +64,12 @@ async function writeRows<T>(
 }
 
 /** The command behind a written row, with its order's status. */
-function keepWritten({ known }: Deps, { command: made, number }: JournalRow, said: Said): Command {
+function keepWritten({ known, groups }: Deps, { command: made, number, kind }: JournalRow, said: Said): Command {
   const { orderStatus: _before, ...command } = made;
   const status = said.order_status === null ? {} : { orderStatus: said.order_status as OrderStatus };
   const written = { ...command, ...status };
   known.keep({ command: written, number });
+  if (said.seq !== undefined && (kind === 'opening' || kind === 'step')) groups.numbers.keepStep(said.seq, written);
   return written;
 }
 

@@ -11,6 +11,8 @@ export interface Said {
   readonly said: string;
   readonly order_status: string | null;
   readonly more: unknown;
+  /** Its row's number in the shard. */
+  readonly seq?: bigint | undefined;
 }
 
 /** One write of the journal. */
@@ -230,7 +232,7 @@ export class GroupCommit {
     try {
       const said = await around(values);
       this.numbers.close(taken);
-      return [...said];
+      return said.map((each, i) => ({ ...each, seq: taken.seqs[i] }));
     } catch (error) {
       this.numbers.close(taken, error);
       throw error;

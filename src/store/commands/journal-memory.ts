@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Command } from '../../domain/command.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { bigintArray } from '../orders/binary-array.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
@@ -8,6 +9,9 @@ import type { KnownCommand } from './journal-rows.ts';
 import type { Fence } from './term.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
+
+/** Some seconds of them; more wait only while Kafka is away. */
+const maxSteps = 1_000;
 
 /** One transaction's numbers. */
 interface TakenNumbers {
@@ -27,6 +31,8 @@ export class JournalNumbers {
   private readonly begun = new Set<number>();
   private readonly open = new Set<TakenNumbers>();
   private lost: readonly TakenNumbers[] = [];
+  /** The newest steps, by their numbers: what this process wrote is not read to be published. */
+  readonly steps = new Map<bigint, Command>();
   private readonly deps: Deps;
 
   constructor(deps: Deps) {
@@ -35,6 +41,7 @@ export class JournalNumbers {
 
   /** This process goes on behind `highest` in this shard. */
   begin(shard: number, highest: bigint): void {
+    this.steps.clear();
     this.begun.add(shard);
     if (highest > this.last) this.last = highest;
   }
@@ -50,6 +57,11 @@ export class JournalNumbers {
       });
       this.begin(shard, BigInt(row?.highest ?? 0));
     }
+  }
+
+  keepStep(seq: bigint, command: Command): void {
+    this.steps.set(seq, command);
+    dropOldest(this.steps, maxSteps);
   }
 
   take(fences: readonly Fence[]): TakenNumbers {

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Command } from '../../domain/command.ts';
 import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { bigintArray, textArray } from '../orders/binary-array.ts';
@@ -59,11 +60,13 @@ interface Row {
 /** The position to be saved. */
 type Passed = Pick<OutcomeRow, 'shard' | 'id'> & Partial<Pick<OutcomeRow, 'key' | 'version'>>;
 
-/** Lowest number first, in each shard below its first open number. */
+/**
+ * Lowest number first, in each shard below its first open number. $4: those known in memory.
+ */
 const readUnpublished = `
   select j.shard, j.seq, j.version, public.time_to_ms(j.recorded_at) as recorded_ms, (select max(generation) from public.lanes) as generation,
     case when j.kind in ('opening', 'step') then j.command_id end as command_id,
-    case when j.kind in ('opening', 'step') then public.command_json(j.command_id, j.number) end as command
+    case when j.kind in ('opening', 'step') and j.seq <> all($4::bigint[]) then public.command_json(j.command_id, j.number) end as command
   from unnest($2::bigint[], $3::bigint[]) as k(shard, below) join public.shards s on s.shard = k.shard
   join public.outcome_positions p on p.shard = k.shard and p.epoch = s.epoch
   cross join lateral (
@@ -87,14 +90,16 @@ export class PostgresOutcomeLog implements OutcomeLog {
     await numbers?.settle();
     // First the bound, and then the read: a write begun after this is above it.
     const below = shards.map((shard) => numbers?.closedBelow(shard) ?? null);
+    // One that is dropped meanwhile is still here.
+    const kept = new Map(numbers?.steps);
     const { rows } = await retryTransaction(this.deps, () =>
-      pool.query<Row>(readUnpublished, [limit, bigintArray(shards), bigintArray(below)]),
+      pool.query<Row>(readUnpublished, [limit, bigintArray(shards), bigintArray(below), bigintArray([...kept.keys()])]),
     );
     // An unreadable step holds up no others: consumers see by its command's versions that one is
     // missing.
     const found = readableRows(
       rows.filter((row) => row.command_id !== null),
-      outcomeRow,
+      (row) => outcomeRow(row, kept.get(BigInt(row.seq))),
       (err) => log?.error({ err }, 'a step of a command is unreadable; it is not published'),
     );
     // None is published, and the next look does not meet them again.
@@ -104,7 +109,9 @@ export class PostgresOutcomeLog implements OutcomeLog {
   }
 
   async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
-    if (rows.length > 0) await this.save(rows);
+    if (rows.length === 0) return;
+    await this.save(rows);
+    for (const { id } of rows) this.deps.numbers?.steps.delete(id);
   }
 
   /**
@@ -133,8 +140,11 @@ export class PostgresOutcomeLog implements OutcomeLog {
   }
 }
 
-function outcomeRow({ shard, seq, version, generation, recorded_ms, ...row }: Row): OutcomeRow {
-  const command = decodeCommand(row.command as StoredCommand);
+function outcomeRow(
+  { shard, seq, version, generation, recorded_ms, ...row }: Row,
+  kept: Command | undefined,
+): OutcomeRow {
+  const command = kept ?? decodeCommand(row.command as StoredCommand);
   const payload = encodeCommandOutcome(command, generation ?? 1);
   return { shard, id: BigInt(seq), key: command.commandId, version, payload, recordedMs: Number(recorded_ms) };
 }

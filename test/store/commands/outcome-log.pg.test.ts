@@ -10,14 +10,19 @@ import { maintainCommands } from '../../../src/store/maintenance.ts';
 import { JournalError } from '../../../src/store/session/write-once.ts';
 import { appendIn, openIn } from '../../support/commands/append-in.ts';
 import {
+  answered,
+  atMs,
+  attemptId,
   fence,
   newCancel,
   newCancelAll,
   newPlace,
   newReplace,
+  sending,
   unknown,
 } from '../../support/commands/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../../support/commands/journal-rig.ts';
+import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
 const hourMs = 3_600_000;
@@ -83,6 +88,39 @@ describe('the outbox of outcomes', () => {
     await other.query('rollback');
     expect(await opening).toMatchObject({ kind: 'opened' });
     expect((await log.readUnpublished(10, [0])).map(({ key }) => key)).toEqual([late.commandId, next.commandId]);
+  });
+
+  it('says the same of a step that this process wrote, unread, as of one that it reads', async () => {
+    await using rig = await journalRig();
+    const groups = new GroupCommit(rig.deps);
+    const journal = createPostgresJournal({ ...rig.deps, groups });
+    await rig.show({ ...predictionView, orderId: 'p-1', accountId: 'acct-1', status: 'new' });
+    const replaced = await unknown(journal, newReplace('p-1', { callerRef: 'my-1' }));
+    const evidence = [{ kind: 'read', code: 'absent', detail: {}, atMs }] as const;
+    await journal.noteMisses([{ commandId: replaced.commandId, version: 2, evidence: evidence[0] }], fence);
+    const seenPendingAt = { revision: 4, sourceVersion: 9_007_199_254_740_993n };
+    const absent = {
+      commandId: replaced.commandId,
+      version: 2,
+      to: 'unknown',
+      atMs: atMs + 9,
+      presumedAbsent: true,
+    } as const;
+    await journal.step({ ...absent, seenPendingAt, evidence }, fence);
+    const placed = await sending(journal);
+    const again = { to: 'open', nextAttemptId: attemptId(), reason: { code: 'AGAIN', message: 'no token' } } as const;
+    const notSent = answered(placed, 'not_sent');
+    await journal.step({ ...notSent, ...again }, fence);
+    await journal.markSending(again.nextAttemptId, atMs + 30, fence);
+    const { attemptId: _none, ...cancel } = newCancel('p-1');
+    await journal.open({ ...cancel, refusal: { code: 'NO', message: 'not now' } }, fence);
+    const own = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const rows = await own.readUnpublished(100, [0]);
+    expect(rows.map(({ version }) => version)).toEqual([1, 2, 3, 1, 2, 1]);
+    expect(groups.numbers.steps.size).toBe(rows.length);
+    expect(await new PostgresOutcomeLog(rig.deps).readUnpublished(100, [0])).toEqual(rows);
+    await own.markPublished(rows);
+    expect(groups.numbers.steps.size).toBe(0);
   });
 
   it('decides a number whose commit is not known: its row is there, or can not come any more', async () => {
