@@ -35,7 +35,7 @@ const maxUndealt = 20_000;
 const betweenStepsMs = 25;
 
 /**
- * Every running process's regular work: the log's partitions, the commands' outbox, and the gauges
+ * Every running process's regular work: the log's partitions, the halts' events, and the gauges
  * only the database knows. Failed work is tried again in the next round.
  */
 export class Housekeeping implements Service {
@@ -62,7 +62,7 @@ export class Housekeeping implements Service {
     const { maintainEveryMs, countEveryMs } = this.options;
     this.running = Promise.all([
       this.every(maintainEveryMs, 'keeping the partitions of the log', () => this.maintain()),
-      this.every(maintainEveryMs, 'keeping the outbox of commands', () => this.maintainCommands()),
+      this.every(maintainEveryMs, 'keeping the events of halts', () => this.maintainCommands()),
       this.every(countEveryMs, 'counting the dead letters', () => this.countDeadLetters()),
       this.every(maintainEveryMs, 'keeping the dead letters bounded', () => this.maintainDeadLetters()),
       this.every(maintainEveryMs, 'measuring the database', () => this.measure()),

@@ -80,7 +80,7 @@ describe('issue: During a database outage the log got a line with a stack trace 
     expect(lines.sort()).toEqual([
       'counting the dead letters failed; it is tried again',
       'keeping the dead letters bounded failed; it is tried again',
-      'keeping the outbox of commands failed; it is tried again',
+      'keeping the events of halts failed; it is tried again',
       'keeping the partitions of the log failed; it is tried again',
       'measuring the database failed; it is tried again',
     ]);
