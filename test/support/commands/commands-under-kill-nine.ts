@@ -13,6 +13,7 @@ import { eventually } from '../runs/poll.ts';
 import { nothingWrong, type RunningService, World } from '../runs/service-under-test.ts';
 import { printedRandom } from '../runs/test-seed.ts';
 import { readAll } from '../servers/kafka-fixture.ts';
+import { withDossiers } from './command-dossier.ts';
 import { CommandLoad } from './command-load.ts';
 
 const atOnce = 24;
@@ -159,7 +160,11 @@ interface CommandsSent {
  * When the market is at rest and healed: no command was sent twice or lost, each verdict is what
  * the ledger says, and REST, orders and topic show it.
  */
-export async function expectCommandsTrue({ world, description, rest, load, commands }: CommandsSent): Promise<void> {
+export function expectCommandsTrue(sent: CommandsSent): Promise<void> {
+  return withDossiers(sent, () => expectAllTrue(sent));
+}
+
+async function expectAllTrue({ world, description, rest, load, commands }: CommandsSent): Promise<void> {
   const journaled = await eventually(
     async () => {
       const rows = await readJournal(world);

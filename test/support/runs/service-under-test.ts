@@ -45,6 +45,8 @@ export class World {
   readonly databaseUrl: string;
   readonly brokers: readonly string[];
   readonly topics: TopicNames;
+  /** All that it has served, those that ended too. */
+  readonly services: RunningService[] = [];
   private readonly env: Readonly<Record<string, string>>;
 
   private constructor(
@@ -74,7 +76,9 @@ export class World {
 
   /** `tidemark serve` in a process of its own, ended with the test or with its file. */
   async serve(env: Readonly<Record<string, string>> = {}, entry?: string): Promise<RunningService> {
-    return new RunningService(await this.run(['serve'], env, entry));
+    const service = new RunningService(await this.run(['serve'], env, entry));
+    this.services.push(service);
+    return service;
   }
 
   /** Any command of the program on this world's parts; `entry` is that of another build. */
