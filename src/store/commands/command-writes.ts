@@ -69,7 +69,7 @@ function keepWritten({ known, groups }: Deps, { command: made, number, kind }: J
   const status = said.order_status === null ? {} : { orderStatus: said.order_status as OrderStatus };
   const written = { ...command, ...status };
   known.keep({ command: written, number });
-  if (said.seq !== undefined && (kind === 'opening' || kind === 'step')) groups.numbers.keepStep(said.seq, written);
+  if (kind === 'opening' || kind === 'step') groups.numbers.keepStep(written);
   return written;
 }
 

@@ -11,8 +11,6 @@ export interface Said {
   readonly said: string;
   readonly order_status: string | null;
   readonly more: unknown;
-  /** Its row's number in the shard. */
-  readonly seq?: bigint | undefined;
 }
 
 /** One write of the journal. */
@@ -219,20 +217,15 @@ export class GroupCommit {
   /** One transaction, and its rows' answers. */
   private async append(sent: readonly Sent[], alone: boolean): Promise<Said[]> {
     const rows = sent.flatMap((each) => each.rows);
-    const taken = this.numbers.take(rows.map(({ fence }) => fence));
-    const values = appendValues(
-      rows,
-      taken.seqs,
-      sent.flatMap(({ write }) => write.lines ?? []),
-      alone,
-    );
+    const lines = sent.flatMap(({ write }) => write.lines ?? []);
     const {
       around = (asked: unknown[]) => writeOnce<Said>(this.deps, statementOf(asked), alone ? undefined : isUnsent),
     } = sent[0]?.write ?? {};
+    const taken = this.numbers.take(rows.map(({ fence }) => fence));
     try {
-      const said = await around(values);
+      const said = await around(appendValues(rows, taken.seqs, lines, alone));
       this.numbers.close(taken);
-      return said.map((each, i) => ({ ...each, seq: taken.seqs[i] }));
+      return [...said];
     } catch (error) {
       this.numbers.close(taken, error);
       throw error;

@@ -28,11 +28,15 @@ interface TakenNumbers {
  */
 export class JournalNumbers {
   private last = 0n;
-  private readonly begun = new Set<number>();
+  /** False: another writer has given numbers there. */
+  private readonly begun = new Map<number, boolean>();
   private readonly open = new Set<TakenNumbers>();
   private lost: readonly TakenNumbers[] = [];
-  /** The newest steps, by their numbers: what this process wrote is not read to be published. */
-  readonly steps = new Map<bigint, Command>();
+  /**
+   * The newest steps by `stepKey`: what this process wrote is not read to be published. Not by
+   * number: while a shard is taken, one of another shard may have the same.
+   */
+  readonly steps = new Map<string, Command>();
   private readonly deps: Deps;
 
   constructor(deps: Deps) {
@@ -42,14 +46,14 @@ export class JournalNumbers {
   /** This process goes on behind `highest` in this shard. */
   begin(shard: number, highest: bigint): void {
     this.steps.clear();
-    this.begun.add(shard);
+    this.begun.set(shard, true);
     if (highest > this.last) this.last = highest;
   }
 
   /** Rejects as a write does that was not sent. */
   async beginBehindOthers(shards: readonly number[]): Promise<void> {
     for (const shard of new Set(shards)) {
-      if (this.begun.has(shard)) continue;
+      if (this.begun.get(shard) === true) continue;
       const [row] = await writeOnce<{ highest: string }>(this.deps, {
         name: 'highest_number',
         text: 'select public.highest_number($1) as highest',
@@ -59,8 +63,8 @@ export class JournalNumbers {
     }
   }
 
-  keepStep(seq: bigint, command: Command): void {
-    this.steps.set(seq, command);
+  keepStep(command: Command): void {
+    this.steps.set(stepKey(command.commandId, command.version), command);
     dropOldest(this.steps, maxSteps);
   }
 
@@ -74,13 +78,12 @@ export class JournalNumbers {
   close(taken: TakenNumbers, error?: unknown): void {
     if (error instanceof JournalError && error.code === 'COMMIT_UNKNOWN') this.lost = [...this.lost, taken];
     else this.open.delete(taken);
-    // Another writer has given numbers there.
-    if (constraintOf(error) === 'journal_pkey') for (const { shard } of taken.fences) this.begun.delete(shard);
+    if (constraintOf(error) === 'journal_pkey') for (const { shard } of taken.fences) this.begun.set(shard, false);
   }
 
-  /** Below it the shard has no open number. Undefined: this process does not write there. */
-  closedBelow(shard: number): bigint | undefined {
-    if (!this.begun.has(shard)) return undefined;
+  /** Below it the shard has no open number. Zero: its takeover is not answered yet. */
+  closedBelow(shard: number): bigint {
+    if (!this.begun.has(shard)) return 0n;
     let first = this.last + 1n;
     for (const { seqs, fences } of this.open)
       for (const [i, fence] of fences.entries()) {
@@ -114,6 +117,10 @@ export class JournalNumbers {
     this.lost = this.lost.filter((taken) => !settled.includes(taken));
     for (const taken of settled) this.open.delete(taken);
   }
+}
+
+export function stepKey(commandId: string, version: number): string {
+  return `${commandId} ${version}`;
 }
 
 /** The process follows most of them anyway, and they are kept once. */

@@ -6,7 +6,7 @@ import { bigintArray, textArray } from '../orders/binary-array.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
-import type { JournalNumbers } from './journal-memory.ts';
+import { type JournalNumbers, stepKey } from './journal-memory.ts';
 
 /** A command's step, as sent to Kafka. */
 export interface OutcomeRow {
@@ -66,7 +66,7 @@ type Passed = Pick<OutcomeRow, 'shard' | 'id'> & Partial<Pick<OutcomeRow, 'key' 
 const readUnpublished = `
   select j.shard, j.seq, j.version, public.time_to_ms(j.recorded_at) as recorded_ms, (select max(generation) from public.lanes) as generation,
     case when j.kind in ('opening', 'step') then j.command_id end as command_id,
-    case when j.kind in ('opening', 'step') and j.seq <> all($4::bigint[]) then public.command_json(j.command_id, j.number) end as command
+    case when j.kind in ('opening', 'step') and j.command_id || ' ' || j.version <> all($4::text[]) then public.command_json(j.command_id, j.number) end as command
   from unnest($2::bigint[], $3::bigint[]) as k(shard, below) join public.shards s on s.shard = k.shard
   join public.outcome_positions p on p.shard = k.shard and p.epoch = s.epoch
   cross join lateral (
@@ -93,13 +93,13 @@ export class PostgresOutcomeLog implements OutcomeLog {
     // One that is dropped meanwhile is still here.
     const kept = new Map(numbers?.steps);
     const { rows } = await retryTransaction(this.deps, () =>
-      pool.query<Row>(readUnpublished, [limit, bigintArray(shards), bigintArray(below), bigintArray([...kept.keys()])]),
+      pool.query<Row>(readUnpublished, [limit, bigintArray(shards), bigintArray(below), textArray([...kept.keys()])]),
     );
     // An unreadable step holds up no others: consumers see by its command's versions that one is
     // missing.
     const found = readableRows(
       rows.filter((row) => row.command_id !== null),
-      (row) => outcomeRow(row, kept.get(BigInt(row.seq))),
+      (row) => outcomeRow(row, kept.get(stepKey(String(row.command_id), row.version))),
       (err) => log?.error({ err }, 'a step of a command is unreadable; it is not published'),
     );
     // None is published, and the next look does not meet them again.
@@ -111,7 +111,7 @@ export class PostgresOutcomeLog implements OutcomeLog {
   async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.save(rows);
-    for (const { id } of rows) this.deps.numbers?.steps.delete(id);
+    for (const { key, version } of rows) this.deps.numbers?.steps.delete(stepKey(key, version));
   }
 
   /**

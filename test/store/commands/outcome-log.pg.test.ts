@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome.ts';
 import { keyOfCancel } from '../../../src/store/commands/cancel-all-journal.ts';
+import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
 import { GroupCommit } from '../../../src/store/commands/group-commit.ts';
 import { JournalNumbers } from '../../../src/store/commands/journal-memory.ts';
 import { openingRow } from '../../../src/store/commands/journal-rows.ts';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import { maintainCommands } from '../../../src/store/maintenance.ts';
 import { JournalError } from '../../../src/store/session/write-once.ts';
 import { appendIn, openIn } from '../../support/commands/append-in.ts';
@@ -21,11 +23,18 @@ import {
   sending,
   unknown,
 } from '../../support/commands/journal-fixtures.ts';
-import { type JournalRig, journalRig } from '../../support/commands/journal-rig.ts';
+import { type JournalRig, journalRig, takingJournal } from '../../support/commands/journal-rig.ts';
 import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
 const hourMs = 3_600_000;
+
+/** Sessions whose statement has this word, and waits for a lock. */
+function waitingFor(rig: JournalRig, word: string): Promise<object[]> {
+  return rig.rows(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%${word}%'`,
+  );
+}
 
 describe('the outbox of outcomes', () => {
   it('has the command as it was after each step, in order, until it is marked', async () => {
@@ -69,25 +78,12 @@ describe('the outbox of outcomes', () => {
     const groups = new GroupCommit(rig.deps);
     const journal = createPostgresJournal({ ...rig.deps, groups });
     const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
-    const other = await rig.rival();
-    const late = newPlace();
-    await other.query('begin');
-    await openIn(other, newPlace({ idempotencyKey: late.idempotencyKey }));
-    // It waits for what becomes of its key.
-    const opening = journal.open(late, fence);
-    await eventually(async () => {
-      const waiting = await rig.rows(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%append_journal%'",
-      );
-      expect(waiting).toHaveLength(1);
-    });
-    await eventually(async () => expect(groups.numbers.closedBelow(0)).toBeGreaterThan(1n));
+    const late = await heldOpening(rig, journal, groups.numbers);
     const next = newPlace();
     await journal.open(next, fence);
     expect(await log.readUnpublished(10, [0])).toEqual([]);
-    await other.query('rollback');
-    expect(await opening).toMatchObject({ kind: 'opened' });
-    expect((await log.readUnpublished(10, [0])).map(({ key }) => key)).toEqual([late.commandId, next.commandId]);
+    await late.free();
+    expect((await log.readUnpublished(10, [0])).map(({ key }) => key)).toEqual([late.asked.commandId, next.commandId]);
   });
 
   it('says the same of a step that this process wrote, unread, as of one that it reads', async () => {
@@ -136,17 +132,76 @@ describe('the outbox of outcomes', () => {
     const place = newPlace();
     await appendIn(orphan, [openingRow(place, fence, undefined)], false, [seq]);
     const reading = log.readUnpublished(10, [0]);
-    await eventually(async () => {
-      const waiting = await rig.rows(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%void%'",
-      );
-      expect(waiting).toHaveLength(1);
-    });
+    await eventually(async () => expect(await waitingFor(rig, 'void')).toHaveLength(1));
     await orphan.query('commit');
     expect((await reading).map(({ key }) => key)).toEqual([place.commandId]);
     await expect(appendIn(orphan, [openingRow(newPlace(), fence, undefined)], false, [seq + 1n])).rejects.toMatchObject(
       { code: '23505', constraint: 'journal_pkey' },
     );
+  });
+});
+
+/** An opening that waits for what becomes of its key. `free` lets it go on. */
+async function heldOpening(rig: JournalRig, journal: CommandJournal, numbers: JournalNumbers) {
+  const other = await rig.rival();
+  const asked = newPlace();
+  await other.query('begin');
+  await openIn(other, newPlace({ idempotencyKey: asked.idempotencyKey }));
+  const opening = journal.open(asked, fence);
+  await eventually(async () => expect(await waitingFor(rig, 'append_journal')).toHaveLength(1));
+  await eventually(() => expect(numbers.closedBelow(0)).toBeGreaterThan(1n));
+  return {
+    asked,
+    async free() {
+      await other.query('rollback');
+      expect(await opening).toMatchObject({ kind: 'opened' });
+    },
+  };
+}
+
+describe('issue: While shards were taken, a step was published as a step of another command.', () => {
+  it('publishes what the former holder of a shard wrote, whatever this process writes elsewhere meanwhile', async () => {
+    await using rig = await journalRig();
+    const other: Fence = { shard: 1, epoch: 1n };
+    await rig.journal.takeOver(other, atMs, 0);
+    const left = [newPlace(), newPlace(), newPlace()];
+    for (const asked of left) await rig.journal.open(asked, other);
+    const groups = new GroupCommit(rig.deps);
+    const journal = takingJournal(rig.pool, createPostgresJournal({ ...rig.deps, groups }));
+    await journal.takeOver(fence, atMs, 0);
+    const held = await heldOpening(rig, journal, groups.numbers);
+    await journal.takeOver({ ...other, epoch: 2n }, atMs, 0);
+    await held.free();
+    const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const rows = await log.readUnpublished(100, [0, 1]);
+    const published = rows.map(({ shard, key, version }) => `${shard} ${key} ${version}`);
+    // Their openings, and the takeover's steps.
+    const written = left.flatMap(({ commandId }) => [`1 ${commandId} 1`, `1 ${commandId} 2`]);
+    expect(published.toSorted()).toEqual([...written, `0 ${held.asked.commandId} 1`].toSorted());
+  });
+});
+
+describe('issue: While a shard was taken, a step that committed late was never published.', () => {
+  it('reads a shard only once this process knows its numbers, and never beyond one under way', async () => {
+    await using rig = await journalRig();
+    const left = newPlace();
+    await rig.journal.open(left, fence);
+    const groups = new GroupCommit(rig.deps);
+    const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    expect(await log.readUnpublished(10, [0]), 'the taking has no answer yet').toEqual([]);
+    const journal = createPostgresJournal({ ...rig.deps, groups });
+    const held = await heldOpening(rig, journal, groups.numbers);
+    groups.numbers.close(
+      groups.numbers.take([fence]),
+      new JournalError('23505', false, { constraint: 'journal_pkey' }),
+    );
+    await appendIn(await rig.rival(), [openingRow(newPlace(), fence, undefined)]);
+    expect(
+      (await log.readUnpublished(10, [0])).map(({ key }) => key),
+      'a writer was met',
+    ).toEqual([left.commandId]);
+    await held.free();
+    expect((await log.readUnpublished(10, [0])).map(({ key }) => key)).toEqual([left.commandId, held.asked.commandId]);
   });
 });
 
