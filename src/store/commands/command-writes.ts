@@ -53,6 +53,8 @@ async function writeRows<T>(
     let result: T | 'again' | undefined = 'again';
     try {
       result = await groups.write({ of: ids, ...write, done });
+      // A write before it failed, and they were forgotten while it waited.
+      if (result === undefined && ids.some((id) => known.get(id) === undefined)) result = 'again';
     } catch (error) {
       if (!['journal_numbers', 'journal_one_per_key'].includes(constraintOf(error) ?? '')) throw error;
     } finally {

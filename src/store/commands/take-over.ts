@@ -4,7 +4,7 @@ import { isFinal } from '../../domain/command.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { JournalError, writeOnce } from '../session/write-once.ts';
 import { readableRows } from '../unreadable-row.ts';
-import type { CommandStep, HaltBounds } from './command-journal.ts';
+import type { HaltBounds } from './command-journal.ts';
 import { stepCommand } from './command-writes.ts';
 import type { UnreadableCommand } from './decode-command.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -69,12 +69,15 @@ async function sweep(
   atMs: number,
   haltAt: HaltBounds | undefined,
 ): Promise<Command> {
-  const step: CommandStep | undefined = takenOver(known.command, fence, atMs);
-  if (step === undefined) return known.command;
+  let { command } = known;
   deps.known.keep(known);
-  const result = await stepCommand(deps, { ...step, ...(haltAt && { haltAt }) }, fence);
-  if (result.kind === 'stepped' || result.kind === 'stale') return result.command;
-  throw new JournalError('FENCED', false, new Error(`shard ${fence.shard} has a later holder`));
+  for (let step = takenOver(command, fence, atMs); step !== undefined; step = takenOver(command, fence, atMs)) {
+    const result = await stepCommand(deps, { ...step, ...(haltAt && { haltAt }) }, fence);
+    if (result.kind !== 'stepped' && result.kind !== 'stale')
+      throw new JournalError('FENCED', false, new Error(`shard ${fence.shard} has a later holder`));
+    ({ command } = result);
+  }
+  return command;
 }
 
 /**
