@@ -82,21 +82,23 @@ async function sweep(
 
 /**
  * Commands not final or without an answer, and those final lately, oldest first. The second are
- * among the shard's newest rows, by the database's clock.
+ * among the shard's newest rows, by the database's clock: found by leaps of a thousand (60,000 rows
+ * one by one took 3.7 s of the 4 s that a statement has).
  */
 async function idsOf(deps: Deps, shard: number, recentMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
-      `with recursive newest as (
-         (select seq, command_id, resolved_at, recorded_at from public.journal where shard = $1 order by seq desc limit 1)
+      `with recursive leap as (
+         (select seq, recorded_at from public.journal where shard = $1 order by seq desc limit 1)
          union all
-         select j.* from newest n cross join lateral (
-           select seq, command_id, resolved_at, recorded_at from public.journal where shard = $1 and seq < n.seq order by seq desc limit 1) as j
-         where n.recorded_at > clock_timestamp() - $2 * interval '1 millisecond' - interval '1 minute'
+         select j.* from leap l cross join lateral (
+           select seq, recorded_at from public.journal where shard = $1 and seq < l.seq order by seq desc offset 999 limit 1) as j
+         where l.recorded_at > clock_timestamp() - $2 * interval '1 millisecond' - interval '1 minute'
        )
        select o.command_id from (
          select command_id from public.open_commands where shard = $1
-         union select command_id from newest where resolved_at is not null) as k
+         union select command_id from public.journal where shard = $1 and resolved_at is not null and seq >= (
+           select coalesce(min(seq) filter (where recorded_at <= clock_timestamp() - $2 * interval '1 millisecond' - interval '1 minute'), 0) from leap)) as k
        join public.journal o on o.command_id = k.command_id and o.number = 1 order by o.at, o.command_id`,
       [shard, recentMs],
     ),
