@@ -3,7 +3,6 @@ import { commandLogger, readConfig } from '../cli/io/read-config.ts';
 import { formatUpdate, parseUpdate } from '../cli/io/tail-records.ts';
 import type { Logger } from '../observability/logger.ts';
 import { plural } from '../runtime/plural.ts';
-import { ProgramError } from '../runtime/program-error.ts';
 import { kafkaDefaults } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { awaitLive } from './await-live.ts';
@@ -71,7 +70,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     ]);
     looking.abort();
     await status;
-    if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
+    if (ended !== undefined) throw stack.service.fault(`ended by itself with ${ended}`);
     await server.close();
     say('');
     const proof = await proveWhenQuiet({ io, log, stack, counts, onStep: tellSteps(screen) });
@@ -160,13 +159,6 @@ async function showOnStage(
     stage.ours = false;
     if (!signal.aborted && !screen.hasStatus) screen.say('\nThe market again:\n');
   }
-}
-
-function serviceEnded(code: number, lines: readonly string[]): ProgramError {
-  return new ProgramError(`the service ended by itself with ${code}`, {
-    code: 'SERVICE_ENDED',
-    fix: `It said at last:\n${lines.join('\n')}`,
-  });
 }
 
 interface ConsumeOptions {

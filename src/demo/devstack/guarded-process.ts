@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../runtime/clock.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
@@ -55,8 +57,14 @@ export interface GuardedProcessOptions {
   /** Run the server as this user (we must be root then). */
   readonly user?: { readonly uid: number; readonly gid: number };
   /** Called with each line that the server writes. */
-  readonly onLine: (line: string) => void;
+  readonly onLine?: (line: string) => void;
 }
+
+type Logged = { readonly err?: { readonly message?: string; readonly fix?: string } } | undefined;
+
+const keptLines = 20;
+/** A server's own children may keep its output open after it. */
+const lastLinesMs = 1_000;
 
 /**
  * A server process that never outlives us.
@@ -69,9 +77,11 @@ export class GuardedProcess {
   /** The server's own process id, for signals; not the shell's. */
   readonly pid: number;
   /**
-   * Resolves with the exit code when the server has ended (128 + n after signal n). Never rejects.
+   * Resolves with the exit code when the server has ended (128 + n after signal n), and its last
+   * lines were read. Never rejects.
    */
   readonly exited: Promise<number>;
+  private readonly lastLines: string[];
   private readonly shell: ChildProcess;
   private readonly shellEnded: Promise<void>;
   private readonly clock: Clock;
@@ -82,13 +92,14 @@ export class GuardedProcess {
     options: GuardedProcessOptions,
     shell: ChildProcess,
     pid: number,
-    exited: Promise<number>,
+    { exited, lastLines }: { readonly exited: Promise<number>; readonly lastLines: string[] },
   ) {
     this.clock = clock;
     this.options = options;
     this.shell = shell;
     this.pid = pid;
     this.exited = exited;
+    this.lastLines = lastLines;
     this.shellEnded = ended(shell);
   }
 
@@ -111,7 +122,14 @@ export class GuardedProcess {
     );
     // Writing nothing, we still get an error for a shell that died; `exited` reports that already.
     shell.stdin?.on('error', () => undefined);
-    for (const stream of [shell.stdout, shell.stderr]) if (stream !== null) eachLine(stream, options.onLine);
+    const lastLines: string[] = [];
+    const read = [shell.stdout, shell.stderr].map((stream) =>
+      eachLine(stream, (line) => {
+        lastLines.push(line);
+        if (lastLines.length > keptLines) lastLines.shift();
+        options.onLine?.(line);
+      }),
+    );
     const reported = reports(shell.stdio[3] as Readable);
     const failed = new Promise<never>((_, reject) => shell.once('error', reject));
     const pid = await withDeadline(
@@ -120,7 +138,27 @@ export class GuardedProcess {
       `starting ${options.name}`,
       Promise.race([reported.pid, failed]),
     );
-    return new GuardedProcess(deps.clock, options, shell, pid, reported.exitCode);
+    const exited = reported.exitCode.then(async (code) => {
+      await withDeadline(deps.clock, lastLinesMs, 'reading its last lines', Promise.all(read)).catch(() => undefined);
+      return code;
+    });
+    return new GuardedProcess(deps.clock, options, shell, pid, { exited, lastLines });
+  }
+
+  /**
+   * The server's fault (`ended with 1`), for people, with its own last words. Of a log in JSON: the
+   * last error alone, or every line if there are no other words.
+   */
+  fault(happened: string): ProgramError {
+    const { lastLines } = this;
+    const logged = lastLines.map((line) => (line.startsWith('{') ? jsonOrUndefined(line) : undefined) as Logged);
+    const { message, fix } = logged.findLast((entry) => entry?.err)?.err ?? {};
+    const words = [...lastLines.filter((_, at) => logged[at] === undefined), message, fix].filter(Boolean);
+    return new ProgramError(`${this.options.name} ${happened}`, {
+      code: 'SERVER_FAILED',
+      exitCode: exitCodes.unavailable,
+      fix: `It said at last:\n${(words.length > 0 ? words : lastLines).join('\n') || 'nothing'}`,
+    });
   }
 
   /**
@@ -152,7 +190,7 @@ function reports(from: Readable): { pid: Promise<number>; exitCode: Promise<numb
   const pid = Promise.withResolvers<number>();
   const exitCode = Promise.withResolvers<number>();
   const seen: number[] = [];
-  eachLine(from, (line) => {
+  void eachLine(from, (line) => {
     seen.push(Number(line));
     if (seen.length === 1) pid.resolve(Number(line));
     if (seen.length === 2) exitCode.resolve(Number(line));
@@ -164,6 +202,8 @@ function reports(from: Readable): { pid: Promise<number>; exitCode: Promise<numb
   return { pid: pid.promise, exitCode: exitCode.promise };
 }
 
-function eachLine(from: Readable, onLine: (line: string) => void): void {
-  createInterface({ input: from, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
+/** Resolves when the last line was read. */
+function eachLine(from: Readable, onLine: (line: string) => void): Promise<void> {
+  const lines = createInterface({ input: from, crlfDelay: Number.POSITIVE_INFINITY });
+  return new Promise((resolve) => lines.on('line', onLine).once('close', resolve));
 }

@@ -175,7 +175,6 @@ export const smallJvm = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=
  */
 export class KafkaNode {
   private process: GuardedProcess | undefined;
-  private readonly lastLines: string[] = [];
   private readonly deps: { readonly clock: Clock; readonly log: Logger };
   private readonly options: KafkaNodeOptions;
   private readonly folder: string;
@@ -235,7 +234,7 @@ export class KafkaNode {
       stopSignal,
       patienceMs: 20_000,
       ...lookupEnv(this.options),
-      onLine: (line) => this.note(line),
+      onLine: (line) => this.deps.log.debug({ line, node: this.id }, 'embedded kafka'),
     });
   }
 
@@ -251,7 +250,7 @@ export class KafkaNode {
     });
     while ((await kafkaAnswers({ host: '127.0.0.1', port: this.port }, 2_000)) < brokers) {
       if (over || this.deps.clock.monotonicMs() > deadline) {
-        throw new Error(`kafka node ${this.id} ${over ? 'ended' : 'does not answer'}:\n${this.lastLines.join('\n')}`);
+        throw this.process?.fault(over ? 'ended before it answered' : 'does not answer');
       }
       await this.deps.clock.sleep(50);
     }
@@ -260,11 +259,5 @@ export class KafkaNode {
   /** Ends the process and removes the folder. */
   async stop(): Promise<void> {
     await this.process?.stop();
-  }
-
-  private note(line: string): void {
-    this.deps.log.debug({ line, node: this.id }, 'embedded kafka');
-    this.lastLines.push(line);
-    if (this.lastLines.length > 30) this.lastLines.shift();
   }
 }

@@ -169,7 +169,6 @@ async function initialise(
   passwordFile: string,
   sync: boolean,
 ): Promise<void> {
-  const lines: string[] = [];
   const initdb = await GuardedProcess.start(deps, {
     name: 'initdb',
     command: [
@@ -182,9 +181,8 @@ async function initialise(
     stopSignal: 'TERM',
     patienceMs: 5_000,
     ...(cluster.user === undefined ? {} : { user: cluster.user }),
-    onLine: (line) => lines.push(line),
   });
   const code = await withDeadline(deps.clock, 120_000, 'initdb', initdb.exited).catch((error: Error) => error.message);
   await initdb.stop({ keepFolder: true });
-  if (code !== 0) throw new Error(`initdb failed (${code}):\n${lines.slice(-10).join('\n')}`);
+  if (code !== 0) throw initdb.fault(`failed (${code})`);
 }

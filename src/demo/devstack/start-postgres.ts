@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
 import { dockerAnswers, loopbackContainer } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { GuardedProcess } from './guarded-process.ts';
@@ -83,7 +84,8 @@ async function startAgain(
     try {
       return await startServer(deps, cluster, port);
     } catch (error) {
-      if (!String(error).includes('is still in use') || deps.clock.monotonicMs() > deadline) throw error;
+      const isStillInUse = error instanceof ProgramError && error.fix?.includes('is still in use') === true;
+      if (!isStillInUse || deps.clock.monotonicMs() > deadline) throw error;
       deps.log.debug({ err: error }, 'sessions of the embedded postgres before are still there, trying again');
       await deps.clock.sleep(200);
     }
@@ -95,7 +97,6 @@ async function startServer(
   cluster: PostgresCluster,
   port: number,
 ): Promise<Server> {
-  const lastLines: string[] = [];
   const server = await GuardedProcess.start(deps, {
     name: 'embedded postgres',
     command: [
@@ -110,17 +111,13 @@ async function startServer(
     stopSignal: 'INT',
     patienceMs: 15_000,
     ...(cluster.user === undefined ? {} : { user: cluster.user }),
-    onLine: (line) => {
-      deps.log.debug({ line }, 'embedded postgres');
-      lastLines.push(line);
-      if (lastLines.length > 20) lastLines.shift();
-    },
+    onLine: (line) => deps.log.debug({ line }, 'embedded postgres'),
   });
   const url = urlOf(cluster, port, 'postgres');
   const answer = await awaitPostgres(deps, { url, limitMs: 60_000, ended: server.exited });
   if (answer.answers) return { process: server, port };
   await server.stop({ keepFolder: true });
-  throw new Error(`embedded postgres did not answer: ${answer.error.message}\n${lastLines.join('\n')}`);
+  throw server.fault(`did not answer: ${answer.error.message}`);
 }
 
 /** Idempotent: a kept data folder has it already. */

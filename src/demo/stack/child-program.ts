@@ -1,7 +1,8 @@
 import type { CliIo } from '../../cli/io/io.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
-import { withDeadline } from '../../runtime/waiting.ts';
+import type { ProgramError } from '../../runtime/program-error.ts';
+import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
 import { GuardedProcess } from '../devstack/guarded-process.ts';
 
 export interface ChildProgram {
@@ -9,8 +10,8 @@ export interface ChildProgram {
   readonly exited: Promise<number>;
   /** `pick`'s result for the first line that it accepted. */
   readonly answer: unknown;
-  /** Its last lines, for the message that says why it ended. */
-  lastLines(): readonly string[];
+  /** For people, with its own last words. */
+  fault(happened: string): ProgramError;
   /** Asks it to stop, and waits until it has. */
   stop(): Promise<void>;
 }
@@ -24,14 +25,11 @@ interface ChildOptions {
   readonly startMs: number;
 }
 
-const keptLines = 20;
-
 /**
  * Starts this program again as a process that ends with us, and waits until it is ready. Throws
  * with its last lines otherwise.
  */
 export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: ChildOptions): Promise<ChildProgram> {
-  const lines: string[] = [];
   const ready = Promise.withResolvers<unknown>();
   const [node = '', ...entry] = io.entry;
   const child = await GuardedProcess.start(
@@ -44,15 +42,13 @@ export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: Ch
       patienceMs: 30_000,
       env: options.env,
       onLine: (line) => {
-        lines.push(line);
-        if (lines.length > keptLines) lines.shift();
         const answer = options.pick(line);
         if (answer !== undefined) ready.resolve(answer);
       },
     },
   );
   const ended = child.exited.then((code) => {
-    throw new Error(`${options.name} ended with ${code} before it was ready:\n${lines.join('\n')}`);
+    throw child.fault(`ended with ${code} before it was ready`);
   });
   ended.catch(() => undefined);
   try {
@@ -62,10 +58,10 @@ export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: Ch
       `starting ${options.name}`,
       Promise.race([ready.promise, ended]),
     );
-    return { pid: child.pid, exited: child.exited, answer, lastLines: () => lines, stop: () => child.stop() };
+    return { pid: child.pid, exited: child.exited, answer, fault: (happened) => child.fault(happened), stop: () => child.stop() };
   } catch (error) {
     await child.stop();
-    throw error;
+    throw error instanceof DeadlineError ? child.fault(`was not ready within ${options.startMs} ms`) : error;
   }
 }
 

@@ -64,6 +64,23 @@ describe('a guarded process', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  it('has read the last words of a server when it has ended, and keeps the sentences of them', async () => {
+    const server = await start('echo "{}"; echo first; head -c 200000 /dev/zero | tr "\\0" "\\n"; echo last >&2; exit 7');
+    await server.exited;
+    expect(lines.length).toBeGreaterThan(200_000);
+    const fault = server.fault('ended');
+    expect([fault.message, fault.exitCode]).toEqual(['test server ended', 69]);
+    expect(fault.fix).toMatch(/^It said at last:\n[^{]*last/);
+    await server.stop();
+  });
+
+  it('does not wait for the output of what a server leaves behind', async () => {
+    const server = await start('sleep 1000 & echo $!; exit 7');
+    expect(await server.exited).toBe(7);
+    process.kill(Number(lines[0]), 'SIGKILL');
+    await server.stop();
+  });
+
   it('tells of a server that was killed', async () => {
     const server = await start('exec sleep 1000');
     process.kill(server.pid, 'SIGKILL');

@@ -1,7 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import { dockerAnswers } from '../../../src/demo/devstack/docker.ts';
-import { startPostgres } from '../../../src/demo/devstack/start-postgres.ts';
+import { startEmbeddedPostgres, startPostgres } from '../../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { ownFolder } from '../../support/runs/running-demo.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { onServer } from '../../support/servers/on-server.ts';
 
@@ -25,4 +28,15 @@ it('without an address it is a container where an engine answers, and embedded w
   } finally {
     await postgres.stop();
   }
+});
+
+it('a Postgres that ends before it answers says its own reason', async () => {
+  const dataDir = ownFolder();
+  mkdirSync(join(dataDir, 'data'));
+  writeFileSync(join(dataDir, 'data', 'PG_VERSION'), '9.1\n');
+  writeFileSync(join(dataDir, 'password'), 'secret');
+  await expect(startEmbeddedPostgres(deps, { fast: true, dataDir })).rejects.toMatchObject({
+    message: expect.stringMatching(/^embedded postgres did not answer: /),
+    fix: expect.stringContaining('postgresql.conf'),
+  });
 });
