@@ -241,13 +241,14 @@ export function whereToLook(stack: DemoStack): string {
     'Where to look next, in another terminal:',
     `  npx tidemark status --url ${stack.adminAddress}`,
     `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
-    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark verify          or dead-letters ls, token ls, backfill SIM-1001`,
+    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark verify  # as well: dead-letters ls, token ls, backfill SIM-1001`,
     `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
     `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
-    `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,
+    `  curl -s ${stack.restAddress}/docs  # every route of REST`,
+    `  curl -sN ${stack.restAddress}/v1/stream  # follows the updates`,
     `  npx tidemark command ls --unresolved --url ${stack.restAddress}`,
     `  curl -s -X POST ${stack.sandbox.control}/faults -H 'content-type: application/json' -d '{"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}'`,
-    `  curl -s ${stack.sandbox.control}/          other faults that the sandbox can make`,
+    `  curl -s ${stack.sandbox.control}/  # other faults that the sandbox can make`,
     '',
   ].join('\n');
 }

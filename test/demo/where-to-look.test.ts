@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { whereToLook } from '../../src/demo/run-demo.ts';
 import type { DemoStack } from '../../src/demo/start-stack.ts';
@@ -13,7 +14,31 @@ const stack = {
   sandbox: { control: 'http://127.0.0.1:41141' },
 } as unknown as DemoStack;
 
+/** A line as `sh` runs it: each command with its words, by the stub that stands for the program. */
+function commandsOf(line: string): string[] {
+  const stubs = ['npx', 'curl', 'kcat', 'grep'].map((name) => `${name}() { printf '%s\\n' "${name} $*" >&3; };`);
+  const said = execFileSync('sh', ['-euc', `exec 3>&1; ${stubs.join(' ')} ${line}`], { env: { DATABASE_URL: 'given' } });
+  return said.toString().split('\n').slice(0, -1).sort();
+}
+
 describe('where to look next', () => {
+  it('has lines that can be copied as they are: each runs the programs that it shows, with no further words', () => {
+    const lines = whereToLook({ ...stack, databaseGiven: true }).split('\n').filter((line) => line.startsWith('  '));
+    expect(lines.flatMap(commandsOf)).toEqual([
+      'npx tidemark status --url http://127.0.0.1:46167',
+      'npx tidemark tail --stream prediction',
+      'npx tidemark verify',
+      'kcat -b 127.0.0.1:21604 -t demo-1.tidemark.order-updates.v1 -C -o beginning -f %k %s\\n',
+      'curl -s http://127.0.0.1:46167/metrics',
+      'grep tidemark_latency',
+      'curl -s http://127.0.0.1:39497/docs',
+      'curl -sN http://127.0.0.1:39497/v1/stream',
+      'npx tidemark command ls --unresolved --url http://127.0.0.1:39497',
+      'curl -s -X POST http://127.0.0.1:41141/faults -H content-type: application/json -d {"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}',
+      'curl -s http://127.0.0.1:41141/',
+    ]);
+  });
+
   it('has a line for what needs the database, to be pasted as it is', () => {
     const text = whereToLook({ ...stack, databaseGiven: false });
     expect(text).toContain(
