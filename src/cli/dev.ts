@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { Command } from 'commander';
 import { MissingPartError } from '../demo/devstack/missing-part-error.ts';
-import { addMarketFlags, type Market, type Parts, startParts } from '../demo/stack/start-parts.ts';
+import { addMarketFlags, interruption, type Market, type Parts, startParts } from '../demo/stack/start-parts.ts';
 import { platformSettings } from '../sandbox/describe-sandbox.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger, readConfig } from './io/read-config.ts';
@@ -27,11 +28,12 @@ export function devCommand(io: CliIo): Command {
 
 async function runDev(io: CliIo, market: Market): Promise<void> {
   const log = commandLogger(io, readConfig(io));
-  const asked = new Promise<void>((resolve) => io.onSignal(() => resolve()));
-  const parts = await startParts(io, log, (line) => io.stderr.write(`${line}\n`));
+  const say = (line: string) => io.stderr.write(`${line}\n`);
+  const { signal } = interruption(io, say);
+  const parts = await startParts(io, log, { say, signal });
   try {
     io.stdout.write(await introduce(parts, market));
-    await asked;
+    if (!signal.aborted) await once(signal, 'abort');
   } finally {
     await parts.stop();
   }

@@ -12,7 +12,7 @@ import { DemoScreen } from './demo-screen.ts';
 import { TopicCounts } from './proof/topic-counts.ts';
 import { type DemoProof, type ProofStep, proveWhenQuiet } from './prove-when-quiet.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
-import type { Market } from './stack/start-parts.ts';
+import { interruption, type Market } from './stack/start-parts.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
 
 /** The options for `tidemark demo`, parsed. */
@@ -38,12 +38,12 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const log = commandLogger(io, readConfig(io));
   const screen = new DemoScreen(io, flags.json ? 'stderr' : 'stdout');
   const say = (line: string) => screen.say(line);
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const interrupted = interruption(io, say);
+  const { signal } = interrupted;
   const server = new BreakItServer();
   const breakItUrl = await server.open();
   const { rate, seed } = flags;
-  const stack = await startStack(io, log, { rate, seed, breakItUrl, say }).catch(async (error: unknown) => {
+  const stack = await startStack(io, log, { rate, seed, breakItUrl, say, signal }).catch(async (error: unknown) => {
     await server.close();
     throw error;
   });
@@ -62,7 +62,6 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
       ended = code;
       interrupted.abort();
     });
-    const { signal } = interrupted;
     const status = showStatus(io, screen, { stack, counts, watched, signal: looking.signal });
     const [shown] = await Promise.all([
       showOnStage(io, stack, { stage, screen, signal }, () => watched.presses > 0),
@@ -80,7 +79,6 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   } finally {
     looking.abort();
     reading.abort();
-    unsubscribe();
     await server.close();
     await stack.stop();
   }

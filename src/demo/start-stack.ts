@@ -1,5 +1,6 @@
 import type { CliIo } from '../cli/io/io.ts';
 import type { Logger } from '../observability/logger.ts';
+import { unlessAborted } from '../runtime/waiting.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type KafkaOptions, kafkaDefaults } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics } from '../service/log/plan-topics.ts';
@@ -38,6 +39,8 @@ interface DemoOptions extends Market {
    */
   readonly breakItUrl: string;
   readonly say: (line: string) => void;
+  /** Ends the start, with its reason. */
+  readonly signal: AbortSignal;
 }
 
 const liveWithinMs = 5_000;
@@ -50,7 +53,7 @@ const closedPort = '127.0.0.1:9';
  * are stopped again when a later one fails.
  */
 export async function startStack(io: CliIo, log: Logger, options: DemoOptions): Promise<DemoStack> {
-  const parts = await startParts(io, log, options.say);
+  const parts = await startParts(io, log, options);
   try {
     return await startServiceOn(parts, { io, log }, options);
   } catch (error) {
@@ -60,32 +63,28 @@ export async function startStack(io: CliIo, log: Logger, options: DemoOptions): 
 }
 
 async function startServiceOn(
-  { postgres, kafka, startSandbox, onStop, stop }: Parts,
+  { postgres, kafka, startSandbox, begin, stop }: Parts,
   { io, log }: { readonly io: CliIo; readonly log: Logger },
-  { say, rate, seed, breakItUrl }: DemoOptions,
+  { say, rate, seed, breakItUrl, signal }: DemoOptions,
 ): Promise<DemoStack> {
   say('Starting the platform and the service …');
   if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
-  await migrate({ url: postgres.url, log, clock: io.clock });
+  await unlessAborted(migrate({ url: postgres.url, log, clock: io.clock }), signal);
   const isMissing = kafka instanceof MissingPartError;
   // A given cluster may hold other topics, also from an earlier demo: the proof at the end must
   // cover this run alone.
   const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
-  if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
+  if (!isMissing) await unlessAborted(makeTopics(io, log, kafka.brokers, topicPrefix), signal);
   const sandbox = await startSandbox({ rate, seed });
   const brokers = isMissing ? [closedPort] : kafka.brokers;
   const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, breakItUrl }, sandbox);
-  const service = await startChild(io, {
-    name: 'service',
-    args: ['serve'],
-    env,
-    pick: addressPicker(),
-    startMs: 60_000,
-  });
-  onStop(() => service.stop());
+  const service = await begin(() =>
+    startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 }),
+  );
   const { adminAddress, restAddress } = service.answer as Addresses;
   // A page opened before would be empty for a moment.
-  await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs);
+  await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
+  signal.throwIfAborted();
   const kafkaText = isMissing ? `none: ${kafka.message}` : kafka.describe;
   say(`\nOpen      ${restAddress}/console\n`);
   say(`Postgres  ${postgres.describe}`);

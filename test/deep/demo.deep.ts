@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { neutralEnv } from '../support/runs/neutral-env.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { expectNothingLeft, lastLine, ownFolder, startDemo } from '../support/runs/running-demo.ts';
@@ -111,3 +111,24 @@ it('without Java and Docker the demo says in one sentence what is missing, and r
   expect(proof['updates']).toBeGreaterThan(Number(proof['orders']));
   await expectNothingLeft(demo);
 }, 240_000);
+
+describe('issue: Ctrl-C while the demo started changed nothing: it placed orders, and ended 48 s later.', () => {
+  it.each([
+    ['Starting Postgres …', 'Starting Kafka …'],
+    ['Starting Kafka …', 'Starting the platform and the service …'],
+    ['Starting the platform and the service …', 'Open '],
+  ])(
+    'interrupted at "%s" it says so, starts nothing further, and leaves nothing behind',
+    async (step, next) => {
+      const demo = startDemo([], {});
+      await eventually(() => expect(demo.out, demo.err).toContain(step), { deadlineMs: 60_000, everyMs: 1 });
+      demo.child.kill('SIGINT');
+      expect(await demo.exited, demo.err).toBe(130);
+      expect(demo.out).toMatch(/Ending …\n$/);
+      expect(demo.out).not.toContain(next);
+      expect(demo.err).toBe('tidemark: it was interrupted before everything was started\n');
+      await expectNothingLeft(demo);
+    },
+    120_000,
+  );
+});

@@ -17,13 +17,17 @@ const stack = {
 /** A line as `sh` runs it: each command with its words, by the stub that stands for the program. */
 function commandsOf(line: string): string[] {
   const stubs = ['npx', 'curl', 'kcat', 'grep'].map((name) => `${name}() { printf '%s\\n' "${name} $*" >&3; };`);
-  const said = execFileSync('sh', ['-euc', `exec 3>&1; ${stubs.join(' ')} ${line}`], { env: { DATABASE_URL: 'given' } });
+  const said = execFileSync('sh', ['-euc', `exec 3>&1; ${stubs.join(' ')} ${line}`], {
+    env: { DATABASE_URL: 'given' },
+  });
   return said.toString().split('\n').slice(0, -1).sort();
 }
 
 describe('where to look next', () => {
   it('has lines that can be copied as they are: each runs the programs that it shows, with no further words', () => {
-    const lines = whereToLook({ ...stack, databaseGiven: true }).split('\n').filter((line) => line.startsWith('  '));
+    const lines = whereToLook({ ...stack, databaseGiven: true })
+      .split('\n')
+      .filter((line) => line.startsWith('  '));
     expect(lines.flatMap(commandsOf)).toEqual([
       'npx tidemark status --url http://127.0.0.1:46167',
       'npx tidemark tail --stream prediction',

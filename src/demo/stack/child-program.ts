@@ -1,7 +1,7 @@
 import type { CliIo } from '../../cli/io/io.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import type { ProgramError } from '../../runtime/program-error.ts';
+import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
 import { GuardedProcess } from '../devstack/guarded-process.ts';
 
@@ -58,7 +58,13 @@ export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: Ch
       `starting ${options.name}`,
       Promise.race([ready.promise, ended]),
     );
-    return { pid: child.pid, exited: child.exited, answer, fault: (happened) => child.fault(happened), stop: () => child.stop() };
+    return {
+      pid: child.pid,
+      exited: child.exited,
+      answer,
+      fault: (happened) => child.fault(happened),
+      stop: () => child.stop(),
+    };
   } catch (error) {
     await child.stop();
     throw error instanceof DeadlineError ? child.fault(`was not ready within ${options.startMs} ms`) : error;

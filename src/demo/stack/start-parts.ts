@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliIo } from '../../cli/io/io.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
+import { unlessAborted, withDeadline } from '../../runtime/waiting.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { MissingPartError } from '../devstack/missing-part-error.ts';
 import type { RunningKafka } from '../devstack/running-kafka.ts';
@@ -28,53 +30,80 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+interface Stopped {
+  stop(): Promise<void>;
+}
+
+/** A part asked to stop during its start may take this long to start. */
+const beginsWithinMs = 10_000;
+
+/** Aborts at the first ending signal, and says so. */
+export function interruption(io: Pick<CliIo, 'onSignal'>, say: (line: string) => void): AbortController {
+  const interrupted = new AbortController();
+  io.onSignal(() => {
+    say('Ending …');
+    const sentence = 'it was interrupted before everything was started';
+    interrupted.abort(new ProgramError(sentence, { code: 'INTERRUPTED', exitCode: 130 }));
+  });
+  return interrupted;
+}
+
 /** The parts around the service, each as it runs in production. */
 export interface Parts {
   readonly postgres: RunningPostgres;
   /** Or why there is none, in one sentence. */
   readonly kafka: RunningKafka | MissingPartError;
   startSandbox(market: Market): Promise<SandboxDescription>;
-  /** From now on the parts' `stop` calls this first. */
-  onStop(stop: () => Promise<void>): void;
+  /**
+   * Starts a part: the parts' `stop` stops it first, also while it is starting. Rejects with the
+   * signal's reason, and starts nothing after that.
+   */
+  begin<Part extends Stopped>(start: () => Promise<Part>): Promise<Part>;
   /** Stops everything that was started, the last first. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts Postgres and Kafka, or takes those that the environment names. Started parts are stopped
- * again when a later one fails.
+ * again when a later one fails, and at an interruption.
  */
-export async function startParts(io: CliIo, log: Logger, say: (line: string) => void): Promise<Parts> {
+export async function startParts(
+  io: CliIo,
+  log: Logger,
+  { say, signal }: { readonly say: (line: string) => void; readonly signal: AbortSignal },
+): Promise<Parts> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (const each of stops.reverse())
       await each().catch((error: unknown) => log.warn({ err: error }, 'a part did not stop'));
   };
   const { clock, cacheDir, env } = io;
+  const begin: Parts['begin'] = (start) => {
+    signal.throwIfAborted();
+    const started = start();
+    const there = started.catch(() => undefined);
+    stops.push(async () => (await withDeadline(clock, beginsWithinMs, 'its start', there))?.stop());
+    return unlessAborted(started, signal);
+  };
   try {
     say('Starting Postgres …');
     const givenUrl = env['DATABASE_URL'];
-    const postgres = await startPostgres({ clock, log, cacheDir, ...(givenUrl === undefined ? {} : { givenUrl }) });
-    stops.push(() => postgres.stop());
+    const postgres = await begin(() =>
+      startPostgres({ clock, log, cacheDir, ...(givenUrl === undefined ? {} : { givenUrl }) }),
+    );
     say('Starting Kafka …');
     const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
-    const kafka = await startKafka({ clock, log, cacheDir, givenBrokers }).catch((error: unknown) => {
+    const kafka = await begin(() => startKafka({ clock, log, cacheDir, givenBrokers })).catch((error: unknown) => {
       // If the environment names a Kafka, that one is meant, and its fault ends the start. If this
       // machine can't have one, a part of the demo can be shown all the same.
       if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
       throw error;
     });
-    if (!(kafka instanceof MissingPartError)) stops.push(() => kafka.stop());
     return {
       postgres,
       kafka,
-      startSandbox: async (market) => {
-        const sandbox = await startSandbox(io, market);
-        stops.push(() => sandbox.stop());
-        return sandbox.answer as SandboxDescription;
-      },
-      onStop: (each) => void stops.push(each),
-      stop,
+      startSandbox: async (market) => (await begin(() => startSandbox(io, market))).answer as SandboxDescription,
+      ...{ begin, stop },
     };
   } catch (error) {
     await stop();

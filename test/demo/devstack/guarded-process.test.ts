@@ -65,7 +65,9 @@ describe('a guarded process', () => {
   });
 
   it('has read the last words of a server when it has ended, and keeps the sentences of them', async () => {
-    const server = await start('echo "{}"; echo first; head -c 200000 /dev/zero | tr "\\0" "\\n"; echo last >&2; exit 7');
+    const server = await start(
+      'echo "{}"; echo first; head -c 200000 /dev/zero | tr "\\0" "\\n"; echo last >&2; exit 7',
+    );
     await server.exited;
     expect(lines.length).toBeGreaterThan(200_000);
     const fault = server.fault('ended');
