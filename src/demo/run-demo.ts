@@ -53,7 +53,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const watched = new BreakIt({ io, log, stack, counts }, { rate });
   server.attach(watched);
   try {
-    if (stack.brokers === undefined) say('\nWithout Kafka the log fills, and the relay waits for it.\n');
+    if (stack.brokers === undefined) say(`\nUpdates are not shown without Kafka.\n${stack.kafka}\n`);
     else if (!screen.hasStatus) say('\nUpdates, read back from Kafka:\n');
     const stage = { ours: false };
     const consumer = consume(io, log, stack, { counts, screen, stage, signal: reading.signal });

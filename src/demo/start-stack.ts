@@ -85,10 +85,10 @@ async function startServiceOn(
   // A page opened before would be empty for a moment.
   await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
   signal.throwIfAborted();
-  const kafkaText = isMissing ? `none: ${kafka.message}` : kafka.describe;
+  const kafkaText = isMissing ? kafka.message : kafka.describe;
   say(`\nOpen      ${restAddress}/console\n`);
   say(`Postgres  ${postgres.describe}`);
-  say(`Kafka     ${kafkaText}`);
+  say(`Kafka     ${isMissing ? 'none' : kafkaText}`);
   say(`Sandbox   ${sandbox.platform}, ${rate} changes a second, control port ${sandbox.control}`);
   say(`Service   ${adminAddress}/status  /metrics  /readyz`);
   say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
