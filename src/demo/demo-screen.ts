@@ -1,3 +1,4 @@
+import { clip } from '../cli/io/format-text.ts';
 import type { CliIo } from '../cli/io/io.ts';
 import { ProgressBar } from '../cli/io/progress-bar.ts';
 
@@ -25,6 +26,6 @@ export class DemoScreen {
   /** The line in place, cut at the width of the terminal: a longer one could not be overwritten. */
   show(words: string, part?: number): void {
     const room = (this.io.columns ?? 80) - (part === undefined ? 1 : 41);
-    if (this.hasStatus) this.bar.show(part, words.slice(0, Math.max(0, room)));
+    if (this.hasStatus) this.bar.show(part, clip(words, Math.max(1, room)));
   }
 }

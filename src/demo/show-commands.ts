@@ -1,4 +1,4 @@
-import { printable } from '../cli/io/format-text.ts';
+import { clip, printable } from '../cli/io/format-text.ts';
 import type { CliIo } from '../cli/io/io.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { decisionsOn } from './decisions-on.ts';
@@ -79,14 +79,14 @@ function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Om
   };
 }
 
-function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>): string {
+/** One piece of evidence, for people. */
+export function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>): string {
   const facts = typeof detail === 'object' && detail !== null ? Object.entries(detail) : [];
   const texts = facts
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join(', ');
-  return printable(
-    `${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`,
-  ).slice(0, 200);
+  const line = `${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`;
+  return clip(printable(line), 200);
 }
 
 /** The results of the demo's own commands. */

@@ -14,11 +14,11 @@ function screenOn(isTerminal: boolean, output: 'stdout' | 'stderr', columns = 40
   return { screen: new DemoScreen(io, output), written };
 }
 
-it('a line of the screen overwrites the line in place, which is never longer than the terminal', () => {
+it('a line of the screen overwrites the line in place, which is cut visibly at the width of the terminal', () => {
   const { screen, written } = screenOn(true, 'stdout');
   screen.show('x'.repeat(100));
   screen.say('a line');
-  expect(written.stdout).toBe(`\r${'x'.repeat(39)}\u001b[K\r\u001b[Ka line\n`);
+  expect(written.stdout).toBe(`\r${'x'.repeat(38)}…\u001b[K\r\u001b[Ka line\n`);
 });
 
 it.each([
