@@ -129,12 +129,7 @@ export const decimalText = z.string(decimalWords).regex(decimalPattern, decimalW
 export const positiveDecimal = decimalText.refine((text) => isBetween(text, '0'), 'must be greater than zero');
 
 /** A prediction contract's price: in (0, 1) (docs/platform-assumptions.md, "Prediction orders"). */
-export const probability = priceOfContract('must lie between 0 and 1');
-export const replacedPrice = priceOfContract('must lie between 0 and 1: only prediction orders can be replaced');
-
-function priceOfContract(fault: string) {
-  return decimalText.refine((text) => isBetween(text, '0', '1'), fault);
-}
+export const probability = decimalText.refine((text) => isBetween(text, '0', '1'), 'must lie between 0 and 1');
 
 /** A real instant: `2026-02-30` is not one, nor is a year with six digits. */
 export const instantText = z

@@ -21,7 +21,6 @@ import {
   positiveDecimal,
   principalText,
   probability,
-  replacedPrice,
   symbolText,
 } from './body-fields.ts';
 import { stream } from './words.ts';
@@ -143,8 +142,8 @@ export const replaceBody = z
   .strictObject({
     accountId: platformIdText,
     quantity: positiveDecimal.optional().describe('New total quantity'),
-    price: replacedPrice.optional(),
-    stopPx: replacedPrice.optional(),
+    price: probability.optional(),
+    stopPx: probability.optional(),
     timeInForce: predictionTimeInForce.optional(),
     expireTime: instantText.optional().describe('New expiry of a gtd order'),
     supersedes,
