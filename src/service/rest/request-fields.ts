@@ -4,8 +4,9 @@ import { flagText } from '../../contract/filter-shapes.ts';
 import { stream } from '../../contract/words.ts';
 import { platformId } from '../../domain/platform-id.ts';
 import { longestCursor } from './cursor.ts';
+import type { ProblemCode } from './problem-codes.ts';
 
-/** Grammars for the ids in paths. A text outside them can name nothing, so it is "not found". */
+/** Grammars for the ids in paths. A text outside them can name nothing: `notFound` of its kind. */
 export const idKinds = {
   stream: /^(?:account|prediction)$/,
   /** Ids the platform may use (its order decoder refuses others). */
@@ -21,6 +22,18 @@ export const idKinds = {
   rowId: /^[1-9]\d{0,17}$/,
 } as const;
 export type IdKind = keyof typeof idKinds;
+
+export const notFound: Readonly<Record<IdKind, ProblemCode>> = {
+  stream: 'ORDER_NOT_FOUND',
+  orderId: 'ORDER_NOT_FOUND',
+  accountId: 'ACCOUNT_NOT_FOUND',
+  commandId: 'COMMAND_NOT_FOUND',
+  approvalId: 'APPROVAL_NOT_FOUND',
+  jobId: 'JOB_NOT_FOUND',
+  instance: 'INSTANCE_NOT_FOUND',
+  shard: 'SHARD_NOT_FOUND',
+  rowId: 'ROW_NOT_FOUND',
+};
 
 /** The same grammar for JSON Schema. */
 export function idPattern(kind: IdKind): string {

@@ -7,12 +7,14 @@ import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, maySee, type Principal } from './auth/principal.ts';
 import type { ConnectionPlaces } from './connection-places.ts';
 import { isPreflight } from './cross-origin.ts';
+import { problemText } from './problem-codes.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate, ReadPass } from './read-gate.ts';
-import { idKinds, pageDefault } from './request-fields.ts';
+import { idKinds, notFound, pageDefault } from './request-fields.ts';
 import { headerFaults } from './request-headers.ts';
 import { type Call, isRead, type Route } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
+import { cancelOrder } from './routes/orders.ts';
 import { sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
@@ -76,7 +78,9 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
       // Allowed origins' preflights are answered before.
       const detail = isPreflight(request)
         ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
-        : 'this path has no such method: see Allow';
+        : request.method === 'PATCH' && path === cancelOrder.path
+          ? 'equity and option orders cannot be replaced: cancel the order, and place another'
+          : problemText('METHOD_NOT_ALLOWED');
       sendProblem(reply.header('allow', allow), 'METHOD_NOT_ALLOWED', detail);
     },
     handler: () => undefined,
@@ -152,10 +156,8 @@ function serve(
   // be served by mistake.
   if (principal === undefined) throw new Error('a request came past the authorization');
   const params = request.params as Readonly<Record<string, string>>;
-  for (const name in route.params) {
-    const kind = route.params[name];
-    if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, 'NOT_FOUND');
-  }
+  for (const [name, kind] of Object.entries(route.params ?? {}))
+    if (!idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, notFound[kind]);
   request.headerFaults = headerFaults(route.headers ?? [], request);
   const query = readQuery(route, request);
   if ('faults' in query) return sendProblem(reply, 'INVALID_PARAMETER', undefined, { faults: query.faults });

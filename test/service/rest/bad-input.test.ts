@@ -459,4 +459,36 @@ describe('a method that a path does not have', () => {
     expect([status, body['code'], headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', allow]);
     expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
+
+  it('is answered for a replace of an account order with the way to change it', async () => {
+    const { status, body } = await ask(`${rig.address}/v1/orders/ord-1`, { method: 'PATCH' });
+    expect([status, body['detail']]).toEqual([
+      405,
+      'equity and option orders cannot be replaced: cancel the order, and place another',
+    ]);
+    const other = await ask(`${rig.address}/v1/commands`, { method: 'PATCH' });
+    expect(other.body['detail']).toBe('this path has no such method: see Allow');
+  });
+});
+
+describe('issue: An id of a wrong form was answered with another code than one that names nothing.', () => {
+  it.each(
+    routeTable.flatMap((route) => Object.entries(route.params ?? {}).map(([name, kind]) => ({ route, name, kind }))),
+  )('$route.operationId with such a $name is answered as its resource', async ({ route, name, kind }) => {
+    const { path, init } = sampleRequest(route, { ids: { [name]: '\u0000' } });
+    const { status, body } = await ask(`${rig.address}${path}`, init);
+    const resource = kind === 'stream' ? 'order' : kind.replace(/Id$/, '');
+    expect([status, body['code']]).toEqual([404, `${resource.toUpperCase()}_NOT_FOUND`]);
+  });
+});
+
+describe('issue: A price of a replace was refused with the advice that only predictions can be replaced.', () => {
+  it.each(['price', 'stopPx'])('%s is refused in the words of every prediction order', async (path) => {
+    const body = JSON.stringify({ accountId: 'ACC-1', [path]: '5' });
+    const answer = await send(body, { path: '/v1/predictions/orders/ord-1', method: 'PATCH' });
+    expect(answer.body).toMatchObject({
+      code: 'INVALID_ORDER',
+      faults: [{ path, message: 'must lie between 0 and 1' }],
+    });
+  });
 });

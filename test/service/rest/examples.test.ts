@@ -62,7 +62,7 @@ describe('the examples of the documents', () => {
     const answered = new Set(Object.values(openapi.components.examples).map(({ summary }) => summary));
     expect(problemCodes.filter((code) => !answered.has(code))).toEqual([
       ...['CONSOLE_UNAVAILABLE', 'DEMO_AWAY', 'HEADERS_TOO_LARGE', 'HOST_NOT_LOOPBACK', 'HOST_NOT_NAMED'],
-      ...['METHOD_NOT_ALLOWED', 'NOT_HTTP', 'REQUEST_TIMEOUT', 'TOO_MANY_CONNECTIONS', 'TOO_MANY_HEADERS'],
+      ...['METHOD_NOT_ALLOWED', 'NOT_FOUND', 'NOT_HTTP', 'REQUEST_TIMEOUT', 'TOO_MANY_CONNECTIONS', 'TOO_MANY_HEADERS'],
       ...['TOO_SLOW', 'UNKNOWN_ROLE', 'UNREADABLE_ROW', 'URL_TOO_LONG'],
     ]);
   });

@@ -32,9 +32,9 @@ describe('an act on the fleet', () => {
 
   it.each([
     ['instances/two/drain', 'INSTANCE_NOT_FOUND'],
-    ['instances/two%2Ffinisher/drain', 'NOT_FOUND'],
+    ['instances/two%2Ffinisher/drain', 'INSTANCE_NOT_FOUND'],
     ['shards/1/pin', 'SHARD_NOT_FOUND'],
-    ['shards/01/pin', 'NOT_FOUND'],
+    ['shards/01/pin', 'SHARD_NOT_FOUND'],
   ])('%s is answered with 404 %s', async (path, code) => {
     const { status, body } = await post(path);
     expect([status, body['code']]).toEqual([404, code]);

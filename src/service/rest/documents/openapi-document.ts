@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { problemAnswer } from '../../../contract/rest-answers.ts';
 import { problem } from '../problem.ts';
 import { exampleOf, type ProblemCode, problemText, statusOf } from '../problem-codes.ts';
-import { idPattern } from '../request-fields.ts';
+import { idPattern, notFound } from '../request-fields.ts';
 import { type Answer, isRead, type Route } from '../route.ts';
 import { streamIdPattern } from '../stream/stream-event.ts';
 import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
@@ -221,7 +221,7 @@ function codesOf(route: Route): readonly ProblemCode[] {
   const codes: readonly (readonly ProblemCode[])[] = [
     everywhere,
     scopes === 'public' ? [] : signedIn,
-    params === undefined ? [] : ['NOT_FOUND'],
+    Object.values(params ?? {}).map((kind) => notFound[kind]),
     body === undefined && method !== 'GET' ? ['UNEXPECTED_BODY'] : [],
     method === 'GET' ? [] : ['CROSS_SITE_REQUEST'],
     isRead(route) ? ['TOO_MANY_READS'] : [],
