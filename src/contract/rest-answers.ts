@@ -349,5 +349,7 @@ export const problemAnswer = z
       .object({ limit: z.string(), value: z.string().optional(), bound: z.string() })
       .optional()
       .describe('The limit that a command breaks; without a value it can’t be evaluated'),
+    commandId: z.string().optional().describe('The command that stands in the way, where the token may see it'),
+    advice: z.string().optional().describe('With commandId: what its caller is to do, and what not'),
   })
   .meta({ id: 'Problem', description: 'Problem (RFC 9457)' });

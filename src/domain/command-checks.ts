@@ -22,6 +22,8 @@ interface LocalRefusal {
     | 'QUANTITY_BELOW_FILLED'
     | 'NO_CHANGE';
   readonly message: string;
+  /** The command that stands in its way. */
+  readonly prior?: Command;
 }
 
 /**
@@ -44,7 +46,11 @@ export function checkPlace(
   const terms = canonicalTerms(request);
   const same = places.find((prior) => !released.has(prior.commandId) && canonicalTerms(prior.request) === terms);
   if (same === undefined) return undefined;
-  return refusal('UNRESOLVED_PRIOR_COMMAND', `command ${same.commandId} placed the same, and its outcome is not known`);
+  return {
+    code: 'UNRESOLVED_PRIOR_COMMAND',
+    message: `command ${same.commandId} placed the same, and its outcome is not known`,
+    prior: same,
+  };
 }
 
 /**
@@ -75,7 +81,8 @@ export function checkReplace(
   const outstanding = outstandings.find(({ commandId }) => !released.has(commandId));
   if (outstanding !== undefined) {
     const { commandId, state, request: earlier } = outstanding;
-    return refusal('ORDER_ACTION_PENDING', `command ${commandId}, a ${earlier.kind} of the same order, is ${state}`);
+    const message = `command ${commandId}, a ${earlier.kind} of the same order, is ${state}`;
+    return { code: 'ORDER_ACTION_PENDING', message, prior: outstanding };
   }
   if (terms.quantity !== undefined && compareDecimals(terms.quantity, order.cumQty) < 0)
     return refusal('QUANTITY_BELOW_FILLED', `${order.cumQty} are filled already`);

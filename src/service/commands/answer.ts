@@ -1,3 +1,4 @@
+import type { Command } from '../../domain/command.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
 
 /** Why nothing was done. REST answers each with one status (`rest/problem-codes.ts`). */
@@ -41,6 +42,8 @@ export interface Declined {
   readonly retryAfterMs?: number;
   /** The limit it breaks. */
   readonly breach?: LimitBreach;
+  /** The command that stands in its way; its account may be another one. */
+  readonly prior?: Command;
 }
 
 /** What came of a call, or why it did nothing. That is expected: it is returned, not thrown. */

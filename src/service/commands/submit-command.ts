@@ -221,8 +221,7 @@ export class SubmitCommand {
       sweep.lookFor(attempt.attemptId, false);
     const same = command.requestHash === hashOf(submission);
     metrics.idempotency.inc({ result: same ? 'replayed' : 'reused' });
-    if (same) return { kind: 'replayed', command };
-    return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
+    return same ? { kind: 'replayed', command } : { ...keyReused, prior: command };
   }
 
   private async journalIt(
@@ -303,13 +302,11 @@ export class SubmitCommand {
     if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
   }
 
-  private notOpened(result: Answer<OpenResult>, submission: Submission): Opened {
+  private notOpened(result: Answer<OpenResult>, submission: Submission): Opened | Promise<Opened> {
     if (result.kind === 'declined') return result;
     if (result.kind === 'replayed') return this.replay(result.command, submission);
-    if (result.kind === 'key_reused') {
-      this.deps.metrics.idempotency.inc({ result: 'reused' });
-      return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
-    }
+    // Another request took the key since it was looked up.
+    if (result.kind === 'key_reused') return this.recall(submission, keyReused);
     if (result.kind === 'caller_ref_reused') return callerRefReused;
     if (result.kind === 'limited') return this.refuse(result.breach, submission);
     if (result.kind === 'not_superseded') return notSuperseded;
@@ -363,6 +360,7 @@ export class SubmitCommand {
   }
 }
 
+const keyReused = declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
 const tooManyWait = declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000);
 
 /** Its key has a command that is not over: no connection is made for it. */

@@ -21,7 +21,14 @@ interface Problem {
   readonly faults?: readonly Fault[];
   /** Present when a limit refuses a command. */
   readonly breach?: BrokenLimit;
+  /** The command in the way, if the caller may see it. */
+  readonly commandId?: string;
+  /** For the caller, about that command. */
+  readonly advice?: string;
 }
+
+/** The fields of some problems alone. */
+export type Besides = Pick<Problem, 'faults' | 'breach' | 'commandId' | 'advice'>;
 
 export const problemType = 'application/problem+json; charset=utf-8';
 
@@ -49,7 +56,7 @@ export function problem(
   code: ProblemCode,
   requestId: string,
   detail = problemText(code),
-  besides: Pick<Problem, 'faults' | 'breach'> = {},
+  besides: Besides = {},
 ): Problem {
   const status = statusOf(code);
   const retryable = status === 503 || status === 429 || status === 408;

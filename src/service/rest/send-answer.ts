@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../../observability/metrics.ts';
-import { problem, problemType } from './problem.ts';
-import { type BrokenLimit, type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
+import { type Besides, problem, problemType } from './problem.ts';
+import { type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -19,12 +19,7 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
  * another have the same body: a caller that may not see it learns nothing. The faults of headers
  * stand beside those of body or parameters.
  */
-export function sendProblem(
-  reply: FastifyReply,
-  code: ProblemCode,
-  detail?: string,
-  besides?: { readonly faults?: readonly Fault[]; readonly breach?: BrokenLimit },
-): FastifyReply {
+export function sendProblem(reply: FastifyReply, code: ProblemCode, detail?: string, besides?: Besides): FastifyReply {
   const { id, headerFaults = [] } = reply.request;
   const faults = [
     ...headerFaults.map((wrong) => ({ path: wrong.path, message: problemText(wrong.code) })),

@@ -207,8 +207,11 @@ describe('a key', () => {
 
   it('with another body is declined', async () => {
     const rig = await CommandRig.leading();
-    await rig.send(placeEquity, { idempotencyKey: 'k' });
-    expect(await rig.declined(placePrediction, { idempotencyKey: 'k' })).toBe('IDEMPOTENCY_KEY_REUSED');
+    const prior = await rig.send(placeEquity, { idempotencyKey: 'k' });
+    expect(await rig.submit(placePrediction, { idempotencyKey: 'k' })).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      prior: { commandId: prior.commandId },
+    });
     expect(await rig.declined(placeEquity, { idempotencyKey: 'k', callerRef: 'other' })).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
@@ -315,8 +318,9 @@ describe('declined, with nothing journaled and nothing sent', () => {
   it('a place like one that is unresolved on the same account and symbol', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: unknown });
-    await rig.send(placeEquity);
+    const prior = await rig.send(placeEquity);
     await declines(rig, 'UNRESOLVED_PRIOR_COMMAND', placeEquity);
+    expect(await rig.submit(placeEquity)).toMatchObject({ prior: { commandId: prior.commandId } });
     expect((await rig.send(placePrediction)).state).toBe('accepted');
   });
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/domain/command.ts';
 import { declineCodes } from '../../../src/service/commands/answer.ts';
+import { scopes } from '../../../src/service/rest/auth/principal.ts';
 import { statusOf } from '../../../src/service/rest/problem-codes.ts';
 import { commandId, commandOf, sampleCommand } from '../../support/commands/scripted-commands.ts';
-import { ask, startRest } from '../../support/rest/rest-rig.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
 import { accountBody, predictionBody } from '../../support/rest/route-samples.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
@@ -274,6 +275,36 @@ describe('a command that is declined', () => {
       expect(headers.get('retry-after')).toBe(expected === 503 || expected === 429 ? '1' : null);
     },
   );
+
+  it.each([
+    ['UNRESOLVED_PRIOR_COMMAND', /^Do not send it under another key: .* Its outcome will be at \/v1\/commands\//],
+    [
+      'IDEMPOTENCY_KEY_REUSED',
+      /^The command of the key is at \/v1\/commands\/\S+\. Another request needs another key\.$/,
+    ],
+  ] as const)('because of another one with %s names that, and says what to do', async (code, advice) => {
+    const prior = sampleCommand({ state: 'unknown' });
+    rig.commands.submitAnswer = () => ({ kind: 'declined', code, message, prior });
+    const { body } = await place();
+    expect(body).toMatchObject({ code, detail: message, commandId: prior.commandId });
+    expect(body['advice']).toMatch(advice);
+  });
+
+  it('because of one on an account that the token may not see names nothing of it', async () => {
+    const token = 'a-static-token-of-one-account';
+    const tokens = [{ name: 'desk', sha256: sha256(token), scopes, accounts: ['ACC-1'] }] as const;
+    const other = await startRest({ auth: { tokens } });
+    const seen = sampleCommand();
+    const prior = { ...seen, request: { ...seen.request, accountId: 'ACC-2' } } as Command;
+    other.commands.submitAnswer = () => ({ kind: 'declined', code: 'IDEMPOTENCY_KEY_REUSED', message, prior });
+    const { status, body } = await ask(`${other.address}/v1/orders`, {
+      method: 'POST',
+      body: JSON.stringify(accountBody),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
+    });
+    await other.server.drain(new AbortController().signal);
+    expect([status, body['commandId'], body['advice']]).toEqual([422, undefined, undefined]);
+  });
 
   it('says when to come back, in whole seconds', async () => {
     rig.commands.submitAnswer = () => ({ kind: 'declined', code: 'RATE_LIMITED', message, retryAfterMs: 2100 });
