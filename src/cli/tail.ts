@@ -53,6 +53,9 @@ export function tailCommand(io: CliIo): Command {
     .action((options: TailOptions) => runTail(io, options));
 }
 
+/** A filter that nothing matches looks like a command that hangs. */
+const quietMs = 2_000;
+
 async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   const config = readConfig(io, ['kafkaBrokers']);
   const deps = { log: commandLogger(io, config), clock: io.clock, random: io.random };
@@ -61,6 +64,7 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   await requireTopics({ log: deps.log, clock: deps.clock }, config, [topic]);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
+  const quiet = io.clock.after(quietMs, () => io.stderr.write('tidemark: no such update yet; waiting for one\n'));
   const first = new FirstOccurrences();
   let left = options.count ?? Number.POSITIVE_INFINITY;
   const records = readTopic(deps, {
@@ -83,11 +87,13 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
       const line = options.json
         ? value
         : formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word));
+      quiet.cancel();
       await writeAtPaceOfReader(io.stdout, `${line}\n`, interrupted.signal);
       left -= 1;
       if (left === 0) break;
     }
   } finally {
+    quiet.cancel();
     unsubscribe();
   }
 }

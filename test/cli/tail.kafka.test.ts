@@ -87,6 +87,8 @@ describe('topics', () => {
 });
 
 describe('tail', () => {
+  const waiting = 'tidemark: no such update yet; waiting for one\n';
+
   it('prints what is on the topic, without repeats, as the very bytes with --json', async () => {
     const { code, out } = await run(['tail', '--from-beginning', '--json', '--order', 'o-1', '--count', '3']);
     expect(code).toBe(0);
@@ -119,7 +121,15 @@ describe('tail', () => {
     });
     io.signal('SIGINT');
     await done;
-    expect([io.code(), io.err()]).toEqual([0, '']);
+    expect([io.code(), io.err().replace(waiting, '')]).toEqual([0, '']);
+  });
+
+  it('says once that it waits, while nothing that matches comes', async () => {
+    const { io, done } = start(['tail', '--from-beginning', '--json', '--order', 'o-late', '--count', '2']);
+    await eventually(() => expect(io.err()).toContain(waiting));
+    await publish([1, 2].map((revision) => sampleUpdate({ orderId: 'o-late', revision })));
+    await done;
+    expect([io.code(), io.err().split(waiting).length, io.out().match(/\n/g)?.length]).toEqual([0, 2, 2]);
   });
 
   it('names the command that makes the topic when it is missing', async () => {
