@@ -8,6 +8,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
 import { createPool } from '../../store/session/pool.ts';
+import { sqlstateOf } from '../../store/session/retry-transaction.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
 import { accountsMaxBytes, accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
 import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
@@ -53,6 +54,8 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
     const none = platformCredentials === 'linked' && names.length === 0 ? [noLogin] : [];
     return { findings: [...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
   } catch (error) {
+    // The tables are not made, and the finding about the migrations says so.
+    if (sqlstateOf(error) === '42P01') return { findings: [] };
     const fix = 'Fix the faults of the database, then run it again.';
     return { findings: [fail('logins', `can't be read: ${sentenceOf(error)}`, fix)] };
   } finally {

@@ -10,7 +10,7 @@ import { linkAs, linkedSandbox } from '../../support/platform/linked-sandbox.ts'
 import { alice } from '../../support/platform/sign-in.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
-import { freshDatabase } from '../../support/servers/database.ts';
+import { emptyDatabase, freshDatabase } from '../../support/servers/database.ts';
 
 async function rig() {
   const { sandbox, port } = await linkedSandbox();
@@ -118,3 +118,11 @@ it('tells the platform and Kafka where the database is away, and the database wh
     'fail',
   ]);
 }, 60_000);
+
+it('leaves a database that is not migrated to the finding that says so', async () => {
+  const { doctor } = await rig();
+  await using empty = await emptyDatabase();
+  const { by } = await doctor({ DATABASE_URL: empty.url });
+  expect(by['schema']).toMatchObject({ verdict: 'fail', fix: 'Run `tidemark migrate`.' });
+  expect(by).not.toHaveProperty('logins');
+});
