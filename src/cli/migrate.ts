@@ -95,7 +95,8 @@ function explainRefusal(url: Secret, error: unknown): unknown {
     exitCode: exitCodes.denied,
     fix:
       'Name the owner of the database in DATABASE_URL, a role that may create roles: migrations need that right, the service does not.\n' +
-      'On a server that has a Tidemark already, an administrator grants it tidemark_owner first.\n' +
+      'On a server that has a Tidemark already, an administrator runs this first, with the owner and the login of the service:\n' +
+      'grant tidemark_owner to <owner>; grant tidemark_app to <service>;\n' +
       'Where it is that owner: `tidemark doctor` names each object that belongs to another role.',
     cause: error,
   });

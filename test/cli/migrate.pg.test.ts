@@ -24,6 +24,27 @@ describe('migrate', () => {
     expect(await run([])).toEqual({ code: 0, out: 'The schema is current; nothing to do.\n', err: '' });
   });
 
+  it('says which grants it needs where another Tidemark made the roles, and passes with them', async () => {
+    await using other = await emptyDatabase();
+    expect((await run([], other.url)).code).toBe(0);
+    const name = new URL(database.url).pathname.slice(1);
+    const [owner, service] = [`${name}_owner`, `${name}_service`];
+    const asOwner = Object.assign(new URL(database.url), { username: owner, password: 'pass' }).href;
+    const ask = (sql: string) => onServer(database.url, (client) => client.query(sql));
+    await ask(`create role ${owner} login createrole password 'pass'; create role ${service} login`);
+    try {
+      await ask(`alter database ${name} owner to ${owner}`);
+      const { code, err } = await run([], asOwner);
+      const grants = /^ *(grant tidemark_owner to <owner>; grant tidemark_app to <service>;)$/m.exec(err)?.[1] ?? '';
+      expect([code, grants]).toEqual([77, expect.stringContaining('grant')]);
+      await ask(grants.replace('<owner>', owner).replace('<service>', service));
+      expect(await run([], asOwner)).toMatchObject({ code: 0, err: '' });
+    } finally {
+      await ask(`alter database ${name} owner to current_user; reassign owned by ${owner} to current_user`);
+      await ask(`drop owned by ${owner}; drop role ${owner}; drop role ${service}`);
+    }
+  });
+
   it('is JSON for a script', async () => {
     const { applied } = JSON.parse((await run(['--json'])).out);
     expect(applied[0]).toMatch(/^0000_/);
