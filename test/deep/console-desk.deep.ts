@@ -284,3 +284,88 @@ it('the list of fills has those before the visit and those that come, by its fil
   expect((await download).suggestedFilename()).toMatch(/^fills-.*\.csv$/);
   await expectAccessible(page);
 });
+
+describe('issue: A press on an order opened another one, which had come under the pointer.', () => {
+  /** Twelve orders; the one at the bottom is `o-0`. */
+  async function moving(width: number) {
+    const rig = await inMemory();
+    for (let at = 0; at < 12; at += 1) rig.add({ orderId: `o-${at}`, revision: 1 });
+    const page = await browser().newPage();
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`${rig.address}/console?columns=updated,order,instrument,status,fill`);
+    await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(12));
+    const order = (orderId: string) => page.locator(`[id="row-account:${orderId}"]`);
+    const middleOf = async (orderId: string, within: string) => {
+      const box = await order(orderId).locator(within).boundingBox();
+      return { x: (box?.x ?? 0) + (box?.width ?? 0) / 2, y: (box?.y ?? 0) + (box?.height ?? 0) / 2 };
+    };
+    return { ...rig, page, order, middleOf };
+  }
+
+  it('rows keep their places under a pointer that moves and after a key, with new values, and then go on', async () => {
+    const { page, add, order, middleOf } = await moving(1440);
+    const { x, y } = await middleOf('o-5', '.col-status');
+    const topOf = async () => Math.round((await order('o-5').boundingBox())?.y ?? 0);
+    const still = await topOf();
+    await page.mouse.move(x, y);
+    for (const revision of [2, 3]) {
+      add({ orderId: 'o-0', revision, status: 'filled', cumQty: '100', leavesQty: '0' });
+      add({ orderId: 'o-5', revision, cumQty: `${40 + revision}` });
+      await order('o-5').getByText(`${40 + revision}`, { exact: false }).first().waitFor();
+      await order('o-0').getByText('filled', { exact: true }).waitFor();
+      expect(await topOf()).toBe(still);
+      await page.mouse.move(x + revision, y);
+    }
+    // The pointer lies there, and the rows go on.
+    await eventually(async () => expect(await order('o-0').count()).toBe(0));
+    await eventually(async () => expect(await order('o-5').getAttribute('aria-rowindex')).toBe('2'));
+    await page.keyboard.press('j');
+    add({ orderId: 'o-9', revision: 2, cumQty: '77' });
+    await order('o-9').getByText('77').first().waitFor();
+    expect(await order('o-5').getAttribute('aria-rowindex')).toBe('2');
+  });
+
+  it('the end of a long press counts for the row where it began, on its name or beside it', async () => {
+    for (const [within, opens] of [
+      ['.instrument', true],
+      ['.col-status', false],
+    ] as const) {
+      const { page, add, order, middleOf } = await moving(1440);
+      const { x, y } = await middleOf('o-5', within);
+      await page.mouse.move(x, y);
+      await page.mouse.down();
+      add({ orderId: 'o-1', revision: 2, cumQty: '50' });
+      await eventually(async () => expect(await order('o-1').getAttribute('aria-rowindex')).toBe('2'));
+      await page.mouse.up();
+      if (opens) await page.waitForURL(/\/orders\/account\/o-5$/);
+      else await eventually(async () => expect(await order('o-5').getAttribute('aria-selected')).toBe('true'));
+      expect(/orders/.test(new URL(page.url()).pathname)).toBe(opens);
+    }
+  });
+
+  it('a press that ends at another row, further away, is for none', async () => {
+    const { page, order, middleOf } = await moving(1440);
+    const [from, to] = [await middleOf('o-5', '.instrument'), await middleOf('o-2', '.instrument')];
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(to.x, to.y);
+    await page.mouse.up();
+    await order('o-3').locator('.col-status').click();
+    await eventually(async () => expect(await order('o-3').getAttribute('aria-selected')).toBe('true'));
+    expect(new URL(page.url()).pathname).toBe('/console');
+  });
+
+  it('on a phone the whole card opens its order, under its own name, and a group is folded', async () => {
+    const { page, order, address } = await moving(390);
+    expect(await order('o-5').getByRole('link', { name: 'AAPL', exact: true }).count()).toBe(1);
+    await order('o-5').locator('.col-status').click();
+    await page.waitForURL(/\/orders\/account\/o-5$/);
+    await page.goBack();
+    await order('o-4').locator('.col-updated').click();
+    await page.waitForURL(/\/orders\/account\/o-4$/);
+    await page.goto(`${address}/console?group=account`);
+    await page.locator('.rows .group .soft').first().click();
+    await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(1));
+    expect(new URL(page.url()).pathname).toBe('/console');
+  });
+});

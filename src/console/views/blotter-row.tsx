@@ -24,8 +24,6 @@ interface RowProps {
   /** Its changed cells flash when it first shows here. */
   readonly flashing: boolean;
   readonly nowMs: number;
-  readonly pick: (key: string) => void;
-  readonly mark: ((key: string) => void) | undefined;
 }
 
 /**
@@ -55,22 +53,12 @@ export class BlotterRow extends Component<RowProps> {
     this.cells = cellsOf(this.props, this.odd);
   }
 
-  override render({ row, index, height, active, selected, isMarked, pick, mark }: RowProps): VNode {
-    const click = (event: MouseEvent) => {
-      pick(row.key);
-      if (!event.shiftKey) return;
-      mark?.(row.key);
-      // Of a link: a window of its own.
-      event.preventDefault();
-    };
+  override render({ row, index, height, active, selected, isMarked }: RowProps): VNode {
     return (
       <div
         role="row"
         {...rowProps({ row, index, height, selected })}
         class={`row${active ? ' active' : ''}${isMarked ? ' marked' : ''}`}
-        onClick={click}
-        // Else the text between two clicks is selected.
-        onMouseDown={(event: MouseEvent) => event.shiftKey && event.preventDefault()}
       >
         {this.cells}
       </div>

@@ -18,11 +18,15 @@ import { BlotterHead } from './blotter-head.tsx';
 import { BlotterRow, rowId } from './blotter-row.tsx';
 import { ColumnSizes, phoneSums } from './column-sizes.tsx';
 import { GroupLine } from './group-line.tsx';
+import { usePresses } from './use-presses.ts';
 
 interface TableProps {
   readonly rows: readonly ListRow[];
   /** The place of an order in `rows`; -1: it is not among them. */
   readonly placeOf: (key: string) => number;
+  readonly drawnOf: (row: ListRow) => ListRow;
+  /** The rows keep their places for a short time. */
+  readonly hold: () => void;
   /** Folds or unfolds a group. */
   readonly fold: (key: string) => void;
   readonly view: BlotterView;
@@ -61,7 +65,7 @@ const mostFlashes = 8;
  * widest one needs.
  */
 export function BlotterTable(props: TableProps) {
-  const { rows, placeOf, fold, view, change, ports, chosen, marked, mark, empty } = props;
+  const { rows, drawnOf, view, change, ports, marked, mark, empty } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const [lines, setLines] = useState(phoneLines.length);
@@ -73,14 +77,11 @@ export function BlotterTable(props: TableProps) {
     headHeight: phone ? 0 : rowHeight,
   });
   const [slots] = useState(() => new RowSlots<ListRow>());
-  const [active, setActive] = useActiveRow({ rows, placeOf, fold, chosen, mark, scroller, reveal });
-  const pickGroup = (key: string) => {
-    setActive(key);
-    fold(key);
-  };
+  const [active, setActive] = useActiveRow({ ...props, scroller, reveal });
   const [dragged, setDragged] = useState<BlotterView['widths'] | undefined>(undefined);
   const nowMs = ports.nowMs();
-  const shown = rows.slice(first, end);
+  const shown = rows.slice(first, end).map(drawnOf);
+  const presses = usePresses({ ...props, shown, opens: phone, pick: setActive });
   const monotonicMs = ports.monotonicMs();
   const drawnMs = useRef(0);
   const changed = shown.filter((row) => !isGroup(row) && (row.arrivedMs ?? 0) > drawnMs.current);
@@ -106,18 +107,18 @@ export function BlotterTable(props: TableProps) {
         aria-activedescendant={shown.some(({ key }) => key === active) ? rowId(active ?? '') : undefined}
       >
         <BlotterHead view={view} columns={columns} change={change} preview={setDragged} />
-        <div class="rows" role="rowgroup" style={{ height: `${rows.length * height}px` }}>
+        <div class="rows" role="rowgroup" style={{ height: `${rows.length * height}px` }} {...presses}>
           {slots.assign(shown, first).map(({ slot, row, index }) => {
             const isMarked = marked.has(row.key);
             const selected = marked.size === 0 ? row.key === active : isMarked;
             const common = { index, height, columns, active: row.key === active, selected };
             if (isGroup(row)) {
               const sums = phone ? { columns: phoneGroup } : {};
-              return <GroupLine key={slot} {...common} {...sums} row={row} group={view.group} fold={pickGroup} />;
+              return <GroupLine key={slot} {...common} {...sums} row={row} group={view.group} />;
             }
             const flashing = calm && row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs;
             const drawn = { sizes, grown: sizes.grown, flashing, nowMs, ...(phone && { lines: phoneLines }) };
-            return <BlotterRow key={slot} {...common} {...drawn} {...{ row, isMarked, mark }} pick={setActive} />;
+            return <BlotterRow key={slot} {...common} {...drawn} {...{ row, isMarked }} />;
           })}
         </div>
         {rows.length === 0 && <p class="empty">{empty}</p>}
@@ -133,7 +134,7 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
   return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
 }
 
-interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'fold' | 'chosen' | 'mark'> {
+interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'drawnOf' | 'hold' | 'fold' | 'chosen' | 'mark'> {
   readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }
@@ -144,7 +145,7 @@ function isInDoubt(row: ListRow): boolean {
 }
 
 /** The row under the keys. It follows its order, not its place. */
-function useActiveRow({ rows, placeOf, fold, chosen, mark, scroller, reveal }: ActiveDeps) {
+function useActiveRow({ rows, placeOf, drawnOf, hold, fold, chosen, mark, scroller, reveal }: ActiveDeps) {
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
@@ -159,9 +160,10 @@ function useActiveRow({ rows, placeOf, fold, chosen, mark, scroller, reveal }: A
     const from = placeOf(chosen.peek() ?? '');
     let next = from < 0 && step < 0 ? rows.length - 1 : from + step;
     let row = rows[next];
-    for (; row !== undefined && !fits(row); row = rows[next]) next += step;
+    for (; row !== undefined && !fits(drawnOf(row)); row = rows[next]) next += step;
     if (row === undefined) return;
     setActive(row.key);
+    hold();
     reveal(next);
     // The keys are for the rows now, and a screen reader says the chosen one.
     scroller.current?.focus({ preventScroll: true });

@@ -33,7 +33,8 @@ export function Blotter({ state, view }: BlotterProps) {
   useValue(list.version);
   const { rows } = list;
   // As the list shows it: while it is paused the newest state may be another.
-  const row = rows[list.placeOf(useValue(state.chosenOrder) ?? '')];
+  const chosen = rows[list.placeOf(useValue(state.chosenOrder) ?? '')];
+  const row = chosen && list.drawnOf(chosen);
   const [marks, setMarks] = useState<ReadonlySet<string>>(new Set());
   const mark = (key: string) =>
     setMarks((before) => {
@@ -89,6 +90,8 @@ export function Blotter({ state, view }: BlotterProps) {
       <BlotterTable
         rows={rows}
         placeOf={list.placeOf}
+        drawnOf={list.drawnOf}
+        hold={() => list.hold(state.ports)}
         fold={list.fold}
         view={view}
         change={change}

@@ -15,18 +15,16 @@ interface LineProps {
   readonly columns: readonly ColumnName[];
   readonly active: boolean;
   readonly selected: boolean;
-  readonly fold: (key: string) => void;
 }
 
 /** A group's first line: its name, and its orders' sums. */
-export function GroupLine({ row, group, index, height, columns, active, selected, fold }: LineProps): VNode {
+export function GroupLine({ row, group, index, height, columns, active, selected }: LineProps): VNode {
   const span = spanOf(columns);
   return (
     <div
       role="row"
       {...rowProps({ row, index, height, selected })}
       class={active ? 'row group active' : 'row group'}
-      onClick={() => fold(row.key)}
     >
       <div role="gridcell" aria-colspan={span} class="cell group-name" style={`--span:${span}`}>
         <button class="fold" aria-expanded={!row.folded}>

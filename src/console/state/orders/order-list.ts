@@ -1,14 +1,19 @@
 import { type Signal, signal } from '@preact/signals-core';
+import type { Ports, Timer } from '../ports.ts';
 import { type BlotterView, filterOf, orderOf, selectionOf } from './blotter-view.ts';
 import { type ListRow, OrderGroups } from './order-groups.ts';
 import type { OrderRow } from './order-row.ts';
 import type { OrderChanges, OrderStore } from './order-store.ts';
 import { exchangeRows, placeIn } from './sorted-rows.ts';
 
+/** A reader aims at a row for so long, after the last move of the pointer or press of a key. */
+const holdMs = 2_000;
+
 /**
  * The rows of one view, in its order. While it is paused the list stands still, and `waiting`
- * counts the orders changed meanwhile. Invariant: `rows` has exactly those in `shown`, without
- * folded groups, and each group's line, sorted.
+ * counts the orders changed meanwhile; while it is held the rows stay in their places, and only
+ * their values are new. Invariant: `rows` has exactly those in `shown`, without folded groups, and
+ * each group's line, sorted.
  */
 export class OrderList {
   /** Changed in place; `version` says when. */
@@ -17,6 +22,9 @@ export class OrderList {
   readonly waiting: Signal<number> = signal(0);
   private readonly store: OrderStore;
   private readonly missed = new Set<string>();
+  /** The values of held rows: in `rows` are those by which they are sorted. */
+  private readonly renewed = new Map<string, OrderRow>();
+  private holding: Timer | undefined;
   private readonly shown = new Map<string, OrderRow>();
   private view: BlotterView;
   private groups: OrderGroups;
@@ -40,14 +48,18 @@ export class OrderList {
     return this.rows[place]?.key === key ? place : -1;
   };
 
+  /** A row of `rows` with its newest values. */
+  readonly drawnOf = (row: ListRow): ListRow => this.renewed.get(row.key) ?? row;
+
   /** Undefined: it is not in the view. */
   orderOf(key: string): OrderRow | undefined {
-    return this.shown.get(key);
+    return this.shown.has(key) ? (this.renewed.get(key) ?? this.shown.get(key)) : undefined;
   }
 
   /** All orders in the view, also those in folded groups. */
   orders(): OrderRow[] {
-    return [...this.shown.values()].sort(orderOf(this.view));
+    const rows = [...this.shown.values()].sort(orderOf(this.view));
+    return rows.map((row) => this.renewed.get(row.key) ?? row);
   }
 
   get count(): number {
@@ -70,16 +82,46 @@ export class OrderList {
 
   setPaused(paused: boolean): void {
     this.paused = paused;
-    if (!paused && this.missed.size > 0) this.rebuild();
+    this.goOn();
+  }
+
+  /** The rows keep their places from now on, for a short time. */
+  hold({ after }: Pick<Ports, 'after'>): void {
+    this.holding?.cancel();
+    this.holding = after(holdMs, () => {
+      this.holding = undefined;
+      this.goOn();
+    });
   }
 
   close(): void {
+    this.holding?.cancel();
     this.end();
   }
 
-  private rebuild(): void {
+  private goOn(): void {
+    if (this.paused || this.missed.size === 0) return;
+    // Of many, each place would be looked for.
+    if (this.holding === undefined && this.missed.size * 4 > this.rows.length) return this.rebuild();
+    const changed = new Map<string, OrderRow>();
+    const gone = new Set<string>();
+    for (const key of this.missed) {
+      const row = this.store.rows.get(key);
+      if (row === undefined) gone.add(key);
+      else changed.set(key, row);
+    }
+    this.forgetMissed();
+    this.take({ changed, gone });
+  }
+
+  private forgetMissed(): void {
     this.missed.clear();
+    this.renewed.clear();
     this.waiting.value = 0;
+  }
+
+  private rebuild(): void {
+    this.forgetMissed();
     const wanted = filterOf(this.view);
     this.shown.clear();
     this.rows.length = 0;
@@ -98,10 +140,13 @@ export class OrderList {
   }
 
   private take({ changed, gone }: OrderChanges): void {
-    if (this.paused) {
+    if (this.paused || this.holding !== undefined) {
       for (const key of changed.keys()) this.missed.add(key);
       for (const key of gone) this.missed.add(key);
       this.waiting.value = this.missed.size;
+      if (this.paused) return;
+      for (const row of changed.values()) if (this.shown.has(row.key)) this.renewed.set(row.key, row);
+      this.version.value += 1;
       return;
     }
     const wanted = filterOf(this.view);
