@@ -37,7 +37,12 @@ export function ActionDialog(props: ActionDialogProps) {
   const [fault, setFault] = useState<string | undefined>(undefined);
   const [name, setName] = useState('');
   const [reason, setReason] = useState('');
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // A key pressed by mistake, and Enter after it, must not act. `autofocus` makes the browser
+    // complain.
+    if (danger === true && !asksReason) dialog.current?.querySelector<HTMLElement>('button[type=button]')?.focus();
+  }, []);
   const ready =
     props.ready !== false && (!asksReason || reason.trim() !== '') && (typed === undefined || name === typed) && !busy;
   const submit = async (event: SubmitEvent) => {

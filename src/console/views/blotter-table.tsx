@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals-core';
 import type { VNode } from 'preact';
-import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
 import { dayOf } from '../parts/time-text.tsx';
@@ -25,6 +25,8 @@ interface TableProps {
   /** The place of an order in `rows`; -1: it is not among them. */
   readonly placeOf: (key: string) => number;
   readonly drawnOf: (row: ListRow) => ListRow;
+  /** Brings the chosen order into view: keys act on it wherever it went. */
+  readonly toChosen: { current: (() => void) | undefined };
   /** The rows keep their places for a short time. */
   readonly hold: () => void;
   /** Folds or unfolds a group. */
@@ -134,7 +136,7 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
   return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
 }
 
-interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'drawnOf' | 'hold' | 'fold' | 'chosen' | 'mark'> {
+interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'drawnOf' | 'toChosen' | 'hold' | 'fold' | 'chosen' | 'mark'> {
   readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }
@@ -145,15 +147,24 @@ function isInDoubt(row: ListRow): boolean {
 }
 
 /** The row under the keys. It follows its order, not its place. */
-function useActiveRow({ rows, placeOf, drawnOf, hold, fold, chosen, mark, scroller, reveal }: ActiveDeps) {
+function useActiveRow(deps: ActiveDeps) {
+  const { rows, placeOf, drawnOf, toChosen, hold, fold, chosen, mark, scroller, reveal } = deps;
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
   }, []);
   const at = active === undefined ? -1 : placeOf(active);
-  useEffect(() => {
-    if (at >= 0) reveal(at);
-  }, []);
+  const [asked, setAsked] = useState(0);
+  // Once the rows are drawn: those that came since make the table longer.
+  useLayoutEffect(() => {
+    const now = placeOf(chosen.peek() ?? '');
+    if (now >= 0) reveal(now);
+  }, [asked]);
+  const show = () => {
+    hold();
+    setAsked((before) => before + 1);
+  };
+  toChosen.current = show;
   const go = useContext(Go);
   const move = (step: 1 | -1, fits: (row: ListRow) => boolean) => () => {
     // Not `at`: a second key may come before the next frame.
@@ -163,8 +174,7 @@ function useActiveRow({ rows, placeOf, drawnOf, hold, fold, chosen, mark, scroll
     for (; row !== undefined && !fits(drawnOf(row)); row = rows[next]) next += step;
     if (row === undefined) return;
     setActive(row.key);
-    hold();
-    reveal(next);
+    show();
     // The keys are for the rows now, and a screen reader says the chosen one.
     scroller.current?.focus({ preventScroll: true });
   };
@@ -176,7 +186,9 @@ function useActiveRow({ rows, placeOf, drawnOf, hold, fold, chosen, mark, scroll
     previousDoubt: move(-1, isInDoubt),
     mark: () => {
       const now = rows[placeOf(chosen.peek() ?? '')];
-      if (now !== undefined && !isGroup(now)) mark?.(now.key);
+      if (now === undefined || isGroup(now)) return;
+      show();
+      mark?.(now.key);
     },
     open: row && (() => (isGroup(row) ? fold(row.key) : go(orderAddress(row)))),
   });

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
@@ -28,6 +28,7 @@ interface BlotterProps {
 export function Blotter({ state, view }: BlotterProps) {
   const go = useContext(Go);
   const list = useMemo(() => new OrderList(state.orders, view), [state]);
+  const reveal = useRef<(() => void) | undefined>(undefined);
   const [held, setHeld] = useState(false);
   const selecting = useSelecting();
   useValue(list.version);
@@ -85,12 +86,13 @@ export function Blotter({ state, view }: BlotterProps) {
       <OrderActions
         state={state}
         order={row === undefined || isGroup(row) || marked.length > 0 ? undefined : row}
-        keysOnly
+        reveal={() => reveal.current?.()}
       />
       <BlotterTable
         rows={rows}
         placeOf={list.placeOf}
         drawnOf={list.drawnOf}
+        toChosen={reveal}
         hold={() => list.hold(state.ports)}
         fold={list.fold}
         view={view}

@@ -5,6 +5,8 @@ import { ActionDialog } from '../parts/action-dialog.tsx';
 import { KeyedSend } from '../state/commands/keyed-send.ts';
 import { cancelPath } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { keyOf } from '../state/orders/order-row.ts';
+import { orderFacts } from './order-actions.tsx';
 
 interface CancelProps {
   readonly state: ConsoleState;
@@ -18,13 +20,14 @@ interface CancelProps {
 export function CancelDialog({ state, order, close, done }: CancelProps) {
   const keyed = useMemo(() => new KeyedSend<CommandAnswer>(state), [state]);
   const { orderId, accountId } = order;
+  const known = state.orders.rows.get(keyOf(order));
   return (
     <ActionDialog
       title="Cancel the order"
       text={
         <>
-          The platform is asked to cancel <span class="id">{orderId}</span> on account {accountId}. Its page shows what
-          became of that.
+          The platform is asked to cancel <span class="id">{orderId}</span> on account {accountId}
+          {known && <>: {orderFacts(known)}</>}. Its page shows what became of that.
         </>
       }
       label="Cancel the order"

@@ -5,12 +5,11 @@ import { useKeys } from '../parts/keys.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
 import { useValue } from '../parts/use-value.ts';
-import { statusText } from '../parts/words.ts';
 import { OrderCancels } from '../state/commands/order-cancels.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { sentenceOf } from '../state/rest.ts';
-import { orderText } from './order-actions.tsx';
+import { orderFacts, orderText } from './order-actions.tsx';
 
 interface MarkedProps {
   readonly state: ConsoleState;
@@ -89,21 +88,12 @@ export function MarkedOrders({ state, orders, unmark }: MarkedProps) {
           close={() => setAsked([])}
         >
           <ul class="marked-list" tabindex={0} aria-label="Orders">
-            {asked.map(nameOf)}
+            {asked.map((order) => (
+              <li key={keyOf(order)}>{orderFacts(order)}</li>
+            ))}
           </ul>
         </ActionDialog>
       )}
     </div>
-  );
-}
-
-function nameOf(listed: ListedOrder) {
-  const { order, accountId } = listed;
-  const price = order.working.price ?? order.price;
-  return (
-    <li>
-      {orderText(listed)}
-      {price !== undefined && ` at ${price}`}, {statusText(order.status)}, {accountId}
-    </li>
   );
 }

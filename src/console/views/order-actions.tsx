@@ -11,14 +11,15 @@ import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { type Change, changesBetween } from '../state/orders/version-ladder.ts';
 import type { Answer } from '../state/rest.ts';
+import { amountText } from '../state/text/decimal-text.ts';
 import { ReplaceFields } from './replace-fields.tsx';
 
 interface OrderActionsProps {
   readonly state: ConsoleState;
   /** Undefined: none is chosen. */
   readonly order: ListedOrder | undefined;
-  /** By its keys alone. */
-  readonly keysOnly?: true;
+  /** By its keys alone: these first bring it into view. */
+  readonly reveal?: () => void;
 }
 
 type Kind = 'cancel' | 'replace';
@@ -32,7 +33,7 @@ interface Asked {
  * Cancel and replace for one order, within this reader's rights, and the state of the command they
  * led to.
  */
-export function OrderActions({ state, order, keysOnly }: OrderActionsProps) {
+export function OrderActions({ state, order, reveal }: OrderActionsProps) {
   // With its order: another one may be chosen, or this one leave the list, before the answer.
   const [asked, setAsked] = useState<Asked | undefined>(undefined);
   const [note, setNote] = useState<VNode | undefined>(undefined);
@@ -41,6 +42,7 @@ export function OrderActions({ state, order, keysOnly }: OrderActionsProps) {
   const ask = (kind: Kind) =>
     order &&
     (() => {
+      reveal?.();
       const may = actions.includes(kind);
       setRefused(may ? undefined : order.orderId);
       if (may) setAsked({ kind, order });
@@ -50,7 +52,7 @@ export function OrderActions({ state, order, keysOnly }: OrderActionsProps) {
     setNote(<CommandNote key={command.commandId} state={state} command={command} about={orderText(seen)} />);
   return (
     <div class="order-actions">
-      {actions.length > 0 && keysOnly !== true && (
+      {actions.length > 0 && reveal === undefined && (
         <div class="actions">
           {actions.includes('replace') && <button onClick={ask('replace')}>Replace …</button>}
           <button class="danger" onClick={ask('cancel')}>
@@ -74,7 +76,19 @@ const notHere = 'Commands are off here, or this token may not send them.';
 
 /** The order in a few words. */
 export function orderText({ order: { side, working, instrument } }: ListedOrder): string {
-  return `${sideText(side)} ${working.quantity} ${instrumentText(instrument)}`;
+  return `${sideText(side)} ${amountText(working.quantity)} ${instrumentText(instrument)}`;
+}
+
+/** All that a decision about it needs: `buy 100 KO at 64.05, part filled, 40 filled, ACC-1`. */
+export function orderFacts(listed: ListedOrder): string {
+  const { order, accountId } = listed;
+  const { price = order.price } = order.working;
+  const terms = [
+    orderText(listed),
+    ...(price === undefined ? [] : [`at ${amountText(price)}`]),
+    ...(order.stopPrice === undefined ? [] : [`stop ${amountText(order.stopPrice)}`]),
+  ];
+  return [terms.join(' '), statusText(order.status), `${amountText(order.cumQty)} filled`, accountId].join(', ');
 }
 
 interface DialogProps extends Asked {
@@ -105,7 +119,7 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
       title={kind === 'cancel' ? 'Cancel this order?' : 'Replace the terms of this order'}
       text={
         <span class="action-about">
-          {orderText(seen)}, {statusText(seen.order.status)}, revision {seen.revision}
+          {orderFacts(seen)}, revision {seen.revision}
         </span>
       }
       label={kind === 'cancel' ? 'Cancel the order' : 'Replace'}
