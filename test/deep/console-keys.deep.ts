@@ -168,7 +168,7 @@ describe('the keys', () => {
     expect(await page.getByText('Only an open prediction').count()).toBe(0);
     await choose(page, 'o-1');
     await page.keyboard.press('x');
-    await dialog(page).getByText('buy 100 AAPL, part filled, revision 1').waitFor();
+    await dialog(page).getByText(/^buy 100 AAPL at [\d.]+, part filled, 40 filled, ACC-1, revision 1$/).waitFor();
     // The keys are silent below a dialog.
     for (const key of ['j', 'p', 'n', 'd']) await page.keyboard.press(key);
     expect([pathOf(page), await chosen(page)]).toEqual(['/console', expect.stringContaining('o-1')]);
@@ -227,7 +227,7 @@ describe('issue: Three orders could be cancelled only by three dialogs, one afte
       await page.keyboard.press('x');
       expect(await dialog(page).getByRole('listitem').allTextContents()).toEqual([
         expect.stringContaining('buy 100 AAPL at'),
-        expect.stringContaining('buy 100 RAIN-26 NO at 0.4, part filled, ACC-1'),
+        expect.stringContaining('buy 100 RAIN-26 NO at 0.4, part filled, 40 filled, ACC-1'),
       ]);
       await expectAccessible(page);
       expect(commands.submissions).toEqual([]);
@@ -259,6 +259,61 @@ describe('issue: Three orders could be cancelled only by three dialogs, one afte
     await cancelButton(page, '1 order').waitFor();
     expect(await topOf()).toBe(before);
     expect(await page.evaluate('String(getSelection())')).toBe('');
+  });
+});
+
+describe('issue: `x` and Enter by mistake cancelled an order that had drifted out of sight.', () => {
+  const focused = (page: Page) => page.evaluate('document.activeElement.textContent');
+
+  it('the keys first bring the order into view, and Enter sends nothing', async () => {
+    const { page, commands, add } = await fourOrders();
+    const isSeen = () =>
+      page.evaluate<boolean>(`(() => {
+        const row = document.querySelector('.rows .row.active')?.getBoundingClientRect();
+        const view = document.querySelector('.scroller').getBoundingClientRect();
+        return row !== undefined && row.top >= view.top && row.bottom <= view.bottom + 1;
+      })()`);
+    await page.locator('[id="row-prediction:p-3"] .col-status').click();
+    for (const key of ['x', 'r', 'm']) {
+      for (let at = 0; at < 60; at += 1) add({ orderId: `${key}-${at}` });
+      await eventually(async () => expect(await isSeen()).toBe(false));
+      await page.keyboard.press(key);
+      await eventually(async () => expect(await isSeen()).toBe(true));
+      if (key === 'm') break;
+      await dialog(page).getByText('buy 100 RAIN-26 NO at 0.4, part filled, 40 filled, ACC-1, revision 1').waitFor();
+      if (key === 'x') {
+        await eventually(async () => expect(await focused(page)).toBe('Not now'));
+        await page.keyboard.press('Enter');
+      } else await page.keyboard.press('Escape');
+      await dialog(page).waitFor({ state: 'hidden' });
+    }
+    await page.keyboard.press('x');
+    await dialog(page).getByRole('button', { name: 'Cancel 1 order' }).waitFor();
+    await eventually(async () => expect(await focused(page)).toBe('Not now'));
+    await page.keyboard.press('Enter');
+    await dialog(page).waitFor({ state: 'hidden' });
+    expect(commands.submissions).toEqual([]);
+  });
+});
+
+describe('issue: Enter right after the text of a search was lost.', () => {
+  it('it opens the first hit once there is an answer, unless the reader types on', async () => {
+    const { page, address } = await fourOrders();
+    await page.keyboard.press('/');
+    await page.keyboard.type('o-1');
+    await page.keyboard.press('Enter');
+    // The lists in memory know no text: their first order is always found first.
+    await page.waitForURL(/\/orders\/account\/o-0$/);
+    await page.goto(`${address}/console`);
+    await page.locator('.rows .row').first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('o-');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('2');
+    await page.getByRole('option').filter({ hasText: 'Order' }).first().waitFor();
+    expect([await dialog(page).count(), pathOf(page)]).toEqual([1, '/console']);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/orders\/account\/o-0$/);
   });
 });
 

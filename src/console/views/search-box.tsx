@@ -26,6 +26,8 @@ export function SearchBox({ state, close }: SearchBoxProps) {
   const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), [state]);
   const { text, isAsking, hits, fault } = useValue(search.state);
   const [chosen, setChosen] = useState(0);
+  /** Enter came before the answer, whose first hit it is for. */
+  const [isEntered, setEntered] = useState(false);
   // Before the next key: a key right after `/` is part of the text.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => () => search.close(), [search]);
@@ -35,14 +37,21 @@ export function SearchBox({ state, close }: SearchBoxProps) {
     dialog.current?.close();
     go(hit.address);
   };
+  useEffect(() => {
+    if (isAsking || !isEntered) return;
+    setEntered(false);
+    // With a part missing the first one may be another.
+    if (fault === undefined) open(hits[0]);
+  }, [isAsking, isEntered]);
   const key = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
       setChosen((before) => Math.max(0, Math.min(hits.length - 1, before + step)));
-    } else if (event.key === 'Enter' && !isAsking) {
+    } else if (event.key === 'Enter') {
       event.preventDefault();
-      open(hits[chosen]);
+      if (isAsking) setEntered(true);
+      else open(hits[chosen]);
     }
   };
   return (
@@ -58,7 +67,10 @@ export function SearchBox({ state, close }: SearchBoxProps) {
         maxlength={128}
         spellcheck={false}
         autocomplete="off"
-        onInput={(event: InputEvent) => void search.ask((event.target as HTMLInputElement).value)}
+        onInput={(event: InputEvent) => {
+          setEntered(false);
+          void search.ask((event.target as HTMLInputElement).value);
+        }}
         onKeyDown={key}
       />
       <ul id="hits" role="listbox" aria-label="Found">
