@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { OrderAction, orderActions } from '../../src/console/state/commands/order-actions.ts';
+import { changedTerms, OrderAction, orderActions } from '../../src/console/state/commands/order-actions.ts';
 import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
-import { fieldOfPath, requestOf } from '../../src/console/state/commands/ticket-body.ts';
+import { emptyFields, faultsIn, requestOf } from '../../src/console/state/commands/ticket-body.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
@@ -148,9 +148,44 @@ describe('a ticket', () => {
       ...{ kind: 'option', accountId: 'A-1', symbol: 'KO' },
     });
     expect(prefilledBy(new URLSearchParams('kind=__proto__'))).toEqual({});
-    expect([fieldOfPath('stopPx'), fieldOfPath('legs[0].side'), fieldOfPath('currency')]).toEqual([
-      ...['stopPrice', 'legs[0].side', undefined],
+  });
+
+  it('has each fault at its field, in words for people', () => {
+    const fields = { ...emptyFields('option'), quantity: 'ten', price: '12,5', stopPrice: '0' };
+    const faultAt = (path: string) => ({ path, message: `must be so (${path})` });
+    const { faults, why } = faultsIn(['qty', 'price', 'stopPx', 'legs[0].side', 'currency'].map(faultAt), fields);
+    expect([...faults]).toEqual([
+      ['quantity', 'is not a number such as 12.5'],
+      ['price', 'is not a number such as 12.5'],
+      ['stopPrice', 'must be so (stopPx)'],
+      ['legs[0].side', 'is missing'],
     ]);
+    expect(why).toBe('currency must be so (currency)');
+  });
+});
+
+describe('issue: A ticket did not take a number as the console prints it.', () => {
+  it.each([
+    ['1,000', '1000'],
+    [' 12,345,678.50 ', '12345678.50'],
+    ['-1,000.5', '-1000.5'],
+    ['999', '999'],
+    ['1,00', '1,00'],
+    ['1000,000', '1000,000'],
+    ['12,5', '12,5'],
+    ['1,000,', '1,000,'],
+    [',100', ',100'],
+  ])('%j is sent as %j', (typed, sent) => {
+    const legs = [{ symbol: 'C', side: 'BUY', ratioQty: typed, positionEffect: 'OPEN' }];
+    const terms = { quantity: typed, price: typed, stopPrice: typed, reference: '1,000', legs };
+    expect(requestOf({ ...emptyFields('option'), ...terms, type: 'STOP_LIMIT' }).body).toMatchObject({
+      ...{ qty: sent, price: sent, stopPrice: sent, clientId: '1,000', legs: [{ ratioQty: sent }] },
+    });
+    expect(requestOf({ ...emptyFields('prediction'), ...terms, type: 'stop_limit' }).body).toMatchObject({
+      ...{ quantity: sent, price: sent, stopPx: sent, clientOrderRef: '1,000' },
+    });
+    const { order } = updateOf({ stream: 'prediction' });
+    expect(changedTerms({ ...order, price: '7' }, { quantity: typed })[0]?.to).toBe(sent);
   });
 });
 

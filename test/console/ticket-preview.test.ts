@@ -88,7 +88,11 @@ describe('what a ticket comes to', () => {
     rig.answers.set(route, { status: 400, body: { code: 'INVALID_ORDER', detail: 'no', faults } });
     void preview.ask({ ...fields, quantity: '0' });
     await rig.pass(60_000);
-    expect(preview.state.value).toEqual({ isOld: false, note: 'qty must be greater than zero.' });
+    expect(preview.state.value).toEqual({
+      isOld: false,
+      faults: new Map([['quantity', 'must be greater than zero']]),
+      note: 'Look at the fields that are marked.',
+    });
     expect(asked()).toHaveLength(1);
   });
 });

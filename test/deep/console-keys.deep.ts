@@ -459,6 +459,33 @@ describe('issue: A ticket began with a side, and its button did not say the orde
     await panel.getByText('1,875 USD at most').waitFor();
     expect(commands.submissions).toEqual([]);
   });
+
+  it('takes a number as the console prints it, marks what is none, and promises nothing without a quote', async () => {
+    const { page, address, commands } = await fourOrders();
+    await page.goto(`${address}/console/place?accountId=ACC-1&symbol=KO`);
+    await fillTicket(page, { Side: 'SELL', Quantity: 'ten', Price: '12,5' });
+    await eventually(async () =>
+      expect(await page.locator('.field .fault').allTextContents()).toEqual([
+        'is not a number such as 12.5',
+        'is not a number such as 12.5',
+      ]),
+    );
+    expect(await page.getByLabel('Quantity').getAttribute('aria-invalid')).toBe('true');
+    const panel = page.locator('.comes-to');
+    await panel.getByText('Look at the fields that are marked.').waitFor();
+    await expectAccessible(page);
+    await fillTicket(page, { Quantity: '1,000', Price: '1,234.5' });
+    await panel.getByText('Not checked by the platform, which gave no quote.').waitFor();
+    await panel.getByText('1,875 USD at most').waitFor();
+    expect(await page.locator('.field .fault').count()).toBe(0);
+    expect(await submit(page).textContent()).toBe('Sell 1,000 KO at 1,234.5, day');
+    await fillTicket(page, { Type: 'MARKET' });
+    await panel.getByText('about 1,875 USD').waitFor();
+    await fillTicket(page, { Type: 'LIMIT' });
+    await submit(page).click();
+    await eventually(() => expect(commands.submissions).toHaveLength(1));
+    expect(commands.submissions[0]).toMatchObject({ request: { terms: { qty: '1000', price: '1234.5' } } });
+  });
 });
 
 describe('issue: A ticket that crosses the market, or would be refused, looked as any other.', () => {

@@ -1,11 +1,11 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
 import { sameSymbol } from '../../domain/symbol.ts';
-import { fieldsShown, forQuotes, isEmpty, isWhole, requestOf, type TicketFields } from './commands/ticket-body.ts';
+import { faultsIn, fieldsShown, forQuotes, isEmpty, isWhole, requestOf, type TicketFields } from './commands/ticket-body.ts';
 import { directionOf } from './orders/order-row.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
-import { compareDecimals, unitsOf } from './text/decimal-text.ts';
+import { compareDecimals, plainNumber, unitsOf } from './text/decimal-text.ts';
 
 export interface PreviewState {
   /** The service's last word, on these fields or on the ones before. */
@@ -18,6 +18,8 @@ export interface PreviewState {
   readonly isOld: boolean;
   /** Why there is no newer answer, for people. */
   readonly note?: string;
+  /** By the ticket's field. */
+  readonly faults?: ReadonlyMap<string, string>;
 }
 
 /** A person who types on does not ask for each letter. */
@@ -59,7 +61,7 @@ export class TicketPreview {
     while (!signal.aborted) {
       const answer = await this.rest.send<PreviewAnswer>('POST', `${path}/preview`, { body });
       if (signal.aborted) return;
-      this.state.value = this.after(answer, whole);
+      this.state.value = this.after(answer, whole ? fields : undefined);
       // The fields themselves are at fault: only other fields have another answer.
       if (answer.kind === 'problem' && answer.faults.length > 0) return;
       await pause(this.ports, againMs, signal);
@@ -73,13 +75,16 @@ export class TicketPreview {
     this.asking = new AbortController();
   }
 
-  private after(answer: Answer<PreviewAnswer>, isWhole: boolean): PreviewState {
+  /** `whole`: undefined where the fields were not all filled in. */
+  private after(answer: Answer<PreviewAnswer>, whole: TicketFields | undefined): PreviewState {
+    const isWhole = whole !== undefined;
     if (answer.kind === 'ok') return { said: answer.body, isWhole, saidAtMs: this.ports.monotonicMs(), isOld: false };
-    const faults = answer.kind === 'problem' ? answer.faults : [];
-    if (faults.length === 0) return { ...this.state.peek(), isOld: true, note: sentenceOf(answer) };
+    const given = answer.kind === 'problem' ? answer.faults : [];
+    if (given.length === 0) return { ...this.state.peek(), isOld: true, note: sentenceOf(answer) };
     // Of words that the reader has not chosen, there is nothing to say.
-    if (!isWhole) return { isOld: false };
-    return { isOld: false, note: `${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}.` };
+    if (whole === undefined) return { isOld: false };
+    const { faults, why } = faultsIn(given, whole);
+    return { isOld: false, faults, note: why === undefined ? 'Look at the fields that are marked.' : `${why}.` };
   }
 }
 
@@ -104,7 +109,7 @@ export function crossingOf(fields: TicketFields, quotes: PreviewAnswer['quotes']
   if (traded === undefined || traded.side === '' || others.length > 0) return undefined;
   const quote = quotes.find(({ symbol }) => sameSymbol(symbol, traded.symbol));
   const side = directionOf(traded.side.toLowerCase()) === 'buy' ? 'ask' : 'bid';
-  const [isLimit, own] = [!stopPrice, (stopPrice ? fields.stopPrice : price ? fields.price : '').trim()];
+  const [isLimit, own] = [!stopPrice, plainNumber(stopPrice ? fields.stopPrice : price ? fields.price : '')];
   const market = quote?.[side];
   if (market === undefined || unitsOf(own) === undefined) return undefined;
   const above = compareDecimals(own, market);

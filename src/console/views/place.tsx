@@ -82,7 +82,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
           <TicketForm
             ticket={ticket}
             fields={fields}
-            progress={progress}
+            faults={(progress.kind === 'refused' ? progress.faults : preview.faults) ?? new Map<string, string>()}
             symbols={(ofLegs: boolean) => symbolsOf(fields.kind, state.orders.rows.values(), ofLegs)}
             accounts={accounts?.kind === 'ok' ? accounts.body.items : []}
           />

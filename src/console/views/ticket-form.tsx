@@ -17,18 +17,18 @@ import { TicketLegs } from './ticket-legs.tsx';
 interface TicketFormProps {
   readonly ticket: Ticket;
   readonly fields: TicketFields;
-  readonly progress: Ticket['progress']['value'];
+  /** By field. */
+  readonly faults: ReadonlyMap<string, string>;
   readonly accounts: AccountListDocument['items'];
   /** Those of known orders of the ticket's kind. */
   readonly symbols: (ofLegs: boolean) => readonly string[];
 }
 
 /** The fields for the ticket's choices. */
-export function TicketForm({ ticket, fields, progress, accounts, symbols }: TicketFormProps) {
+export function TicketForm({ ticket, fields, faults, accounts, symbols }: TicketFormProps) {
   const shown = fieldsShown(fields);
   const isPrediction = fields.kind === 'prediction';
   const disabled = !ticket.mayChange();
-  const faults = progress.kind === 'refused' ? progress.faults : new Map<string, string>();
   const field = (name: Exclude<keyof TicketFields, 'kind' | 'legs'>, label: string, more: object = {}) => (
     <TicketField
       key={name}

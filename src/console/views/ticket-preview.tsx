@@ -46,7 +46,7 @@ export function Preview({ said, isWhole = false, saidAtMs = 0, isOld, note, nowM
   );
 }
 
-function factsOf({ quotes, value, noValue, limits }: PreviewAnswer, sinceMs: number, isWhole: boolean) {
+function factsOf({ quotes, value, noValue, limits, terms }: PreviewAnswer, sinceMs: number, isWhole: boolean) {
   return (
     <>
       <dl class="preview-facts">
@@ -68,7 +68,9 @@ function factsOf({ quotes, value, noValue, limits }: PreviewAnswer, sinceMs: num
             <dd>
               {value === null
                 ? `not known: ${noValue ?? 'the service does not say why'}`
-                : `${amountText(value)} USD at most`}
+                : 'price' in terms
+                  ? `${amountText(value)} USD at most`
+                  : `about ${amountText(value)} USD`}
             </dd>
           </>
         )}
@@ -81,10 +83,14 @@ function factsOf({ quotes, value, noValue, limits }: PreviewAnswer, sinceMs: num
 /** Said to readers of the screen too, as soon as it changes. */
 function refusalsOf(said: PreviewAnswer) {
   const words = refusalWords(said);
+  const isQuoted = said.quotes.length > 0 && said.quotes.every(({ ageMs }) => ageMs !== undefined);
   if (words.length === 0)
     return (
       <p class="hint" role="status">
-        Nothing would refuse this order now. It is judged again when it is placed.
+        {isQuoted
+          ? 'Nothing would refuse this order now.'
+          : 'Not checked by the platform, which gave no quote. The service itself would not refuse this order now.'}{' '}
+        It is judged again when it is placed.
       </p>
     );
   return (

@@ -4,6 +4,7 @@ import type { ConsoleState } from '../console-state.ts';
 import { isOpen, type ListedOrder } from '../orders/order-row.ts';
 import type { Answer } from '../rest.ts';
 import type { Session } from '../session.ts';
+import { plainNumber } from '../text/decimal-text.ts';
 import { KeyedSend } from './keyed-send.ts';
 import { mayCommand } from './may-command.ts';
 
@@ -40,7 +41,7 @@ export function termsOf({ price, stopPrice, timeInForce, expireTime, working }: 
 /** The new terms that differ from the working ones. */
 export function changedTerms(order: NormalisedOrder, wanted: NewTerms): readonly (Term & { readonly to: string })[] {
   return termsOf(order).flatMap(({ name, now }) => {
-    const to = wanted[name]?.trim() ?? '';
+    const to = plainNumber(wanted[name] ?? '');
     return to === '' || to === now ? [] : [{ name, now, to }];
   });
 }

@@ -1,4 +1,6 @@
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
+import type { Answer } from '../rest.ts';
+import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
 export type TicketKind = 'equity' | 'option' | 'prediction';
 type Body = PlaceAccountBody | PlacePredictionBody;
@@ -103,17 +105,17 @@ export function requestOf(fields: TicketFields): { readonly path: string; readon
 
 function accountBody(fields: TicketFields): PlaceAccountBody {
   const shown = fieldsShown(fields);
-  const legs = fields.legs.map((leg) => ({ ...leg, symbol: leg.symbol.trim(), ratioQty: leg.ratioQty.trim() }));
+  const legs = fields.legs.map((leg) => ({ ...leg, symbol: leg.symbol.trim(), ratioQty: plainNumber(leg.ratioQty) }));
   const side = shown.legs ? (legs[0]?.side ?? fields.side) : fields.side;
   return withoutEmpty<PlaceAccountBody>({
     accountId: fields.accountId,
     symbol: fields.symbol,
     side,
     type: fields.type,
-    qty: fields.quantity,
+    qty: plainNumber(fields.quantity),
     timeInForce: fields.timeInForce,
-    price: shown.price ? fields.price : '',
-    stopPrice: shown.stopPrice ? fields.stopPrice : '',
+    price: shown.price ? plainNumber(fields.price) : '',
+    stopPrice: shown.stopPrice ? plainNumber(fields.stopPrice) : '',
     clientId: fields.reference,
     ...(shown.legs && { legs }),
     supersedes: fields.supersedes,
@@ -129,9 +131,9 @@ function predictionBody(fields: TicketFields): PlacePredictionBody {
     side: fields.side,
     orderType: fields.type,
     timeInForce: fields.timeInForce,
-    quantity: fields.quantity,
-    price: shown.price ? fields.price : '',
-    stopPx: shown.stopPrice ? fields.stopPrice : '',
+    quantity: plainNumber(fields.quantity),
+    price: shown.price ? plainNumber(fields.price) : '',
+    stopPx: shown.stopPrice ? plainNumber(fields.stopPrice) : '',
     expireTime: shown.expireTime ? fields.expireTime : '',
     clientOrderRef: fields.reference,
     supersedes: fields.supersedes,
@@ -163,19 +165,40 @@ const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
   supersedes: ['supersedes'],
 };
 
-/**
- * The ticket's field for the path in a fault: `qty` is `quantity`, `legs[1].symbol` stays.
- * Undefined: it has none.
- */
-export function fieldOfPath(path: string): string | undefined {
+/** The ticket's field for the path in a fault; undefined: it has none. */
+function fieldOfPath(path: string): string | undefined {
   if (/^legs\[\d\]\.\w+$/.test(path)) return path;
   return Object.entries(namesInBody).find(([, names]) => names.includes(path))?.[0];
 }
 
-/** Whether a field, named as by `fieldOfPath`, is empty. */
-export function isEmpty(fields: TicketFields, field: string): boolean {
+function textOf(fields: TicketFields, field: string): string | undefined {
   const [, at, name] = /^legs\[(\d)\]\.(\w+)$/.exec(field) ?? [];
   const holder = at === undefined ? fields : fields.legs[Number(at)];
   const value = Object.entries({ ...holder }).find(([key]) => key === (name ?? field))?.[1];
-  return typeof value === 'string' && value.trim() === '';
+  return typeof value === 'string' ? value.trim() : undefined;
+}
+
+/** Whether a field is empty: `symbol`, or `legs[1].symbol`. */
+export function isEmpty(fields: TicketFields, field: string): boolean {
+  return textOf(fields, field) === '';
+}
+
+/** The service's faults by the ticket's field. `why`: those without a field, in one text. */
+export function faultsIn(given: Extract<Answer<unknown>, { kind: 'problem' }>['faults'], fields: TicketFields) {
+  const byField = new Map<string, string>();
+  const others: string[] = [];
+  for (const { path, message } of given) {
+    const field = fieldOfPath(path);
+    if (field === undefined) others.push(`${path} ${message}`.trim());
+    else byField.set(field, faultWords(fields, field, message));
+  }
+  return { faults: byField, why: others.join('; ') || undefined };
+}
+
+/** The service speaks of a value as programs write it: of none, or of no number, a person hears that. */
+function faultWords(fields: TicketFields, field: string, message: string): string {
+  const text = textOf(fields, field);
+  if (text === '') return 'is missing';
+  const isNumber = /^(quantity|price|stopPrice|legs\[\d\]\.ratioQty)$/.test(field);
+  return isNumber && unitsOf(plainNumber(text ?? '')) === undefined ? 'is not a number such as 12.5' : message;
 }

@@ -3,15 +3,7 @@ import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import type { Ports } from '../ports.ts';
 import { type Answer, type Rest, sentenceOf } from '../rest.ts';
 import { KeyedSend } from './keyed-send.ts';
-import {
-  emptyFields,
-  fieldOfPath,
-  firstWords,
-  isEmpty,
-  requestOf,
-  type TicketFields,
-  type TicketKind,
-} from './ticket-body.ts';
+import { emptyFields, faultsIn, firstWords, requestOf, type TicketFields, type TicketKind } from './ticket-body.ts';
 
 /** States: open → sending → sent; sending → refused → sending …; sending → away → sending. */
 type Progress =
@@ -80,18 +72,8 @@ export class Ticket {
       const earlier = await this.findCommand();
       if (earlier !== undefined) return earlier;
     }
-    const placed = answer.faults.map(({ path, message }) => {
-      const field = fieldOfPath(path);
-      // The service says how a value has to look; without a value, that is the fault.
-      return [field, field !== undefined && isEmpty(this.fields.peek(), field) ? 'is missing' : message, path] as const;
-    });
-    const rest = placed.flatMap(([field, message, path]) => (field === undefined ? [`${path} ${message}`.trim()] : []));
-    const why = answer.faults.length === 0 ? sentenceOf(answer) : rest.join('; ') || undefined;
-    return {
-      kind: 'refused',
-      why,
-      faults: new Map(placed.flatMap(([field, message]) => (field === undefined ? [] : [[field, message] as const]))),
-    };
+    const { faults, why } = faultsIn(answer.faults, this.fields.peek());
+    return { kind: 'refused', why: answer.faults.length === 0 ? sentenceOf(answer) : why, faults };
   }
 
   private async findCommand(): Promise<Progress | undefined> {

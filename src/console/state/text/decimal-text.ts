@@ -27,6 +27,12 @@ function unitsIn(text: string): bigint | undefined {
   return sign === '-' ? -units : units;
 }
 
+/** As typed, without the commas between thousands: `1,000.5` as the console shows it. */
+export function plainNumber(typed: string): string {
+  const text = typed.trim();
+  return /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : text;
+}
+
 /** Orders amounts; missing ones come first. */
 export function compareDecimals(a: string | undefined, b: string | undefined): number {
   return compareUnits(unitsOf(a), unitsOf(b));
