@@ -52,7 +52,10 @@ describe('the fills of all orders', () => {
     const update = filled(2, '40', { quantity: '40', inferred: false });
     await rig.streams.at(-1)?.send(`id: 15001\nevent: update\ndata: ${JSON.stringify(update)}\n\n`);
     rig.draw();
-    expect([shown().length, list.version.value]).toEqual([1, 1]);
+    expect([shown().length, list.version.value, list.isReading.value]).toEqual([1, 1, true]);
+    // A heartbeat: the newest updates are of accounts that this reader may not see.
+    await rig.streams.at(-1)?.send('id: 25000.7.1\n\n');
+    expect(list.isReading.value).toBe(false);
     abort.abort();
   });
 

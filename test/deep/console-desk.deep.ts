@@ -285,6 +285,34 @@ it('the list of fills has those before the visit and those that come, by its fil
   await expectAccessible(page);
 });
 
+it.each([1440, 390])(
+  'the prices of fills stand below their heading, and an inferred one is rounded, at %i pixels',
+  async (width) => {
+    const { address, add } = await inMemory();
+    add({ orderId: 'short', ...usual, avgPrice: '63.8' });
+    add({ orderId: 'long', ...usual, avgPrice: '63.823456789012345678' });
+    const page = await browser().newPage();
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(`${address}/console/fills`);
+    const prices = page.getByRole('table', { name: 'Fills' }).locator('tbody td:nth-child(4)');
+    await eventually(async () => expect(await prices.allTextContents()).toEqual(['63.8235', '63.80']));
+    expect(await prices.first().locator('span').first().getAttribute('title')).toBe('63.823456789012345678');
+    await page.getByRole('status').filter({ hasNotText: 'reading' }).getByText('2 fills since').waitFor();
+    /** The edges of what is written there. */
+    const edges = (selector: string) =>
+      page.evaluate<{ left: number; right: number }>(`(() => {
+        const range = document.createRange();
+        range.selectNodeContents(document.querySelector(${JSON.stringify(selector)}));
+        const { left, right } = range.getBoundingClientRect();
+        return { left, right };
+      })()`);
+    const heading = await edges('.fill-list th:nth-child(4)');
+    const text = await edges('.fill-list tr:last-child td:nth-child(4) .fraction');
+    expect(text.right).toBeGreaterThan(heading.left);
+    await expectAccessible(page);
+  },
+);
+
 describe('issue: A press on an order opened another one, which had come under the pointer.', () => {
   /** Twelve orders; the one at the bottom is `o-0`. */
   async function moving(width: number) {

@@ -19,6 +19,8 @@ interface StreamEvents {
    */
   readonly onReadOrders: () => void;
   readonly onUpdate: (update: OrderUpdate) => void;
+  /** The stream has come to this id. */
+  readonly onPlace?: (id: string) => void;
   /** A step of a command. */
   readonly onOutcome: (outcome: CommandOutcome) => void;
   /** A halt was raised or cleared. */
@@ -163,6 +165,7 @@ export class StreamClient {
     // The greeting has the position from which nothing is missed: later lists and the stream
     // together are complete.
     if (first) this.events.onReadOrders();
+    if (id !== undefined) this.events.onPlace?.(id);
     if (data === undefined) return undefined;
     if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);
     else if (event === 'outcome') this.events.onOutcome(JSON.parse(data) as CommandOutcome);

@@ -15,6 +15,7 @@ import { RiskWatch } from '../state/commands/risk-watch.ts';
 import { type FilterTexts, filtersIn, filterWords } from '../state/filter-address.ts';
 import { defaultView, filterOf } from '../state/orders/blotter-view.ts';
 import { FillList, type FillRow } from '../state/orders/fill-list.ts';
+import { roundedAverage } from '../state/orders/order-columns.ts';
 import { fillsCsv } from '../state/orders/order-csv.ts';
 import { directionOf } from '../state/orders/order-row.ts';
 import { amountParts, amountText, placesOf } from '../state/text/decimal-text.ts';
@@ -32,6 +33,7 @@ export function Fills({ state, query }: ScreenProps) {
   const watch = useMemo(() => new RiskWatch(state), [state]);
   const hasBegun = useValue(state.beginnings) > 0;
   const version = useValue(list.version);
+  const isReading = useValue(list.isReading);
   useEffect(() => {
     if (!hasBegun) return;
     const abort = new AbortController();
@@ -55,6 +57,7 @@ export function Fills({ state, query }: ScreenProps) {
         <h1>Fills</h1>
         <span class="count" role="status">
           {plural(fills.length, 'fill')} {list.since !== undefined && <>since {timeText(list.since, nowMs)}</>}
+          {isReading && ', reading …'}
         </span>
         <button title="Save the fills of this view" onClick={() => saveCsv('fills', fillsCsv(fills), state.ports)}>
           CSV
@@ -64,7 +67,11 @@ export function Fills({ state, query }: ScreenProps) {
         <FilterFields filters={fillFilters} values={filters} change={change} words={{ status: statusWords }} live />
       </search>
       {fills.length === 0 ? (
-        <p class="empty">No fill among the newest changes. An order’s page has all of its fills.</p>
+        <p class="empty">
+          {isReading
+            ? 'Reading fills …'
+            : 'No fill among the newest changes. An order’s page has all of its fills.'}
+        </p>
       ) : (
         <div class="panel fill-list" style={roomsOf(shown)}>
           <Table label="Fills" head={head}>
@@ -82,7 +89,14 @@ export function Fills({ state, query }: ScreenProps) {
 
 const head = ['Instrument', 'Side', number('Quantity'), number('Price'), 'Time', 'Account', number('Filled'), 'Order'];
 
-function lineOf({ row, atText, quantity, price, inferred, takenBack }: FillRow, nowMs: number) {
+/** Of an inferred fill it is an average, and would push its heading away from the other prices. */
+function shownPrice({ row, price, inferred }: FillRow): string | undefined {
+  return inferred ? roundedAverage(price, placesOf(row.order.price)) : price;
+}
+
+function lineOf(fill: FillRow, nowMs: number) {
+  const { row, atText, quantity, inferred, takenBack } = fill;
+  const price = shownPrice(fill);
   const { order, accountId, orderId, revision } = row;
   return (
     <tr key={`${row.key} ${revision}`}>
@@ -105,7 +119,7 @@ function lineOf({ row, atText, quantity, price, inferred, takenBack }: FillRow, 
         {amountCell('quantity', quantity)}
       </td>
       <td class="number" aria-label={amountText(price, 2)}>
-        {amountCell('price', price, price === undefined ? 0 : placesOf(price))}
+        {amountCell('price', price, price === undefined ? 0 : placesOf(price), undefined, fill.price)}
       </td>
       <td class="account">{timeText(atText, nowMs)}</td>
       <td class="account">{accountId}</td>
@@ -127,7 +141,7 @@ function roomsOf(fills: readonly FillRow[]): Record<string, string> {
       0,
     ),
     '--price': room(
-      fills.map(({ price }) => price),
+      fills.map(shownPrice),
       2,
     ),
   };

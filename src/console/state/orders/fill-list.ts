@@ -32,6 +32,8 @@ export class FillList {
   /** Oldest first. */
   readonly fills: FillRow[] = [];
   readonly version: Signal<number> = signal(0);
+  /** Fills from before the visit are still to come. */
+  readonly isReading: Signal<boolean> = signal(true);
   /** When the first update seen here happened. */
   since: string | undefined;
   private readonly state: ConsoleState;
@@ -45,12 +47,16 @@ export class FillList {
 
   /** Until `signal` aborts. `newestId`: the page's own stream has it. */
   async follow(newestId: string, signal: AbortSignal): Promise<void> {
-    const [position = '0'] = newestId.split('.');
-    const from = BigInt(position) - updatesBack;
+    const newest = positionIn(newestId);
+    const from = newest - updatesBack;
+    this.isReading.value = true;
     const nothing = () => undefined;
     const client = new StreamClient(this.state, {
       onReadOrders: nothing,
       onUpdate: (update) => this.take(update),
+      onPlace: (id) => {
+        if (positionIn(id) >= newest) this.isReading.value = false;
+      },
       onOutcome: nothing,
       onHalt: nothing,
       onReset: nothing,
@@ -90,4 +96,9 @@ export class FillList {
       this.version.value += 1;
     });
   }
+}
+
+/** In the log, of an id as `25000.7.1`. */
+function positionIn(id: string): bigint {
+  return BigInt(id.split('.')[0] ?? '0');
 }

@@ -109,7 +109,11 @@ const morePlaces = 2;
 /** As a cell shows it: an average is rounded. `places`: its instrument's prices have so many. */
 export function shownValue(name: ColumnName, row: OrderRow, places: number): string | undefined {
   const text = columnOf(name).value(row);
-  const units = name === 'average' ? unitsOf(text) : undefined;
+  return name === 'average' ? roundedAverage(text, places) : text;
+}
+
+export function roundedAverage(text: string | undefined, places: number): string | undefined {
+  const units = unitsOf(text);
   return units === undefined ? text : textOfUnits(roundUnits(units, places + morePlaces));
 }
 
