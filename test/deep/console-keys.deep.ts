@@ -618,6 +618,28 @@ describe('issue: On a narrow screen a word broke, and nothing said that the link
   });
 });
 
+it('the row of a cancel or a replace says the side and instrument of its order, where that is known', async () => {
+  const { page, address, reads } = await fourOrders();
+  const of = (id: string, request: object, orderId: string) => ({
+    command: { ...sampleCommand({ request, orderId } as never), commandId: `6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a${id}` },
+    evidence: [],
+  });
+  const cancel = { kind: 'cancel', stream: 'account', accountId: 'ACC-1' };
+  const replace = { kind: 'replace', stream: 'prediction', accountId: 'ACC-1', terms: { price: '0.45' } };
+  reads.commands = [
+    of('11', { ...cancel, orderId: 'o-1' }, 'o-1'),
+    of('12', { ...cancel, orderId: 'long-over' }, 'long-over'),
+    of('13', { ...replace, orderId: 'p-3' }, 'p-3'),
+  ];
+  await page.goto(`${address}/console/commands`);
+  const texts = async () =>
+    (await page.locator('td[data-label=What]').allTextContents()).map((text) => text.trim()).toSorted();
+  await eventually(async () =>
+    expect(await texts()).toEqual(['cancel', 'cancel buy AAPL', 'replace buy RAIN-26 NO to at 0.45']),
+  );
+  await expectAccessible(page);
+});
+
 it.each([1440, 800, 390])(
   'the page of an order in doubt has no fault of accessibility at %i pixels, with a record and a command',
   async (width) => {

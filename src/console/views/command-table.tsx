@@ -2,12 +2,15 @@ import type { VNode } from 'preact';
 import { termsText } from '../../domain/terms-text.ts';
 import { Age } from '../parts/age.tsx';
 import { commandStateText, commandTone } from '../parts/command-words.ts';
+import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
+import { sideText } from '../parts/words.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { keyOf } from '../state/orders/order-row.ts';
 
 interface TableOptions {
   /** All are about the order on this page: its account and its id are left out. */
@@ -41,6 +44,9 @@ interface CellDeps extends Required<TableOptions> {
 
 function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode {
   const { commandId, kind, stream, accountId, orderId, callerRef, createdAt, terms, presumedAbsent } = row;
+  // A place says it by itself, and the page of one order once for all.
+  const isNamed = ofOneOrder || kind === 'place' || orderId === undefined;
+  const known = isNamed ? undefined : state.orders.rows.get(keyOf({ stream, orderId }))?.order;
   return (
     <>
       <td data-label="Outcome">
@@ -56,7 +62,8 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
       </td>
       <td data-label="What">
         <span>
-          <span class="kind">{kind}</span> {kind === 'cancel' ? '' : termsText(kind, terms)}
+          <span class="kind">{kind}</span> {known && `${sideText(known.side)} ${instrumentText(known.instrument)} `}
+          {kind === 'cancel' ? '' : termsText(kind, terms)}
         </span>
       </td>
       {!ofOneOrder && (

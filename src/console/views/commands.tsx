@@ -7,6 +7,7 @@ import { Go } from '../parts/link.tsx';
 import { aloneNote, faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
+import { useValue } from '../parts/use-value.ts';
 import { commandsAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -19,6 +20,8 @@ export function Commands({ state, query }: ScreenProps) {
   const go = useContext(Go);
   const filters = filtersIn(commandFilters, query);
   const { shown, again, more } = useCommandList(state, filters);
+  // The rows name known orders.
+  useValue(state.openOrders);
   const change = (over: FilterTexts<typeof commandFilters>) =>
     go(commandsAddress({ ...filters, ...over }), { replace: true });
   return (
