@@ -45,7 +45,7 @@ export function usePresses({ shown, opens, hold, pick, fold, mark }: PressDeps) 
     const stays = press !== undefined && now?.row.key === press.row.key;
     const isOwn = stays && now?.to !== undefined && !event.shiftKey;
     if (!isOwn) {
-      // Also of a link that came under the pointer. Of one with the shift key: no window of its own.
+      // Of a link that came under the pointer, and of a window by the shift key.
       event.preventDefault();
       event.stopPropagation();
     }

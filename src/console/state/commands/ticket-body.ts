@@ -195,7 +195,7 @@ export function faultsIn(given: Extract<Answer<unknown>, { kind: 'problem' }>['f
   return { faults: byField, why: others.join('; ') || undefined };
 }
 
-/** The service speaks of a value as programs write it: of none, or of no number, a person hears that. */
+/** The service says how programs write a value: of none, or of no number, a person reads that. */
 function faultWords(fields: TicketFields, field: string, message: string): string {
   const text = textOf(fields, field);
   if (text === '') return 'is missing';
