@@ -88,43 +88,50 @@ describe('a list of orders', () => {
     expect([ids(), list.waiting.value]).toEqual([['b:1', 'a:8'], 0]);
   });
 
-  it('keeps its rows in their places while it is held, with new values, and then sorts them as a new list does', () => {
-    const { store, draw, ids, list } = start();
-    const drawn = () => list.rows.map((row) => list.drawnOf(row)).flatMap((row) => (isGroup(row) ? [] : [row]));
-    const timers = new Set<() => void>();
-    const hold = () =>
-      list.hold({
-        after: (_ms, run) => {
-          timers.add(run);
-          return { cancel: () => timers.delete(run) };
-        },
-      });
-    for (const orderId of 'abcdefghij') store.takeUpdate(updateOf({ orderId }));
-    draw();
-    const before = list.rows.map(({ key }) => key);
-    hold();
-    hold();
-    expect(timers.size).toBe(1);
-    store.takeUpdate(updateOf({ orderId: 'a', revision: 2 }));
-    store.takeUpdate(updateOf({ orderId: 'b', revision: 2, status: 'canceled', leavesQty: '0' }));
-    store.takeUpdate(updateOf({ orderId: 'k' }));
-    draw();
-    expect(drawn().map(({ key }) => key)).toEqual(before);
-    expect(drawn().map(({ revision }) => revision)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 2, 2]);
-    expect([list.orderOf('account:a')?.revision, list.orders().at(-1)?.revision]).toEqual([2, 2]);
-    expect([list.orderOf('account:k'), list.placeOf('account:a')]).toEqual([undefined, 9]);
-    // A pause in it takes no value back, and its end moves no row.
-    list.setPaused(true);
-    store.takeUpdate(updateOf({ orderId: 'a', revision: 3 }));
-    draw();
-    expect(drawn().at(-1)?.revision).toBe(2);
-    list.setPaused(false);
-    expect([drawn().at(-1)?.revision, drawn().map(({ key }) => key)]).toEqual([3, before]);
-    for (const run of timers) run();
-    expect(ids()).toEqual(['a:3', 'k:1', ...[...'jihgfedc'].map((each) => `${each}:1`)]);
-    expect(new OrderList(store, defaultView).rows).toEqual(list.rows);
-    list.close();
-  });
+  it.each([
+    ['few', 'abcdefghijlmnopqrstuvwxyz'],
+    ['most', 'abcd'],
+  ])(
+    'keeps its rows in their places while it is held, with new values, and then sorts them: %s changed',
+    (_, letters) => {
+      const { store, draw, ids, list } = start();
+      const drawn = () => list.rows.map((row) => list.drawnOf(row)).flatMap((row) => (isGroup(row) ? [] : [row]));
+      const timers = new Set<() => void>();
+      const hold = () =>
+        list.hold({
+          after: (_ms, run) => {
+            timers.add(run);
+            return { cancel: () => timers.delete(run) };
+          },
+        });
+      for (const orderId of letters) store.takeUpdate(updateOf({ orderId }));
+      draw();
+      const before = list.rows.map(({ key }) => key);
+      hold();
+      hold();
+      expect(timers.size).toBe(1);
+      store.takeUpdate(updateOf({ orderId: 'a', revision: 2 }));
+      store.takeUpdate(updateOf({ orderId: 'b', revision: 2, status: 'canceled', leavesQty: '0' }));
+      store.takeUpdate(updateOf({ orderId: 'k' }));
+      draw();
+      expect(drawn().map(({ key }) => key)).toEqual(before);
+      expect(drawn().map(({ revision }) => revision)).toEqual([...new Array(letters.length - 2).fill(1), 2, 2]);
+      expect([list.orderOf('account:a')?.revision, list.orders().at(-1)?.revision]).toEqual([2, 2]);
+      expect([list.orderOf('account:k'), list.placeOf('account:a')]).toEqual([undefined, letters.length - 1]);
+      // A pause in it takes no value back, and its end moves no row.
+      list.setPaused(true);
+      store.takeUpdate(updateOf({ orderId: 'a', revision: 3 }));
+      draw();
+      expect(drawn().at(-1)?.revision).toBe(2);
+      list.setPaused(false);
+      expect([drawn().at(-1)?.revision, drawn().map(({ key }) => key)]).toEqual([3, before]);
+      for (const run of timers) run();
+      const others = [...letters.slice(2)].reverse().map((each) => `${each}:1`);
+      expect(ids()).toEqual(['a:3', 'k:1', ...others]);
+      expect(new OrderList(store, defaultView).rows).toEqual(list.rows);
+      list.close();
+    },
+  );
 
   it('sorts by any column as a whole sort would, one frame after the other', () => {
     const { store, draw, list, rows } = start();

@@ -339,7 +339,10 @@ describe('issue: A press on an order opened another one, which had come under th
     for (const revision of [2, 3]) {
       add({ orderId: 'o-0', revision, status: 'filled', cumQty: '100', leavesQty: '0' });
       add({ orderId: 'o-5', revision, cumQty: `${40 + revision}` });
-      await order('o-5').getByText(`${40 + revision}`, { exact: false }).first().waitFor();
+      await order('o-5')
+        .getByText(`${40 + revision}`, { exact: false })
+        .first()
+        .waitFor();
       await order('o-0').getByText('filled', { exact: true }).waitFor();
       expect(await topOf()).toBe(still);
       await page.mouse.move(x + revision, y);

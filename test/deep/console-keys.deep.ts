@@ -168,7 +168,9 @@ describe('the keys', () => {
     expect(await page.getByText('Only an open prediction').count()).toBe(0);
     await choose(page, 'o-1');
     await page.keyboard.press('x');
-    await dialog(page).getByText(/^buy 100 AAPL at [\d.]+, part filled, 40 filled, ACC-1, revision 1$/).waitFor();
+    await dialog(page)
+      .getByText(/^buy 100 AAPL at [\d.]+, part filled, 40 filled, ACC-1, revision 1$/)
+      .waitFor();
     // The keys are silent below a dialog.
     for (const key of ['j', 'p', 'n', 'd']) await page.keyboard.press(key);
     expect([pathOf(page), await chosen(page)]).toEqual(['/console', expect.stringContaining('o-1')]);

@@ -1,7 +1,15 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
 import { sameSymbol } from '../../domain/symbol.ts';
-import { faultsIn, fieldsShown, forQuotes, isEmpty, isWhole, requestOf, type TicketFields } from './commands/ticket-body.ts';
+import {
+  faultsIn,
+  fieldsShown,
+  forQuotes,
+  isEmpty,
+  isWhole,
+  requestOf,
+  type TicketFields,
+} from './commands/ticket-body.ts';
 import { directionOf } from './orders/order-row.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';

@@ -18,7 +18,7 @@ import { BlotterHead } from './blotter-head.tsx';
 import { BlotterRow, rowId } from './blotter-row.tsx';
 import { ColumnSizes, phoneSums } from './column-sizes.tsx';
 import { GroupLine } from './group-line.tsx';
-import { usePresses } from './use-presses.ts';
+import { usePresses } from './use-presses.tsx';
 
 interface TableProps {
   readonly rows: readonly ListRow[];
@@ -136,7 +136,8 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
   return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
 }
 
-interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'drawnOf' | 'toChosen' | 'hold' | 'fold' | 'chosen' | 'mark'> {
+interface ActiveDeps
+  extends Pick<TableProps, 'rows' | 'placeOf' | 'drawnOf' | 'toChosen' | 'hold' | 'fold' | 'chosen' | 'mark'> {
   readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }

@@ -68,9 +68,7 @@ export function Fills({ state, query }: ScreenProps) {
       </search>
       {fills.length === 0 ? (
         <p class="empty">
-          {isReading
-            ? 'Reading fills …'
-            : 'No fill among the newest changes. An order’s page has all of its fills.'}
+          {isReading ? 'Reading fills …' : 'No fill among the newest changes. An order’s page has all of its fills.'}
         </p>
       ) : (
         <div class="panel fill-list" style={roomsOf(shown)}>
@@ -140,9 +138,6 @@ function roomsOf(fills: readonly FillRow[]): Record<string, string> {
       fills.map(({ quantity }) => quantity),
       0,
     ),
-    '--price': room(
-      fills.map(shownPrice),
-      2,
-    ),
+    '--price': room(fills.map(shownPrice), 2),
   };
 }

@@ -21,11 +21,7 @@ interface LineProps {
 export function GroupLine({ row, group, index, height, columns, active, selected }: LineProps): VNode {
   const span = spanOf(columns);
   return (
-    <div
-      role="row"
-      {...rowProps({ row, index, height, selected })}
-      class={active ? 'row group active' : 'row group'}
-    >
+    <div role="row" {...rowProps({ row, index, height, selected })} class={active ? 'row group active' : 'row group'}>
       <div role="gridcell" aria-colspan={span} class="cell group-name" style={`--span:${span}`}>
         <button class="fold" aria-expanded={!row.folded}>
           {row.folded ? '▸' : '▾'} {groupText(row, group)}

@@ -102,7 +102,10 @@ export class OrderList {
   private goOn(): void {
     if (this.paused || this.missed.size === 0) return;
     // Of many, each place would be looked for.
-    if (this.holding === undefined && this.missed.size * 4 > this.rows.length) return this.rebuild();
+    if (this.holding === undefined && this.missed.size * 4 > this.rows.length) {
+      this.rebuild();
+      return;
+    }
     const changed = new Map<string, OrderRow>();
     const gone = new Set<string>();
     for (const key of this.missed) {
