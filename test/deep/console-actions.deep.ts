@@ -92,7 +92,7 @@ async function showsWhatItComesTo(running: RunningConsole, page: Page): Promise<
   await panel.getByText('The limit “max notional” is 100000, and this order would make it 1400000.').waitFor();
   await expectAccessible(page);
   await fillTicket(page, { Quantity: '0' });
-  await panel.getByText('qty must be greater than zero').waitFor();
+  await page.locator('.field .fault').getByText('must be greater than zero').waitFor();
   await fillTicket(page, { Quantity: '7' });
   await panel.getByText('“max quantity” is 6').waitFor();
   expect([await writes(), await commandCount(service)]).toEqual(before);
