@@ -78,7 +78,7 @@ it('the doctor tells wrong settings one by one, and looks no further', async () 
 it('the parts for developing end with Ctrl-C, and leave alone those that were given', async () => {
   dev.io.signal('SIGINT');
   await dev.ended;
-  expect([dev.io.code(), dev.io.err()]).toEqual([0, 'Starting Postgres …\nStarting Kafka …\n']);
+  expect([dev.io.code(), dev.io.err()]).toEqual([0, 'Starting Postgres …\nStarting Kafka …\nEnding …\n']);
   await expect(ask(env['PLATFORM_URL'] ?? '')).rejects.toThrow();
   const { out } = await run(['doctor']);
   expect(out).toMatch(/^ok {4}database: /m);

@@ -100,9 +100,10 @@ it('docs/walkthrough.md shows what its commands print', async () => {
 /**
  * `demo` and `dev` run until a signal. docs/demo.md and docs/set-up.md show them;
  * `test/e2e/demo.e2e.test.ts` and `test/cli/doctor.e2e.test.ts` run them. `fleet` says more of
- * several processes: docs/operating.md shows it, `test/cli/fleet.pg.test.ts` runs it.
+ * several processes: docs/operating.md shows it, `test/cli/fleet.pg.test.ts` runs it. `venue` needs
+ * a recording: docs/repair.md has it, `test/cli/venue.test.ts` runs it.
  */
-const shownElsewhere = ['demo', 'dev', 'fleet', 'mcp'];
+const shownElsewhere = ['demo', 'dev', 'fleet', 'mcp', 'venue'];
 
 it('every command, and every command below one, is on the page with its output', async () => {
   const lines = [...readFileSync(page, 'utf8').matchAll(block)].flatMap(([text]) => [

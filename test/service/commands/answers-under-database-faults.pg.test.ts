@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { runUnderFaults } from '../../support/commands/commands-under-faults.ts';
 
-it.each([1, 2])(
+// Each of these has three faults that meet a statement.
+it.each([2, 3])(
   'every answer is true after faults of the database in the middle of statements, seed %i',
   async (seed) => {
     const { database, said } = await runUnderFaults(seed, 5);

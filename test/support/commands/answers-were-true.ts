@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect } from 'vitest';
 import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import { eventually } from '../runs/poll.ts';
@@ -91,7 +92,7 @@ function expectSubmissions(world: CommandsUnderFaults, commands: readonly Comman
       ).toEqual([id]);
     const [row] = rows;
     const taken = row === undefined ? 0 : takenOf(world, row);
-    if (ids.size === 0) expect(taken, `${key} was declined each time: ${JSON.stringify(said)}`).toBe(0);
+    if (ids.size === 0) expect(taken, `${key} was declined each time: ${inspect(said, { depth: 5 })}`).toBe(0);
     if (journaled.some(({ state }) => state === 'not_sent' || state === 'refused'))
       expect(taken, `${key} was not sent`).toBe(0);
   }
