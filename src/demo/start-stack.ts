@@ -1,6 +1,5 @@
 import type { CliIo } from '../cli/io/io.ts';
 import type { Logger } from '../observability/logger.ts';
-import { unlessAborted } from '../runtime/waiting.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type KafkaOptions, kafkaDefaults } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics } from '../service/log/plan-topics.ts';
@@ -69,12 +68,14 @@ async function startServiceOn(
 ): Promise<DemoStack> {
   say('Starting the platform and the service …');
   if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
-  await unlessAborted(migrate({ url: postgres.url, log, clock: io.clock }), signal);
+  // Not left alone at an interruption: it would meet a server that ends.
+  await migrate({ url: postgres.url, log, clock: io.clock });
+  signal.throwIfAborted();
   const isMissing = kafka instanceof MissingPartError;
   // A given cluster may hold other topics, also from an earlier demo: the proof at the end must
   // cover this run alone.
   const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
-  if (!isMissing) await unlessAborted(makeTopics(io, log, kafka.brokers, topicPrefix), signal);
+  if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
   const sandbox = await startSandbox({ rate, seed });
   const brokers = isMissing ? [closedPort] : kafka.brokers;
   const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, breakItUrl }, sandbox);
