@@ -132,6 +132,8 @@ it('SIGTERM with answers that never come: their callers are told what is known o
 
 it('a second SIGTERM ends it with the command in flight, whose verdict is the ledger’s all the same', async () => {
   const { sandbox, network, world, service } = await started();
+  // Nor may the stream show the order: its caller would be answered by that.
+  await control(sandbox, '/faults', { stream: { silent_loss: 1 } });
   network.behave({ kind: 'hold' }, 'toClient');
   const inFlight = call(service, 'POST', '/v1/orders', { body: order, key: 'cut-off' }).catch(
     (error: unknown) => error,
@@ -142,6 +144,7 @@ it('a second SIGTERM ends it with the command in flight, whose verdict is the le
   expect([128 + 2, 128 + 15]).toContain(await service.process.exited);
   expect(await inFlight, 'the caller knows nothing, and has its key').toBeInstanceOf(Error);
   network.behave({ kind: 'pass' }, 'toClient');
+  await control(sandbox, '/faults', { stream: { silent_loss: 0 } });
 
   const next = await world.serve();
   await next.waitLive();
