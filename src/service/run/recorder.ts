@@ -2,6 +2,7 @@ import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ambient } from '../../observability/ambient.ts';
 import { ProgramError, sentenceOf } from '../../runtime/program-error.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { RecordedRow } from '../sources/recorded-row.ts';
 
@@ -39,14 +40,15 @@ export class Recorder implements Service {
   private fileBytes = 0;
   private files = 0;
   private saidMs = Number.NEGATIVE_INFINITY;
-  private running: Promise<void> = Promise.resolve();
-  private readonly over = new AbortController();
+  private readonly writing: Rounds;
   private readonly deps: Pick<Ambient, 'clock' | 'log'>;
   private readonly options: RecorderOptions;
 
   constructor(deps: Pick<Ambient, 'clock' | 'log'>, options: RecorderOptions) {
     this.deps = deps;
     this.options = options;
+    const { name } = this;
+    this.writing = new Rounds({ clock: deps.clock, round: () => this.write() }, { name, everyMs: writeEveryMs });
   }
 
   take(row: RecordedRow): void {
@@ -74,20 +76,12 @@ export class Recorder implements Service {
       });
     }
     this.deps.log.warn({ folder, maxBytes: this.options.maxBytes }, 'every row of the platform is recorded');
-    this.running = this.run();
+    await this.writing.start();
   }
 
   async drain(): Promise<void> {
-    this.over.abort();
-    await this.running;
+    await this.writing.drain();
     await this.write();
-  }
-
-  private async run(): Promise<void> {
-    while (!this.over.signal.aborted) {
-      await this.write();
-      await this.deps.clock.sleep(writeEveryMs, this.over.signal);
-    }
   }
 
   private async write(): Promise<void> {

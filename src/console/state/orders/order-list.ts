@@ -53,13 +53,12 @@ export class OrderList {
 
   /** Undefined: it is not in the view. */
   orderOf(key: string): OrderRow | undefined {
-    return this.shown.has(key) ? (this.renewed.get(key) ?? this.shown.get(key)) : undefined;
+    return this.renewed.get(key) ?? this.shown.get(key);
   }
 
   /** All orders in the view, also those in folded groups. */
   orders(): OrderRow[] {
-    const rows = [...this.shown.values()].sort(orderOf(this.view));
-    return rows.map((row) => this.renewed.get(row.key) ?? row);
+    return [...this.shown.values()].sort(orderOf(this.view)).map((row) => this.orderOf(row.key) ?? row);
   }
 
   get count(): number {
