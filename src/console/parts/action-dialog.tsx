@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { faultNote } from './notes.tsx';
+import { useModal } from './use-modal.ts';
 
 interface ActionDialogProps {
   readonly title: string;
@@ -31,17 +32,16 @@ interface ActionDialogProps {
  * says why if it is refused.
  */
 export function ActionDialog(props: ActionDialogProps) {
-  const { title, text, typed, label, danger, children, asksReason = true, explain, run, done, close } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+  const { title, text, typed, label, danger, children, asksReason = true, explain, run, done } = props;
+  const { ref, end } = useModal(props.close);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<string | undefined>(undefined);
   const [name, setName] = useState('');
   const [reason, setReason] = useState('');
   useEffect(() => {
-    dialog.current?.showModal();
     // A key pressed by mistake, and Enter after it, must not act. `autofocus` makes the browser
     // complain.
-    if (danger === true && !asksReason) dialog.current?.querySelector<HTMLElement>('button[type=button]')?.focus();
+    if (danger === true && !asksReason) ref.current?.querySelector<HTMLElement>('button[type=button]')?.focus();
   }, []);
   const ready =
     props.ready !== false && (!asksReason || reason.trim() !== '') && (typed === undefined || name === typed) && !busy;
@@ -54,14 +54,14 @@ export function ActionDialog(props: ActionDialogProps) {
     setBusy(false);
     if (answer.kind !== 'ok') return setFault(explain?.(answer) ?? sentenceOf(answer));
     done(answer);
-    dialog.current?.close();
+    end();
   };
   return (
     <dialog
-      ref={dialog}
+      ref={ref}
       class="action-dialog"
       aria-labelledby="action-title"
-      onClose={close}
+      onClose={end}
       // Until there is an answer it can't be taken back, and a refusal must be seen.
       onCancel={(event: Event) => busy && event.preventDefault()}
     >
@@ -96,7 +96,7 @@ export function ActionDialog(props: ActionDialogProps) {
           <button type="submit" class={danger === true ? 'danger' : 'main'} disabled={!ready}>
             {busy ? 'Working …' : label}
           </button>
-          <button type="button" disabled={busy} onClick={() => dialog.current?.close()}>
+          <button type="button" disabled={busy} onClick={end}>
             Not now
           </button>
         </div>

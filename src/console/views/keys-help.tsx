@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'preact/hooks';
 import { keys } from '../parts/keys.ts';
+import { useModal } from '../parts/use-modal.ts';
 
 const shortNames: readonly (readonly [event: string, shown: string])[] = [
   ['Arrow', ''],
@@ -17,10 +17,9 @@ function shown(press: string): string {
 
 /** All keys. */
 export function KeysHelp({ close }: { readonly close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const { ref, end } = useModal(close);
   return (
-    <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={close}>
+    <dialog ref={ref} class="keys" aria-labelledby="keys-title" onClose={end}>
       <h2 id="keys-title">Keys</h2>
       <dl>
         {Object.values(keys).map(([presses, does]) => (
@@ -36,7 +35,7 @@ export function KeysHelp({ close }: { readonly close: () => void }) {
           </>
         ))}
       </dl>
-      <button class="main" onClick={() => dialog.current?.close()}>
+      <button class="main" onClick={end}>
         Close
       </button>
     </dialog>

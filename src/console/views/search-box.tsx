@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
-import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Go } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
+import { useModal } from '../parts/use-modal.ts';
 import { useValue } from '../parts/use-value.ts';
 import { sideText, statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -22,19 +23,17 @@ interface SearchBoxProps {
  */
 export function SearchBox({ state, close }: SearchBoxProps) {
   const go = useContext(Go);
-  const dialog = useRef<HTMLDialogElement>(null);
+  const { ref, end } = useModal(close);
   const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), [state]);
   const { text, isAsking, hits, fault } = useValue(search.state);
   const [chosen, setChosen] = useState(0);
   /** Enter came before the answer, whose first hit it is for. */
   const [isEntered, setEntered] = useState(false);
-  // Before the next key: a key right after `/` is part of the text.
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => () => search.close(), [search]);
   useEffect(() => setChosen(0), [text]);
   const open = (hit: Hit | undefined) => {
     if (hit === undefined) return;
-    dialog.current?.close();
+    end();
     go(hit.address);
   };
   useEffect(() => {
@@ -50,12 +49,14 @@ export function SearchBox({ state, close }: SearchBoxProps) {
       setChosen((before) => Math.max(0, Math.min(hits.length - 1, before + step)));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      if (isAsking) setEntered(true);
-      else open(hits[chosen]);
+      // As it is now: what was typed right before may not be drawn yet.
+      const now = search.state.peek();
+      if (now.isAsking) setEntered(true);
+      else open(now.hits[chosen]);
     }
   };
   return (
-    <dialog ref={dialog} class="search-box" aria-label="Search" onClose={close}>
+    <dialog ref={ref} class="search-box" aria-label="Search" onClose={end}>
       <input
         role="combobox"
         aria-label="Search for an order, a command, an account or a reference"
