@@ -1,5 +1,6 @@
 import type { Measure } from './figure.ts';
 import { measureCommands } from './measure-commands.ts';
+import { measureConsole } from './measure-console.ts';
 import { measureIdle } from './measure-idle.ts';
 import { measureBareKafka } from './measure-kafka.ts';
 import { measureLatency } from './measure-latency.ts';
@@ -34,6 +35,7 @@ export const parts = {
   commands: { title: 'commands', measure: measureCommands, ofEachBuild: true },
   watched: { title: 'the stream beside 1,000 watched commands', measure: measureWatched, ofEachBuild: true },
   rest: { title: 'reads by REST', measure: measureRest, ofEachBuild: true },
+  console: { title: 'the blotter in a browser', measure: measureConsole, ofEachBuild: false },
   idle: { title: 'accounts at rest', measure: measureIdle, ofEachBuild: true },
   stalls: { title: 'what late updates waited for', measure: measureStalls, ofEachBuild: false },
   profile: { title: 'where the time of the service goes', measure: measureProfile, ofEachBuild: true },
