@@ -67,7 +67,7 @@ module.exports = {
       name: 'the-console-imports-types-and-rules',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/', pathNot: '^src/(console|contract)/|^src/domain/(order|symbol|terms-text)\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/(console|contract)/|^src/domain/(order|streams|symbol|terms-text)\\.ts$' },
     },
     {
       name: 'the-console-takes-only-types-from-shapes',

@@ -26,6 +26,14 @@ describe('the sources', () => {
     expect(offenders).toEqual([]);
   });
 
+  // A venue's streams have names, and the core asks for their traits (domain/streams.ts).
+  it('ask no stream for its name, except where a caller names it and in a venue', () => {
+    const asks = /\bstream\w* [!=]== '(?:account|prediction)'|\['account', 'prediction'\]/;
+    const named = /^src\/(?:venue|sandbox|demo)\/|^src\/(?:domain\/order|observability\/source-metrics)\.ts$/;
+    const offenders = sources.filter(({ file, text }) => !named.test(file) && asks.test(text)).map(({ file }) => file);
+    expect(offenders).toEqual([]);
+  });
+
   it('leave process to main.ts', () => {
     const touches = /\bprocess\.(env|exit|argv|on|stdout|stderr)\b/;
     const offenders = sources

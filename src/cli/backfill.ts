@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { type AccountRepairDocument, accountRepairList } from '../contract/account-answers.ts';
+import { streams } from '../domain/order.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { endAs, follow, stillAsked } from './rest/follow.ts';
@@ -33,7 +34,7 @@ export const backfillVerb: Verb<typeof accountRepairList, BackfillFlags, Reads> 
   takes: [['<account>', 'id of the account']],
   flags: (command) =>
     command
-      .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
+      .addOption(new Option('--stream <name>', 'only this stream').choices(streams))
       .option('--wait <seconds>', 'how long to wait for the answer', waitSeconds(99_999), 300)
       .option('--reason <text>', 'why: recorded in the audit trail', reasonText, 'at the command line'),
   ask: ({ reason, stream }) => ({ body: { reason, stream } }),

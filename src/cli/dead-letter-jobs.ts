@@ -7,6 +7,7 @@ import {
   deadLetterJobList,
   deadLetterJobSize,
 } from '../contract/dead-letter-bodies.ts';
+import { streams } from '../domain/order.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes } from '../runtime/program-error.ts';
 import { printable, tableText } from './io/format-text.ts';
@@ -34,7 +35,7 @@ export function addJobFlags(command: Command): Command {
   return command
     .option('--all', 'every row that matches, as one job of the service, asked for over REST')
     .option('--reason <text>', 'why: recorded in the audit trail; --all needs it', reasonText)
-    .addOption(new Option('--stream <name>', 'with --all, only this stream').choices(['account', 'prediction']))
+    .addOption(new Option('--stream <name>', 'with --all, only this stream').choices(streams))
     .option('--account <id>', 'with --all, only rows of this account')
     .option('--only <reason>', 'with --all, only rows that are dead letters for this reason, such as bad_decimal')
     .option('--dry-run', 'with --all, only count the rows');

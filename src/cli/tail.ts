@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { orderStatuses } from '../domain/order.ts';
+import { orderStatuses, streams } from '../domain/order.ts';
 import { sentenceOf } from '../runtime/program-error.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
@@ -42,7 +42,7 @@ export function tailCommand(io: CliIo): Command {
     .description('Prints the updates on Kafka as they arrive, until it is interrupted.')
     .option('--order <ids...>', 'only these orders')
     .option('--account <id>', 'only this account')
-    .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
+    .addOption(new Option('--stream <name>', 'only this stream').choices(streams))
     .option('--symbol <symbol>', 'only this symbol, in any spelling')
     .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')

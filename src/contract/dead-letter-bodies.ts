@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Stream } from '../domain/order.ts';
 import { type BodyResult, parseBody, plainTextField, platformIdText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
@@ -34,7 +35,7 @@ export const deadLetterJobBody = z
 interface DeadLetterJobRequest {
   readonly action: 'retry' | 'discard';
   readonly filter: {
-    readonly stream?: 'account' | 'prediction';
+    readonly stream?: Stream;
     readonly accountId?: string;
     readonly reason?: string;
     readonly rowIds?: readonly string[];

@@ -3,6 +3,7 @@ import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
 import { parseVersion } from './order.ts';
 import type { Because, Fact, Finding, ResolvingUpdate, Verdict } from './resolving.ts';
+import { traits } from './streams.ts';
 
 /**
  * The updates that may be evidence: above the baseline, each once, in the sequence the order went
@@ -172,7 +173,8 @@ export function pendingByAnswer(
   { request, baseline }: Pick<Command, 'request' | 'baseline'>,
   answer: Readonly<Record<string, unknown>>,
 ): Command['seenPendingAt'] {
-  if (request.kind === 'place' || request.stream !== 'prediction' || baseline === undefined) return undefined;
+  if (request.kind === 'place' || traits[request.stream].reduction !== 'versioned' || baseline === undefined)
+    return undefined;
   const { version } = answer;
   const sourceVersion = typeof version === 'string' ? parseVersion(version) : undefined;
   if (sourceVersion === undefined || (baseline.sourceVersion !== undefined && sourceVersion <= baseline.sourceVersion))

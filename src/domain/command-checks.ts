@@ -4,6 +4,7 @@ import { compareDecimals } from './decimal.ts';
 import { canonicalInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { isTerminal } from './order.ts';
+import { isOfSecurities } from './streams.ts';
 import { symbolLetters } from './symbol.ts';
 
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
@@ -170,7 +171,7 @@ export function canonicalRequest({ request, callerRef, supersedes }: HashedReque
  * caller may find out by trying. A market's signs are left: B70.5 and B705 are two.
  */
 export function canonicalTerms(request: CommandRequest): string {
-  if (request.kind !== 'place' || request.stream !== 'account') return stableJson(request);
+  if (request.kind !== 'place' || !isOfSecurities(request)) return stableJson(request);
   const { terms } = request;
   return stableJson({ ...request, terms: { ...terms, symbol: symbolLetters(terms.symbol) } });
 }

@@ -1,5 +1,6 @@
 import type { Decimal } from './decimal.ts';
 import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
+import type { StreamWith } from './streams.ts';
 
 export const commandKinds = ['place', 'replace', 'cancel'] as const;
 export type CommandKind = (typeof commandKinds)[number];
@@ -59,19 +60,19 @@ export interface ReplaceTerms {
 export type CommandRequest =
   | {
       readonly kind: 'place';
-      readonly stream: 'account';
+      readonly stream: StreamWith<'market', 'securities'>;
       readonly accountId: string;
       readonly terms: AccountPlaceTerms;
     }
   | {
       readonly kind: 'place';
-      readonly stream: 'prediction';
+      readonly stream: StreamWith<'market', 'predictions'>;
       readonly accountId: string;
       readonly terms: PredictionPlaceTerms;
     }
   | {
       readonly kind: 'replace';
-      readonly stream: 'prediction';
+      readonly stream: StreamWith<'canReplace', true>;
       readonly accountId: string;
       readonly orderId: string;
       readonly terms: ReplaceTerms;

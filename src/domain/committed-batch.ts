@@ -1,3 +1,4 @@
+import type { Stream } from './order.ts';
 import type { BoundOrder } from './resolving.ts';
 
 /** One row in the log, as it goes to Kafka. */
@@ -36,7 +37,7 @@ export interface CommittedBatch {
    * (watermarks).
    */
   readonly receivedMs: readonly number[];
-  readonly streams: readonly ('account' | 'prediction' | 'watermarks')[];
+  readonly streams: readonly (Stream | 'watermarks')[];
   /** Monotonic time of the commit's acknowledgement. */
   readonly committedMs: number;
   /** Approximate size in memory: payload characters. */

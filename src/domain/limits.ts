@@ -2,6 +2,7 @@ import { type Command, isFinal } from './command.ts';
 import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
 import type { Order, Stream } from './order.ts';
 import { orderWord } from './order.ts';
+import { isOfSecurities } from './streams.ts';
 
 /** A limit can name these instruments. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
@@ -198,15 +199,15 @@ interface Exposure {
  */
 export function commandExposure({ request, state, orderId }: Command, order?: Order): Exposure | undefined {
   if (isFinal(state) || request.kind === 'cancel') return undefined;
-  const { accountId } = request;
+  const { accountId, stream } = request;
   if (request.kind === 'place') {
     if (orderId !== undefined) return undefined;
-    if (request.stream === 'account') {
+    if (isOfSecurities(request)) {
       const { symbol, side, qty: quantity } = request.terms;
-      return { accountId, stream: 'account', symbol, side: orderWord(side), quantity };
+      return { accountId, stream, symbol, side: orderWord(side), quantity };
     }
     const { symbol, outcome, side, quantity } = request.terms;
-    return { accountId, stream: 'prediction', symbol, outcome, side, quantity };
+    return { accountId, stream, symbol, outcome, side, quantity };
   }
   const asked = request.terms.quantity;
   if (order === undefined || asked === undefined || compareDecimals(asked, order.working.quantity) <= 0)
@@ -214,7 +215,7 @@ export function commandExposure({ request, state, orderId }: Command, order?: Or
   const { instrument, side, working } = order;
   return {
     accountId,
-    stream: 'prediction',
+    stream,
     symbol: instrument.symbol,
     ...(instrument.outcome === undefined ? {} : { outcome: instrument.outcome }),
     side,

@@ -16,6 +16,7 @@ import {
 } from './decimal.ts';
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
+import { isOfSecurities } from './streams.ts';
 import { canonicalSymbol, optionRoot, symbolLetters, underlyingOf } from './symbol.ts';
 
 /** The platform's last quote for one instrument a command would trade. */
@@ -90,7 +91,7 @@ const wholeContract = '1';
  * Prediction markets and replaces have none.
  */
 export function quotedBy(request: CommandRequest): readonly Quoted[] {
-  if (request.kind !== 'place' || request.stream !== 'account') return [];
+  if (request.kind !== 'place' || !isOfSecurities(request)) return [];
   const { symbol, legs = [] } = request.terms;
   if (legs.length > 0) return legs.map((leg) => ({ kind: 'option', symbol: leg.symbol }));
   return [{ kind: isOption(request.terms) ? 'option' : 'equity', symbol }];
@@ -106,7 +107,7 @@ export function quotedBy(request: CommandRequest): readonly Quoted[] {
  * `quotes`: those for `quotedBy`, all or none.
  */
 export function measurePlace(request: PlaceRequest, quotes: readonly Quote[] = []): Measure {
-  return request.stream === 'account' ? measureAccountPlace(request.terms, quotes) : measurePrediction(request.terms);
+  return isOfSecurities(request) ? measureAccountPlace(request.terms, quotes) : measurePrediction(request.terms);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Stream } from './order.ts';
+import { traits } from './streams.ts';
 
 /**
  * Ids that need no further look: no server on the way reads any of these characters as a part of an
@@ -62,5 +63,5 @@ const modestId = /^[!"$&-.0->@-[\]-~]{1,128}$/;
  * protects nothing if a gateway unescapes the path before it looks at it.
  */
 export function isAskableId(stream: Stream, id: string): boolean {
-  return stream === 'prediction' ? uuid.test(id) : modestId.test(id) && isAddressable(id);
+  return traits[stream].orderId === 'uuid' ? uuid.test(id) : modestId.test(id) && isAddressable(id);
 }

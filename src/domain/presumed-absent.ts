@@ -2,6 +2,7 @@ import type { AccountPlaceTerms, Attempt, Command, PredictionPlaceTerms } from '
 import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderWord } from './order.ts';
+import { isOfSecurities } from './streams.ts';
 import { sameLetters, sameSymbol } from './symbol.ts';
 
 /**
@@ -88,7 +89,7 @@ export function resembles(command: Command, order: Order): boolean {
   if (request.kind !== 'place' || state !== 'unknown' || order.origin !== 'external') return false;
   if (order.stream !== request.stream || order.accountId !== request.accountId || !wasMadeMeanwhile(command, order))
     return false;
-  if (request.stream === 'account') return hasAccountTerms(order, request.terms);
+  if (isOfSecurities(request)) return hasAccountTerms(order, request.terms);
   // Any reference means another client: the platform would have echoed ours in its place.
   return order.clientOrderRef === undefined && hasPredictionTerms(order, request.terms);
 }

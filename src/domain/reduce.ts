@@ -15,6 +15,7 @@ import {
   ownFields,
   ownOfNext,
 } from './order-fields.ts';
+import { traits } from './streams.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
 /** The part of a prediction order's head the order does not show. */
@@ -189,8 +190,8 @@ function excerpt(order: Order, field: string): string {
  * carries them, and only `reduceOwned` changes them.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
-  const isPrediction = observation.view.stream === 'prediction';
-  const reduction = isPrediction ? reducePrediction(head, observation, own) : joinAccount(head, observation, own);
+  const byVersion = traits[observation.view.stream].reduction === 'versioned';
+  const reduction = byVersion ? reducePrediction(head, observation, own) : joinAccount(head, observation, own);
   return head?.join['inQuestion'] === true ? answered(head, observation, reduction) : reduction;
 }
 
@@ -224,9 +225,10 @@ export function reduceOwned(head: Head, observation: Observation, own: OwnFields
   return { outcome: 'applied', head: { ...base, order, revision: head.revision + 1 }, changed };
 }
 
-/** Account orders' references are joined already: they belong to no single view. */
+/** Where views are joined, the references are joined already: they belong to no single view. */
 function withReference(order: Order, { clientOrderRef }: OrderView): Order {
-  if (order.stream === 'account' || order.clientOrderRef !== undefined || clientOrderRef === undefined) return order;
+  if (traits[order.stream].reduction === 'join' || order.clientOrderRef !== undefined || clientOrderRef === undefined)
+    return order;
   return { ...order, clientOrderRef };
 }
 

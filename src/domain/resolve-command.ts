@@ -18,6 +18,7 @@ import { compareInstants } from './instant.ts';
 import { isTerminal, type Order } from './order.ts';
 import { resolvePlace } from './resolve-place.ts';
 import { type Finding, nothing, type Resolving, type ResolvingUpdate, type Verdict } from './resolving.ts';
+import { traits } from './streams.ts';
 
 /**
  * A replace (docs/commands.md, "How unknown is resolved"), judged version by version above the
@@ -259,7 +260,7 @@ function mayHidePending(baseline: Baseline, heard: readonly ResolvingUpdate[], r
   let areFillsShown = false;
   for (const update of heard) {
     const { order } = update;
-    if (order.stream !== 'account') break;
+    if (!traits[order.stream].pendingHidesStatus) break;
     const isPending = order.pendingAction !== 'none';
     if (compareDecimals(order.cumQty, before.cumQty) > 0) {
       filledAt = order.updatedAt;

@@ -12,6 +12,7 @@ import {
   type ResolvingUpdate,
   type Verdict,
 } from './resolving.ts';
+import { isOfSecurities, traits } from './streams.ts';
 import { directionOf } from './view-content.ts';
 
 /**
@@ -154,7 +155,8 @@ type VenueView = Pick<Order, 'stream' | 'status' | 'certainty' | 'cumQty' | 'pen
  */
 function isTaken({ stream, status, certainty, cumQty, pendingAction }: VenueView): boolean {
   if (cumQty !== '0') return true;
-  if (stream === 'account' && status === 'new' && (pendingAction ?? 'none') !== 'none') return false;
+  const isHidden = traits[stream].pendingHidesStatus && (pendingAction ?? 'none') !== 'none';
+  if (isHidden && status === 'new') return false;
   return certainty === 'certain' && status !== 'unknown' && status !== 'pending_new' && status !== 'rejected';
 }
 
@@ -192,8 +194,7 @@ function updatesOf(orderId: string, { commandId }: Command, updates: readonly Re
  */
 function differingTerms({ request }: Command, order: Order): string[] {
   if (request.kind !== 'place') return [];
-  const pairs =
-    request.stream === 'account' ? accountPairs(request.terms, order) : predictionPairs(request.terms, order);
+  const pairs = isOfSecurities(request) ? accountPairs(request.terms, order) : predictionPairs(request.terms, order);
   return pairs
     .filter(([, asked, has]) => asked !== undefined && has !== undefined && asked !== has)
     .map(([name]) => name);

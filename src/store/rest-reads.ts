@@ -19,6 +19,7 @@ import {
   loadOrders,
   type OrderPageQuery,
   type OrderQuery,
+  streamArray,
 } from './orders/list-orders.ts';
 import type {
   AccountRow,
@@ -270,14 +271,14 @@ function looked(filter: CommandFilter, { after, accounts, most, place }: Looking
  * it may be a command's id.
  */
 function namedBy(id: string, text: string): string {
-  const streams = `stream in ('account', 'prediction')`;
+  const inStreams = `stream = any(${streamArray})`;
   return [
     `select ${id}`,
     `select command_id from public.journal where attempt_id = ${text}`,
     `select command_id from public.journal where kind = 'opening' and idempotency_key = ${text}`,
     `select command_id from public.journal where caller_ref = ${text}`,
-    `select command_id from public.order_bindings where ${streams} and order_id = ${text} and matches`,
-    `select command_id from public.journal where kind = 'opening' and order_id is not null and ${streams} and order_id = ${text}`,
+    `select command_id from public.order_bindings where ${inStreams} and order_id = ${text} and matches`,
+    `select command_id from public.journal where kind = 'opening' and order_id is not null and ${inStreams} and order_id = ${text}`,
   ].join(' union all ');
 }
 

@@ -374,8 +374,7 @@ export class SimulatedService {
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       {
-        streamUrl: 'ws://account',
-        predictionStreamUrl: 'ws://prediction',
+        streamUrls: { account: 'ws://account', prediction: 'ws://prediction' },
         timings: settings.timings,
         everyMs: settings.accountsEveryMs,
         compareEveryMs: 500,

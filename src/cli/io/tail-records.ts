@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { updateRecord } from '../../contract/update-record.ts';
+import type { Stream } from '../../domain/order.ts';
 import { namesInstrument } from '../../domain/symbol.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
@@ -17,7 +18,7 @@ export interface TailFilter {
    */
   readonly order?: readonly string[];
   readonly account?: string;
-  readonly stream?: 'account' | 'prediction';
+  readonly stream?: Stream;
   /** In any spelling: the order's own, or a leg's. */
   readonly symbol?: string;
   readonly status?: string;

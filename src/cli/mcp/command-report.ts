@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commandHistory } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
-import { orderStatuses } from '../../domain/order.ts';
+import { orderStatuses, streams } from '../../domain/order.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import type { RestCommand } from '../command/unresolved-text.ts';
 import { clip } from '../io/format-text.ts';
@@ -20,7 +20,7 @@ const reason = z.object({ code: z.string(), message: z.string(), status: z.int()
 export const shortCommandShape = z.object({
   commandId: z.string(),
   kind: z.enum(['place', 'replace', 'cancel']),
-  stream: z.enum(['account', 'prediction']),
+  stream: z.enum(streams),
   accountId: z.string(),
   terms: z.record(z.string(), z.unknown()).optional(),
   orderId: z.string().optional(),

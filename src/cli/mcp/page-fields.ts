@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { streams } from '../../domain/order.ts';
 import { longestCursor } from '../../service/rest/cursor.ts';
 
 /** An assistant reads every row it gets, so a page is small. */
@@ -11,4 +12,4 @@ export const cursor = z
   .optional()
   .describe('next of the page before, with the same filters');
 
-export const stream = z.enum(['account', 'prediction']);
+export const stream = z.enum(streams);

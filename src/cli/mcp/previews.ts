@@ -14,7 +14,8 @@ import { type CallerDocument, callerAnswer } from '../../contract/status-answer.
 import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { measureReplace } from '../../domain/measure-command.ts';
-import type { Order, Stream } from '../../domain/order.ts';
+import { type Order, type Stream, streams } from '../../domain/order.ts';
+import { isOfSecurities } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
@@ -146,14 +147,14 @@ export const previewCancel = tool({
   scopes,
   annotations,
   input: z.strictObject({
-    stream: z.enum(['account', 'prediction']).describe('account: equities and options. prediction: prediction markets'),
+    stream: z.enum(streams).describe('account: equities and options. prediction: prediction markets'),
     orderId: platformIdText,
     accountId: platformIdText,
   }),
   run: async (session, { stream, orderId: id, accountId }) => {
     const client = session.client();
     const order = await ownOrder(client, stream, id, accountId);
-    const path = `/v1/${stream === 'account' ? '' : 'predictions/'}orders/${segment(id)}${query({ accountId })}`;
+    const path = `/v1/${isOfSecurities({ stream }) ? '' : 'predictions/'}orders/${segment(id)}${query({ accountId })}`;
     const { symbol } = order.order.instrument;
     return preview(session, client, {
       kind: 'cancel',

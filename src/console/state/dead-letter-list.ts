@@ -1,12 +1,13 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { DeadLetterJobDocument, DeadLetterPageDocument } from '../../contract/dead-letter-bodies.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import { type Rest, sentenceOf } from './rest.ts';
 
 export type DeadLetterEntry = DeadLetterPageDocument['items'][number];
 
 /** Which rows; a word left out is any. */
 export interface DeadLetterFilter {
-  readonly stream?: 'account' | 'prediction';
+  readonly stream?: Stream;
   readonly accountId?: string;
   readonly reason?: string;
 }
@@ -27,11 +28,17 @@ const pageSize = 100;
 /** Drawn at most: a person who has to look at more needs a filter, or a job. */
 const mostRows = 1_000;
 
+/** From a word in an address, or of a choice. */
+export function streamOf(word: string | null | undefined): { readonly stream?: Stream } {
+  const stream = streams.find((each) => each === word);
+  return stream === undefined ? {} : { stream };
+}
+
 /** From the words in an address. */
 export function deadLetterFilterOf(query: URLSearchParams): DeadLetterFilter {
   const [stream, accountId, reason] = [query.get('stream'), query.get('account'), query.get('reason')];
   return {
-    ...((stream === 'account' || stream === 'prediction') && { stream }),
+    ...streamOf(stream),
     ...(accountId !== null && accountId !== '' && { accountId }),
     ...(reason !== null && reason !== '' && { reason }),
   };

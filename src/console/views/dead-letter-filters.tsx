@@ -1,7 +1,8 @@
+import { streams } from '../../domain/order.ts';
 import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { useValue } from '../parts/use-value.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { DeadLetterFilter } from '../state/dead-letter-list.ts';
+import { type DeadLetterFilter, streamOf } from '../state/dead-letter-list.ts';
 
 interface FilterProps {
   readonly state: ConsoleState;
@@ -30,11 +31,8 @@ export function DeadLetterFilters({ state, filter, change }: FilterProps) {
       {choiceFilter(
         'Stream',
         filter.stream,
-        [
-          ['account', 'account'],
-          ['prediction', 'prediction'],
-        ],
-        (stream) => change(stream === 'account' || stream === 'prediction' ? { ...filter, stream } : anyStream),
+        streams.map((stream) => [stream, stream] as const),
+        (word) => change({ ...anyStream, ...streamOf(word) }),
       )}
       {choiceFilter(
         'Reason',

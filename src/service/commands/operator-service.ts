@@ -9,6 +9,7 @@ import {
   loosens,
   opens,
 } from '../../domain/limits.ts';
+import { streams } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Approval, Halt } from '../../store/commands/halts-journal.ts';
@@ -75,7 +76,7 @@ async function changeLimits(
  */
 function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
   if (accountId === undefined) return true;
-  const known = (['account', 'prediction'] as const).flatMap((stream) => accounts.account(stream, accountId) ?? []);
+  const known = streams.flatMap((stream) => accounts.account(stream, accountId) ?? []);
   return known.length === 0 || known.some(({ isSim }) => isSim !== true);
 }
 

@@ -1,4 +1,5 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import type { BatchSeries } from '../../observability/batch-histogram.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -116,10 +117,10 @@ type Stage = 'receive_to_commit' | 'commit_to_ack' | 'total';
  * delay when Kafka is away.
  */
 export class LatencyRecorder {
-  private readonly series: Readonly<Record<'account' | 'prediction', Readonly<Record<Stage, BatchSeries<string>>>>>;
+  private readonly series: Readonly<Record<Stream, Readonly<Record<Stage, BatchSeries<string>>>>>;
 
   constructor(latency: Metrics['ingest']['latency']) {
-    const of = (stream: 'account' | 'prediction') => ({
+    const of = (stream: Stream) => ({
       receive_to_commit: latency.of({ stream, stage: 'receive_to_commit' }),
       commit_to_ack: latency.of({ stream, stage: 'commit_to_ack' }),
       total: latency.of({ stream, stage: 'total' }),
@@ -141,7 +142,7 @@ export class LatencyRecorder {
       counted[stream] += 1;
     }
     const toAck = (ackedMs - batch.committedMs) / 1000;
-    for (const stream of ['account', 'prediction'] as const)
+    for (const stream of streams)
       if (counted[stream] > 0) this.series[stream].commit_to_ack.observe(toAck, counted[stream]);
   }
 }

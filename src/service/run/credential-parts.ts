@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { HeldShards } from '../fleet/held-shards.ts';
-import { Connectors } from '../sources/connectors.ts';
+import { Connectors, type StreamUrls } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 import { OddMessages } from '../sources/odd-messages.ts';
 import type { RecordedRow } from '../sources/recorded-row.ts';
@@ -40,8 +40,7 @@ export function credentialParts(
       }),
     },
     {
-      streamUrl: config.platformStreamUrl,
-      ...predictionStream(config),
+      streamUrls: streamUrls(config),
       timings: streamTimings(config),
       isOurs: (accountId: string) => held.follows(accountId),
       part: () => held.part,
@@ -81,7 +80,10 @@ function streamTimings(config: Config): Partial<StreamTimings> {
  * Prediction orders are followed only with a staging address to read them from (specification,
  * "Versioning").
  */
-function predictionStream(config: Config): { predictionStreamUrl: string } | Record<never, never> {
-  const url = config.platformStagingStreamUrl ?? config.platformStreamUrl;
-  return config.platformStagingUrl === undefined || url === undefined ? {} : { predictionStreamUrl: url };
+function streamUrls({
+  platformStreamUrl: account,
+  platformStagingStreamUrl,
+  platformStagingUrl,
+}: PlatformConfig): StreamUrls {
+  return platformStagingUrl === undefined ? { account } : { account, prediction: platformStagingStreamUrl ?? account };
 }

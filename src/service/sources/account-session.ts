@@ -1,5 +1,6 @@
 import { parseInstant } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { cautiousWallMs, type Moment, momentOf } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -354,7 +355,7 @@ export class AccountSession {
 
   private refused(error: PlatformError): void {
     const { notEnrolledMs, refusedMs } = this.options.timings;
-    const notEnrolled = this.options.stream === 'prediction' && error.status === 403;
+    const notEnrolled = traits[this.options.stream].enrolls && error.status === 403;
     const waitMs = notEnrolled ? notEnrolledMs : refusedMs;
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
     this.go(notEnrolled ? 'refused_not_enrolled' : 'refused', {

@@ -1,4 +1,4 @@
-import { type Stream, streams } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { OrderReads } from '../../venue/order-reads.ts';
 import type { TokenSource } from '../../venue/tokens.ts';
@@ -28,11 +28,11 @@ interface ConnectorsDeps extends Omit<SourceDeps, keyof Login | 'gate' | 'troubl
   readonly log: Logger;
 }
 
+export type StreamUrls = { readonly [stream in Stream]?: string };
+
 export interface ConnectorsOptions extends Partial<Omit<AccountsFollowerOptions, 'streams'>> {
-  /** Whole address of the production stream: account orders. */
-  readonly streamUrl: string;
-  /** The prediction orders' stream, its whole address. Absent: only account orders are followed. */
-  readonly predictionStreamUrl?: string;
+  /** Each stream's whole address. One without is not followed. */
+  readonly streamUrls: StreamUrls;
   readonly timings?: Partial<StreamTimings>;
   /** Between two lists of accounts, a third more or less. Default 45 s. */
   readonly everyMs?: number;
@@ -115,10 +115,9 @@ export class Connectors {
     if (this.term !== undefined) return;
     const { deps, options } = this;
     const working = new Map<string, Working>();
-    const on = options.predictionStreamUrl === undefined ? (['account'] as const) : streams;
     const follower = new AccountsFollower(
       { ...deps, logins: working },
-      { ...accountsFollowerDefaults, ...options, streams: on },
+      { ...accountsFollowerDefaults, ...options, streams: Object.keys(options.streamUrls) as Stream[] },
     );
     const stop = new AbortController();
     const following = follower.run(stop.signal);
@@ -221,9 +220,9 @@ export class Connectors {
       troubledGate: new Window(troubledReadsAtOnce),
       doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...part }),
     };
-    const sources = [new Source(shared, { stream: 'account', url: options.streamUrl, timings })];
-    if (options.predictionStreamUrl !== undefined)
-      sources.push(new Source(shared, { stream: 'prediction', url: options.predictionStreamUrl, timings }));
+    const sources = Object.entries(options.streamUrls).map(
+      ([stream, url]) => new Source(shared, { stream: stream as Stream, url, timings }),
+    );
     for (const source of sources) source.start();
     const list = new AccountList({ clock, random, ...login, follower }, options.everyMs ?? 45_000);
     const stop = new AbortController();

@@ -2,6 +2,7 @@ import type { Doubt } from '../../domain/head.ts';
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { clientReferenceOf } from '../../domain/order-fields.ts';
+import { traits } from '../../domain/streams.ts';
 import { accountContent } from '../../domain/view-content.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
@@ -235,7 +236,7 @@ export class Doubts {
    */
   private correct({ row, bytes, storeMark, item }: Found, { revision = 0, waited }: Candidate): void {
     // A row without a version goes to a person, once, and the revision stays.
-    if (waited && item.view.stream === 'prediction') this.note(item.view, revision, decided);
+    if (waited && traits[item.view.stream].reduction === 'versioned') this.note(item.view, revision, decided);
     const receivedMs = this.deps.clock.monotonicMs();
     this.deps.intake.takeRow(row, {
       cause: 'snapshot',

@@ -151,7 +151,8 @@ export class StoreLost {
     signal: AbortSignal,
   ): Promise<ReadOutcome & { readonly frames?: readonly HeldFrame[]; readonly resync?: boolean }> {
     const { reads, reader, intake, clock } = this.deps;
-    const request = { stream: 'prediction', accountId: reader.record.accountId, state: 'all' } as const;
+    const { stream, accountId } = reader.record;
+    const request = { stream, accountId, state: 'all' } as const;
     const inspect = async ({ rows }: Page) => {
       for (const row of rows) intake.inspect(row);
     };

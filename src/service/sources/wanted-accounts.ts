@@ -1,4 +1,5 @@
-import type { Stream } from '../../domain/order.ts';
+import { type Stream, streams } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import type { AccountsResult } from '../../venue/order-reads.ts';
 import type { AccountStanding } from './account-access.ts';
 
@@ -75,6 +76,9 @@ export interface WantedAccount {
   readonly streams: ReadonlySet<Stream>;
 }
 
+/** An account of which nothing is known is on these. */
+const openToAll = streams.filter((stream) => !traits[stream].enrolls);
+
 /**
  * Who ought to be followed, by which login: the accounts in this process's shards if a login lists
  * them, the database has them, or the settings name them. Their status makes no difference: it
@@ -90,7 +94,7 @@ export interface WantedAccount {
  * With its result as `now`, the same inputs give the same result.
  */
 export function wantedAccounts(inputs: FollowInputs): Map<string, WantedAccount> {
-  const { logins, isSole, known, streams, only, isOurs, now } = inputs;
+  const { logins, isSole, known, only, isOurs, now } = inputs;
   const remembers = (login: string) => {
     const said = logins.get(login)?.said;
     return said === 'part' || (isSole && said === 'whole');
@@ -103,8 +107,8 @@ export function wantedAccounts(inputs: FollowInputs): Map<string, WantedAccount>
     const stored = known.get(accountId);
     const login = best ?? (stored && [now.get(accountId) ?? '', ...logins.keys()].find(remembers));
     const standing = logins.get(login ?? '')?.accounts.get(accountId)?.standing;
-    const on = [...(stored?.keys() ?? []), ...(best === undefined ? [] : streams)];
-    wanted.set(accountId, { login, standing, streams: new Set(on.length > 0 ? on : ['account']) });
+    const on = [...(stored?.keys() ?? []), ...(best === undefined ? [] : inputs.streams)];
+    wanted.set(accountId, { login, standing, streams: new Set(on.length > 0 ? on : openToAll) });
   }
   return wanted;
 }

@@ -6,6 +6,7 @@ import type { Order, Stream } from '../../domain/order.ts';
 import { orderWord } from '../../domain/order.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { accountsOf } from '../account-scope.ts';
+import { streamArray } from '../orders/list-orders.ts';
 import type { AccountScope, ExposureRow } from '../orders/order-reads.ts';
 import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
@@ -77,7 +78,7 @@ async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<Open
   const { rows } = await pool.query<OpenRow>(
     `select o.account_id, o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, coalesce(s.side, 'unknown') as side, count(*) as orders,
        trim_scale(coalesce(sum(case when s."leavesQty" ~ '^-?[0-9]+([.][0-9]+)?$' then s."leavesQty"::numeric end), 0))::text as quantity
-     from unnest($1::text[]) as a(account_id) cross join unnest(array['account', 'prediction']) as k(stream)
+     from unnest($1::text[]) as a(account_id) cross join unnest(${streamArray}) as k(stream)
      join public.current_orders o on o.account_id = a.account_id and o.stream = k.stream and o.is_open
      left join lateral json_to_record(o.state) as s(instrument json, side text, "leavesQty" text) on true
      group by 1, 2, 3, 4, 5`,

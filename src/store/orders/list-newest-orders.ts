@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
+import { streams } from '../../domain/order.ts';
 import { accountsOf } from '../account-scope.ts';
 import { joinOrders, type OrderPageQuery, type OrderRow, orderColumns, pageOfRows } from './list-orders.ts';
 import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
@@ -84,15 +85,7 @@ export async function listNewestOrders(
   const { rows } = await pool.query<NewestRow>({
     ...statements[open === undefined ? 'any' : open ? 'open' : 'closed'],
     values: [
-      ...[
-        stream === undefined ? ['account', 'prediction'] : [stream],
-        accounts,
-        changed,
-        afterStream,
-        look,
-        limit + 1,
-        afterId,
-      ],
+      ...[stream === undefined ? streams : [stream], accounts, changed, afterStream, look, limit + 1, afterId],
       ...conditionValues(filter),
     ],
   });

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { orderJsonOf } from '../../domain/encode-update.ts';
-import { type OrderStatus, orderKey, type Stream } from '../../domain/order.ts';
+import { type OrderStatus, orderKey, type Stream, streams } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
 import { isCommandId } from '../commands/command-reads.ts';
 import { readableRows, readRow, type UnreadableRowError } from '../unreadable-row.ts';
@@ -32,6 +32,9 @@ export interface OrderRow {
   readonly kept_state: string | null;
   readonly payload: string | null;
 }
+
+/** The streams, as a value in SQL. */
+export const streamArray = `array['${streams.join("', '")}']`;
 
 /** Of `current_orders`. */
 export const orderColumns =
@@ -232,7 +235,7 @@ export async function listOrders(
     : (await accountsOf(pool, scope, accountId)).toSorted().filter((each) => each >= first);
   if (accounts?.length === 0) return { items: [] };
   const values = [
-    stream === undefined ? ['account', 'prediction'] : [stream],
+    stream === undefined ? streams : [stream],
     accounts,
     first,
     (accounts?.[0] ?? first) === first && behind.length > 0 ? behind : ['', ''],
@@ -287,7 +290,7 @@ export async function countOrdersByStatus(
   const accounts = await accountsOf(pool, scope, accountId);
   const { rows } = await pool.query<{ status: OrderStatus; orders: string; closed: string }>({
     ...countByStatus,
-    values: [stream === undefined ? ['account', 'prediction'] : [stream], accounts, since ?? null, countedAtMost],
+    values: [stream === undefined ? streams : [stream], accounts, since ?? null, countedAtMost],
   });
   return {
     items: rows.map(({ status, orders }) => ({ status, orders: Number(orders) })),
@@ -310,7 +313,7 @@ const findByReference = {
       union select c.command_id from public.journal c where c.caller_ref = $7 and ${inScope('c.account_id', 1)}
         and ($2::text is null or c.account_id = $2) limit ${mostNamed + 1}
     ), keys as materialized (
-      select s.stream, $7 as order_id from unnest(array['account', 'prediction']) as s(stream)
+      select s.stream, $7 as order_id from unnest(${streamArray}) as s(stream)
       union select b.stream, b.order_id from named n join public.order_bindings b on b.command_id = n.command_id
     )
     select ${orderColumns}, (select count(*) from named) > ${mostNamed} as more from keys k ${joinOrders}

@@ -53,7 +53,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
       auditGate: new Window(1),
       budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
-    { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', knowsAll: () => logins.knowsAll },
+    { streamUrls: { account: 'ws://account', prediction: 'ws://prediction' }, knowsAll: () => logins.knowsAll },
   );
   const logins: Credentials = new Credentials(
     {

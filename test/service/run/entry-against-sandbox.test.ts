@@ -42,7 +42,7 @@ async function tradingClient() {
       auditGate: new Window(1),
       budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
-    { streamUrl: stream, predictionStreamUrl: stagingStream },
+    { streamUrls: { account: stream, prediction: stagingStream } },
   );
   const reads = platformReads(deps, { platformUrl: platform, stagingUrl: staging });
   connectors.add('client', { venue: platformVenue, reads, tokens, log: silentLog });

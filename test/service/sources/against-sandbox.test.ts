@@ -65,8 +65,7 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
       budget,
     },
     {
-      streamUrl: description.stream,
-      predictionStreamUrl: description.stagingStream,
+      streamUrls: { account: description.stream, prediction: description.stagingStream },
       timings: { ...hasty, notEnrolledMs: options.notEnrolledMs ?? 3_600_000 },
       everyMs: options.everyMs ?? 45_000,
     },

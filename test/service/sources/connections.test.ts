@@ -58,7 +58,7 @@ describe('issue: After a token was renewed, an account stayed without a live con
   // one piece. The account went live on a connection that was gone, and the next one was taken for
   // covered by it: nothing was read.
   it('does not go live on a connection that ended with its answer', async () => {
-    const rig = connectorsRig({ predictionStreamUrl: 'ws://prediction' });
+    const rig = connectorsRig({ streamUrls: { account: 'ws://account', prediction: 'ws://prediction' } });
     rig.platform.subscription = () => 'silent';
     await rig.connectors.begin();
     onTestFinished(() => rig.connectors.end());

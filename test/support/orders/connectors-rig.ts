@@ -38,7 +38,7 @@ export function connectorsRig(
       auditGate: new Window(1),
       budget,
     },
-    { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
+    { streamUrls: { account: 'ws://account', prediction: 'ws://prediction' }, ...options },
   );
   connectors.add('client', { venue: platformVenue, reads: platform, tokens: platform, log });
   const account = (stream: Stream, accountId: string) =>

@@ -228,7 +228,7 @@ describe('issue: A service behind an HTTP proxy could not reach the platform at 
           auditGate: new Window(1),
           budget: new ByteBudget({ maxBytes: 64_000_000 }),
         },
-        { streamUrl: at(stream, 'api.test'), predictionStreamUrl: at(stagingStream, 'staging.test') },
+        { streamUrls: { account: at(stream, 'api.test'), prediction: at(stagingStream, 'staging.test') } },
       );
       const reads = platformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' });
       connectors.add('client', { venue: platformVenue, reads, tokens: deps.tokens, log: silentLog });

@@ -1,5 +1,6 @@
 import type { NormalisedOrder } from '../../../../types/records.d.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
+import { isOfSecurities, traits } from '../../../domain/streams.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { isOpen, type ListedOrder } from '../orders/order-row.ts';
 import type { Answer } from '../rest.ts';
@@ -21,9 +22,8 @@ interface Term {
 /** This reader's actions on an order now. */
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
   if (!mayCommand(session)) return [];
-  // The platform can't replace an account order. What it makes of a cancel after the end is for it
-  // to say.
-  return stream === 'prediction' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
+  // What the platform makes of a cancel after the end is for it to say.
+  return traits[stream].canReplace && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }
 
 /** The terms of a prediction order that a replace can change, as they work now. */
@@ -102,8 +102,8 @@ export function cancelPath(order: Named): string {
   return `${orderPath(order)}?${new URLSearchParams({ accountId: order.accountId })}`;
 }
 
-function orderPath({ stream, orderId }: Named): string {
-  return `/v1/${stream === 'prediction' ? 'predictions/' : ''}orders/${encodeURIComponent(orderId)}`;
+function orderPath(order: Named): string {
+  return `/v1/${isOfSecurities(order) ? '' : 'predictions/'}orders/${encodeURIComponent(order.orderId)}`;
 }
 
 function matching(revision: number): Readonly<Record<string, string>> {

@@ -1,3 +1,4 @@
+import type { Stream } from '../../../domain/order.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { AccountScope, EventPosition, StreamedEvent, StreamedUpdate } from '../../../store/orders/order-reads.ts';
 import type { Piece } from './page-pieces.ts';
@@ -18,7 +19,7 @@ export interface StreamReader {
   readonly principal: string;
   /** Already limited to the requested account. */
   readonly accounts: AccountScope;
-  readonly stream?: 'account' | 'prediction';
+  readonly stream?: Stream;
   /** The event kinds wanted beside updates, and their start. Left out: updates only. */
   readonly events?: { readonly kinds: ReadonlySet<StreamedEvent['kind']>; readonly after: EventPosition };
   /** Checks its token again, by present knowledge. Never rejects. */

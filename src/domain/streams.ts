@@ -1,0 +1,48 @@
+import type { Stream } from './order.ts';
+
+/** Its name is the prefix of its keys for ever. */
+interface StreamTraits {
+  /** `versioned`: the highest version is the order. `join`: observations are joined. */
+  readonly reduction: 'join' | 'versioned';
+  /** So the terms of a place, how symbols compare, and what an order is worth. */
+  readonly market: 'securities' | 'predictions';
+  /** One word shows status and pending action, and the one may hide the other. */
+  readonly pendingHidesStatus: boolean;
+  readonly canReplace: boolean;
+  /** By the specification. */
+  readonly orderId: 'uuid' | 'any';
+  /** An account has to be enrolled: until then the platform answers 403. */
+  readonly enrolls: boolean;
+}
+
+/** The core asks for these, and never for a stream's name. */
+export const traits = {
+  account: {
+    reduction: 'join',
+    market: 'securities',
+    pendingHidesStatus: true,
+    canReplace: false,
+    orderId: 'any',
+    enrolls: false,
+  },
+  prediction: {
+    reduction: 'versioned',
+    market: 'predictions',
+    pendingHidesStatus: false,
+    canReplace: true,
+    orderId: 'uuid',
+    enrolls: true,
+  },
+} as const satisfies Record<Stream, StreamTraits>;
+
+/** The streams with this trait. */
+export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {
+  [S in Stream]: (typeof traits)[S][Name] extends Value ? S : never;
+}[Stream];
+
+/** Of a request or an order. */
+export function isOfSecurities<T extends { readonly stream: Stream }>(
+  of: T,
+): of is Extract<T, { readonly stream: StreamWith<'market', 'securities'> }> {
+  return traits[of.stream].market === 'securities';
+}
