@@ -15,6 +15,7 @@ test('without arguments every part but the profile runs, the highest rate for a 
     'commands',
     'watched',
     'rest',
+    'console',
     'idle',
     'stalls',
   ]);
