@@ -31,6 +31,8 @@ export async function launchBrowser(
       '--disable-sync',
     ],
   });
+  // A bound against hanging: on a busy machine a page has taken half a minute.
+  context.setDefaultTimeout(120_000);
   const close = async () => {
     await context.close();
     await rm(profile, { recursive: true, force: true });
