@@ -43,17 +43,13 @@ function pretended(command: NewCommand, fence: Fence): OpenResult {
   return { kind: 'opened', command: opened(command, fence, command.sendingAtMs) };
 }
 
-/** The first of them shows it, as a rule. */
-const mostSeeds = 25;
+/** The first shows it as a rule. Of the last lie, one in ten: 25 of them once missed it. */
+const mostSeeds = 100;
 
 // The oracle of answers-under-database-faults.deep.ts must be seen to fail.
-it.each(Object.entries(lies))(
-  '%s: it is caught',
-  async (_name, { plant, caught }) => {
-    const messages: string[] = [];
-    for (let seed = 1; seed <= mostSeeds && !messages.some((message) => caught.test(message)); seed += 1)
-      await runUnderFaults(seed, 6, plant).catch((error: Error) => messages.push(error.message));
-    expect(messages.filter((message) => caught.test(message)).length, `it said: ${messages.join('\n')}`).toBe(1);
-  },
-  600_000,
-);
+it.each(Object.entries(lies))('%s: it is caught', async (_name, { plant, caught }) => {
+  const messages: string[] = [];
+  for (let seed = 1; seed <= mostSeeds && !messages.some((message) => caught.test(message)); seed += 1)
+    await runUnderFaults(seed, 6, plant).catch((error: Error) => messages.push(error.message));
+  expect(messages.filter((message) => caught.test(message)).length, `it said: ${messages.join('\n')}`).toBe(1);
+});
