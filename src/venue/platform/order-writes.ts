@@ -5,9 +5,9 @@ import { orderWord } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
-import type { WriteOptions } from '../write-result.ts';
-import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
-import type { WriteReading } from './judge-write.ts';
+import type { HttpOutcome } from '../http.ts';
+import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
+import { judgeWrite, type WriteReading } from './judge-write.ts';
 import { notAnId, outOfReach, queryText } from './platform-address.ts';
 import { neededText, optionalText } from './wire/optional-field.ts';
 import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
@@ -175,25 +175,52 @@ export async function writeOrder(
   attemptId: string,
   options: WriteOptions,
 ): Promise<WriteResult> {
-  const { stream, accountId } = request;
-  const baseUrl = stream === 'account' ? platformUrl : stagingUrl;
+  const baseUrl = request.stream === 'account' ? platformUrl : stagingUrl;
   if (baseUrl === undefined) return notSent('NOT_CONFIGURED', 'there is no address for prediction orders');
+  const prepared = prepareWrite(request, attemptId);
+  if ('kind' in prepared) return prepared;
+  const { name, path, reading, ...call } = prepared;
+  return writePlatform(deps, name, { ...call, url: `${baseUrl}${path}` }, reading, options);
+}
+
+/** The outcome of a command's write, by what was observed of it. Pure. */
+export function judgeOrderWrite(request: CommandRequest, attemptId: string, outcome: HttpOutcome): WriteResult {
+  const prepared = prepareWrite(request, attemptId);
+  return 'kind' in prepared ? prepared : judgeWrite(outcome, prepared.reading);
+}
+
+/** A write before its address and its token; or why there is none. */
+interface PreparedWrite {
+  readonly name: WriteName;
+  readonly method: Write['method'];
+  readonly path: string;
+  readonly body?: string;
+  readonly reading: WriteReading;
+}
+
+function prepareWrite(request: CommandRequest, attemptId: string): PreparedWrite | WriteResult {
+  const { stream, accountId } = request;
   const name = writeName(request);
   const write: Write = writes[name];
   const terms = request.kind === 'cancel' ? {} : request.terms;
   const body = write.body?.safeParse({ ...terms, accountId, ...(write.reference && { [write.reference]: attemptId }) });
   if (body?.success === false) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
-  let url = `${baseUrl}${stream === 'account' ? ordersPath : predictionOrdersPath}`;
+  let path: string = stream === 'account' ? ordersPath : predictionOrdersPath;
   if (request.kind !== 'place') {
     if (!isPlatformId(accountId) || !isPlatformId(request.orderId)) return notSent(notAnId.code, notAnId.message);
     if (!isAddressable(request.orderId)) return notSent(outOfReach.code, outOfReach.message);
-    url += `/${encodeURIComponent(request.orderId)}`;
+    path += `/${encodeURIComponent(request.orderId)}`;
   }
-  if (write.method === 'DELETE') url += queryText({ accountId });
+  if (write.method === 'DELETE') path += queryText({ accountId });
   const sent = { ...request, ...body?.data };
-  const call = { method: write.method, url, ...(body && { body: JSON.stringify(body.data) }) };
   const read = (value: unknown) => readAnswer(write, value, sent);
-  return writePlatform(deps, name, call, { ...write, read }, options);
+  return {
+    name,
+    method: write.method,
+    path,
+    ...(body && { body: JSON.stringify(body.data) }),
+    reading: { ...write, read },
+  };
 }
 
 function writeName({ stream, kind }: CommandRequest): WriteName {
