@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import type { RecordedRow } from '../../src/service/sources/recorded-row.ts';
-import { accountRow, eventText, predictionRow, rowText } from '../support/platform/platform-rows.ts';
+import { accountRow, eventText, predictionRow, rowText } from '../../src/venue/platform/fixtures/rows.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 
 const about = { accountId: 'acct-1', observedAtMs: Date.UTC(2026, 10, 21, 14, 30), sourceEpoch: 0 } as const;

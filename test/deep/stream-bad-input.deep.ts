@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
-import { accountRow, eventText, predictionRow, type Row } from '../support/platform/platform-rows.ts';
+import { accountRow, eventText, predictionRow, type Row } from '../../src/venue/platform/fixtures/rows.ts';
 import { nowText, type PlatformStyle, ScriptedPlatformServer } from '../support/platform/scripted-platform-server.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { type RunningService, World } from '../support/runs/service-under-test.ts';

@@ -3,11 +3,11 @@ import type { Head } from '../../src/domain/head.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import type { Instrument, OrderView } from '../../src/domain/order.ts';
 import { reduce, reduceOwned } from '../../src/domain/reduce.ts';
+import { accountRow, predictionRow, type Row } from '../../src/venue/platform/fixtures/rows.ts';
 import { equityView, instantAt, predictionView } from '../support/orders/arbitrary-orders.ts';
 import { connectorsRig } from '../support/orders/connectors-rig.ts';
 import { applied, fold, observe, throughStorage } from '../support/orders/observe.ts';
 import { ReducingSink } from '../support/orders/reducing-sink.ts';
-import { accountRow, predictionRow, type Row } from '../support/platform/platform-rows.ts';
 
 const filled = { status: 'filled', statusRaw: 'FILLED', cumQty: '100', leavesQty: '0', avgPrice: '190' } as const;
 const read = { cause: 'snapshot' } as const;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { accountRow, predictionRow, type Row } from '../support/platform/platform-rows.ts';
+import { accountRow, predictionRow, type Row } from '../../src/venue/platform/fixtures/rows.ts';
 import { nowText, ScriptedPlatformServer } from '../support/platform/scripted-platform-server.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';

@@ -6,11 +6,11 @@ import { systemRandom as random } from '../../../src/runtime/random.ts';
 import { addHealthChecks, type HealthParts, ingestCheck } from '../../../src/service/run/add-health-checks.ts';
 import { type ApplyResult, type Batch, RefusedReadError } from '../../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
+import { accountRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { equityView } from '../../support/orders/arbitrary-orders.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
-import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 
 describe('issue: One order with a lost state kept every other order of its lane from being stored.', () => {

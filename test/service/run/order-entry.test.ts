@@ -3,10 +3,10 @@ import type { CommandRequest } from '../../../src/domain/command.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
+import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import type { AccessToken, TokenSource } from '../../../src/venue/tokens.ts';
 import { writeDeps } from '../../support/commands/order-writes.ts';
 import { placePrediction } from '../../support/commands/resolving.ts';
-import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
 import { httpAnswer, scriptedWire, wholeRequest } from '../../support/platform/scripted-wire.ts';
 
 const attemptId = 'tm-0b0e7a52-5b3f-4d0e-9a53-6a2f0d3c1b11';

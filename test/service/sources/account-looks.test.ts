@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
+import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { liveConnectors } from '../../support/orders/connectors-rig.ts';
-import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 async function live() {
   const rig = await liveConnectors();

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../../src/domain/observation.ts';
+import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
-import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 async function live() {
   const rig = await liveConnectors();

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Watermark } from '../../../src/domain/observation.ts';
+import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { storeBehind } from '../../support/orders/reducing-sink.ts';
-import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 describe('issue: The stream was marked complete although an order event in it could not be read.', () => {
   async function live() {

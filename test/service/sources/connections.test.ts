@@ -5,8 +5,8 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { SocketEnd } from '../../../src/service/sources/socket.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
+import { accountRow } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { accountRow } from '../../support/platform/platform-rows.ts';
 
 describe('issue: After a token was renewed, an account stayed without a live connection.', () => {
   // Found by the simulator, seed 1540: the token was renewed while a subscription was still

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Watermark } from '../../../src/domain/observation.ts';
+import { accountRow, predictionRow } from '../../../src/venue/platform/fixtures/rows.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';
 
 async function working(...args: Parameters<typeof connectorsRig>) {
   const rig = connectorsRig(...args);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
+import { accountRow, predictionRow } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { accountOrderItem } from '../../../src/venue/platform/wire/account-order.ts';
 import { predictionOrder } from '../../../src/venue/platform/wire/prediction-order.ts';
-import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';
 
 const origin = (stream: 'account' | 'prediction'): RowOrigin => ({
   venue: platformVenue,

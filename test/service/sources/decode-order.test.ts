@@ -3,8 +3,8 @@ import type { Observation, Unreadable } from '../../../src/domain/observation.ts
 import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
 import { parseJson } from '../../../src/venue/parse-json.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
+import { accountRow, eventText, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
-import { accountRow, eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 function origin(stream: 'account' | 'prediction', over: Partial<RowOrigin> = {}): RowOrigin {
   return {

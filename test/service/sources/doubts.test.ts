@@ -2,9 +2,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { keysOf } from '../../../src/service/orders/entry.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { noneUnproven, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
+import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink, storeBehind } from '../../support/orders/reducing-sink.ts';
-import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 describe('issue: An order that contradicted itself stayed in conflict: the platform was not asked about it.', () => {
   async function live() {

@@ -5,11 +5,11 @@ import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { SilentLossWatch } from '../../../src/service/sources/audit.ts';
 import { RowIntake } from '../../../src/service/sources/row-intake.ts';
 import type { ListRequest } from '../../../src/venue/order-reads.ts';
+import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { storeBehind } from '../../support/orders/reducing-sink.ts';
 import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
-import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 

@@ -8,8 +8,8 @@ import {
   sessionEvents,
   sessionTransition,
 } from '../../../src/service/sources/session-states.ts';
+import { predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 import type { ScriptedPlatform } from '../../support/platform/scripted-platform.ts';
 
 const key = 'prediction:acct-1';

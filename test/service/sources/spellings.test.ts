@@ -6,13 +6,13 @@ import type { Cause, Observation } from '../../../src/domain/observation.ts';
 import { reduce } from '../../../src/domain/reduce.ts';
 import { bindOrder } from '../../../src/service/orders/load-known.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
+import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { accountOrderItem } from '../../../src/venue/platform/wire/account-order.ts';
 import type { predictionOrder } from '../../../src/venue/platform/wire/prediction-order.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { throughStorage } from '../../support/orders/observe.ts';
 import { ReducingSink, storeBehind } from '../../support/orders/reducing-sink.ts';
-import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 describe('issue: An order whose price was "+187.5", or its time without a colon, became a dead letter.', () => {
   function decoded(stream: 'account' | 'prediction', row: object) {

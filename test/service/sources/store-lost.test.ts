@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ListRequest } from '../../../src/venue/order-reads.ts';
+import { eventText, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 const lost: Row = { ...predictionRow, certainty: 'unknown_store_lost', updatedAt: '2026-01-05T14:29:00Z' };
 const restored: Row = { ...lost, orderId: 'restored-1', certainty: 'certain' };

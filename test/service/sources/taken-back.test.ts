@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountMemory } from '../../../src/domain/account-memory.ts';
+import { accountRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink, storeBehind } from '../../support/orders/reducing-sink.ts';
-import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 
 describe("issue: An order kept its old price for an hour after the platform's clock was set back.", () => {
   const hourMs = 3_600_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { heartbeats } from '../../../src/service/sources/watermarks.ts';
+import { accountRow } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
-import { accountRow } from '../../support/platform/platform-rows.ts';
 
 const random = seededRandom(3);
 

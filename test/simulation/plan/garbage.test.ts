@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
+import { accountRow, eventText, predictionRow } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
-import { accountRow, eventText, predictionRow } from '../../support/platform/platform-rows.ts';
 import { spoils } from './garbage.ts';
 
 const events = [

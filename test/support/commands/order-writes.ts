@@ -2,12 +2,12 @@ import type { CommandRequest } from '../../../src/domain/command.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
+import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import { writeOrder } from '../../../src/venue/platform/order-writes.ts';
 import { SocketWriteLines, type SocketWriteOptions } from '../../../src/venue/platform/socket-write-lines.ts';
 import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
 import type { TokenSource } from '../../../src/venue/tokens.ts';
 import type { WriteOptions, WriteResult } from '../../../src/venue/write-result.ts';
-import { accountRow, predictionRow, rowText } from '../platform/platform-rows.ts';
 
 /** A token that never ends, counted each time it is asked for. */
 export function fixedToken(token = 'a-token'): TokenSource & { renewals: number } {

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { eventText, type Row, rowText } from './platform-rows.ts';
+import { eventText, type Row, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 
 type ScriptedStream = 'account' | 'prediction';
 

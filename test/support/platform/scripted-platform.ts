@@ -11,9 +11,9 @@ import type {
   Page,
   PlatformAccount,
 } from '../../../src/venue/order-reads.ts';
+import { eventText, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import type { PlatformError } from '../../../src/venue/platform-error.ts';
 import type { AccessToken, TokenResult, TokenSource } from '../../../src/venue/tokens.ts';
-import { eventText, type Row } from './platform-rows.ts';
 
 type Subscription = 'acknowledge' | 'silent' | { readonly code: string } | { readonly afterMs: number };
 

@@ -8,6 +8,7 @@ import type { Http } from '../../../src/venue/http.ts';
 import { parseJson } from '../../../src/venue/parse-json.ts';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
+import { accountRow, eventText, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import {
   readChartQuotes,
   readFdaCalendar,
@@ -23,7 +24,6 @@ import type { Fetched, ReadDeps } from '../../../src/venue/platform/read-platfor
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
 import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
 import { fixedToken, writes } from '../commands/order-writes.ts';
-import { accountRow, eventText, predictionRow, rowText } from './platform-rows.ts';
 import type { Outcome, WireSubject } from './wire-variations.ts';
 
 const base = 'http://platform.test';

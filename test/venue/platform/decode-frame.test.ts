@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeFrame } from '../../../src/venue/platform/decode-frame.ts';
-import { accountRow, eventText } from '../../support/platform/platform-rows.ts';
+import { accountRow, eventText } from '../../../src/venue/platform/fixtures/rows.ts';
 
 describe('decodeFrame', () => {
   it('names the stream and the account of an event and hands over its row', () => {

@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
 import { parseJson } from '../../../src/venue/parse-json.ts';
+import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import { getOrder } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { fixedToken, writeDeps, writeTo } from '../../support/commands/order-writes.ts';
 import { idsInReach } from '../../support/orders/odd-ids.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
-import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
 import { scriptedServer } from '../../support/servers/http-server.ts';
 
 const signal = new AbortController().signal;

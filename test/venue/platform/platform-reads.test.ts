@@ -9,6 +9,7 @@ import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { Page } from '../../../src/venue/order-reads.ts';
 import { CursorCircle } from '../../../src/venue/platform/cursor-circle.ts';
+import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import { getOrder, listAccounts, platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
@@ -18,7 +19,6 @@ import { writeDeps, writeTo } from '../../support/commands/order-writes.ts';
 import { equityView, predictionView } from '../../support/orders/arbitrary-orders.ts';
 import { noIds, outOfReachIds } from '../../support/orders/odd-ids.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
-import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { json, type Received, scriptedServer } from '../../support/servers/http-server.ts';
 
