@@ -1,4 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
+import { isPlatformId } from '../../domain/platform-id.ts';
 import { parseJson } from '../parse-json.ts';
 import { describeValue } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
@@ -53,7 +54,8 @@ function decodeEvent(payload: unknown): Frame {
     );
   const target = payload['target'];
   const accountId = typeof target === 'string' && target !== '' ? accountOfTarget(target) : accountIn(payload, target);
-  if (accountId === undefined) return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
+  if (accountId === undefined || !isPlatformId(accountId))
+    return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
   return { kind: 'event', stream, accountId, row: payload['data'] };
 }
 

@@ -71,3 +71,14 @@ describe('decodeFrame', () => {
     expect(decodeFrame(`{"type":"\\u0065vent","a":${deep}}`).kind).toBe('unreadable');
   });
 });
+
+describe('issue: An event whose account is only blanks was dropped as that of another account.', () => {
+  it.each(['  ', 'acct-1 '])('is kept aside: %j', (accountId) => {
+    expect(decodeFrame(eventText('account', accountId, accountRow))).toMatchObject(badTarget);
+    const { payload, ...message } = JSON.parse(eventText('account', 'acct-1', { ...accountRow, accountId }));
+    const text = JSON.stringify({ ...message, payload: { ...payload, target: null } });
+    expect(decodeFrame(text)).toMatchObject(badTarget);
+  });
+});
+
+const badTarget = { kind: 'unreadable', reason: 'bad_target', stream: 'account' };
