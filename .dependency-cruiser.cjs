@@ -50,11 +50,11 @@ module.exports = {
       to: { path: '^src/cli/io/' },
     },
     {
-      // A venue is a folder beside the port. The assembly chooses it.
+      // A venue is a folder beside the port and its check. The assembly chooses it.
       name: 'the-port-and-its-users-know-no-venue',
       severity: 'error',
-      from: { path: '^src/(venue/[^/]+\\.ts$|service/(sources|commands)/)' },
-      to: { path: '^src/venue/[^/]+/' },
+      from: { path: '^src/(venue/(check/)?[^/]+\\.ts$|service/(sources|commands)/)' },
+      to: { path: '^src/venue/[^/]+/', pathNot: '^src/venue/check/' },
     },
     {
       name: 'domain-is-pure',

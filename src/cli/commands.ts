@@ -138,7 +138,7 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
     load: async () => (await import('./verify.ts')).verifyCommand,
   },
   venue: {
-    summary: 'play what the platform sent once more, and say what came of it',
+    summary: 'play recorded rows of a trading venue once more, or check that it keeps the contract',
     load: async () => (await import('./venue.ts')).venueCommand,
   },
   'audit-log': {

@@ -1,6 +1,9 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { checkVenue } from '../venue/check/check-venue.ts';
+import type { Check, VenueUnderCheck } from '../venue/check/fixtures.ts';
+import { platformCheck } from '../venue/platform/platform-check.ts';
 import { platformVenue } from '../venue/platform/platform-venue.ts';
 import { type Columns, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
@@ -12,9 +15,11 @@ Examples:
   $ tidemark venue replay recording/*.ndjson           what each row comes to now
   $ tidemark venue replay recording/*.ndjson --order 7d0c1d1e-…
   $ tidemark venue replay recording/*.ndjson --json | jq -c 'select(.came == "conflict")'
+  $ tidemark venue check platform                      whether its decoders and its table of writes keep the contract
 
 Nothing is connected, and nothing is written. Files are played in the order given. Revisions begin with 1 at an order's first row of the recording.
-Exit codes: 0 every row could be read and merged, 1 a row was unreadable or in conflict, or a line is none of a recording.`;
+\`check\` runs over the fixtures of a venue: frames, rows, lives of orders, and answers to writes.
+Exit codes: 0 every row could be read and merged, every check held; 1 a row was unreadable or in conflict, a line is none of a recording, or a check did not hold.`;
 
 interface ReplayFlags {
   readonly order?: string;
@@ -23,8 +28,13 @@ interface ReplayFlags {
 
 type Step = Replayed & { readonly file: string; readonly line: number };
 
-/** `venue replay`: recorded rows, played through the decoder and the reducer of this build. */
-export function venueCommand(io: CliIo): Command {
+const checkedVenues: Readonly<Record<string, VenueUnderCheck>> = { platform: platformCheck };
+
+/**
+ * `venue replay`: recorded rows, played through the decoder and the reducer of this build. `venue
+ * check`: the contract of the port, over the fixtures of a venue.
+ */
+export function venueCommand(io: CliIo, venues = checkedVenues): Command {
   const command = new Command('venue').description('Tries what a trading venue sent.').addHelpText('after', examples);
   command
     .command('replay')
@@ -33,7 +43,27 @@ export function venueCommand(io: CliIo): Command {
     .option('--order <id>', 'show every row of this order')
     .option('--json', 'print a JSON line for each row')
     .action((files: readonly string[], flags: ReplayFlags) => replay(io, files, flags));
+  command
+    .command('check')
+    .description('Checks over the fixtures of a venue that it keeps the contract of the port.')
+    .addArgument(new Argument('<name>', 'a venue').choices(Object.keys(venues)))
+    .option('--json', 'print a JSON line for each check')
+    .action((name: string, flags: { json?: true }) => check(io, venues[name], flags.json === true));
   return command;
+}
+
+const checkColumns: Columns<Check> = {
+  PART: 'part',
+  FIXTURE: 'name',
+  RESULT: ({ missing }) => missing ?? 'held',
+};
+
+function check(io: CliIo, venue: VenueUnderCheck | undefined, asJson: boolean): void {
+  const checks = venue === undefined ? [] : [...checkVenue(venue, io.random)];
+  const missing = checks.filter((one) => one.missing !== undefined).length;
+  if (missing > 0) io.exit(1);
+  if (asJson) io.stdout.write(checks.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  else io.stdout.write(`${tableText(checks, checkColumns)}\n${plural(checks.length, 'check')}; ${missing} missing.\n`);
 }
 
 /** An unreadable row, a conflict, a gap: what a person looks at. */

@@ -1,9 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { CliIo } from '../../src/cli/io/io.ts';
 import { runProgram } from '../../src/cli/program.ts';
+import { venueCommand } from '../../src/cli/venue.ts';
 import type { RecordedRow } from '../../src/service/sources/recorded-row.ts';
+import type { VenueUnderCheck } from '../../src/venue/check/fixtures.ts';
 import { accountRow, eventText, predictionRow, rowText } from '../../src/venue/platform/fixtures/rows.ts';
+import { platformCheck } from '../../src/venue/platform/platform-check.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 
 const about = { accountId: 'acct-1', observedAtMs: Date.UTC(2026, 10, 21, 14, 30), sourceEpoch: 0 } as const;
@@ -111,5 +115,43 @@ describe('venue replay', () => {
     expect(io.code()).toBe(1);
     expect(io.err()).toMatch(/none can't be read: .*ENOENT/);
     expect(io.err()).toContain('Give the files of the folder that TIDEMARK_RECORD named.');
+  });
+});
+
+describe('venue check', () => {
+  it('prints a line for each check of the platform and ends with their count', async () => {
+    const io = cliIo();
+    await runProgram(io, ['venue', 'check', 'platform']);
+    const [heading, ...lines] = io.out().split('\n');
+    expect(heading).toMatch(/^PART +FIXTURE +RESULT$/);
+    expect(lines[0]).toMatch(/^frames +account, event +held$/);
+    expect(lines.at(-2)).toMatch(/^\d{3} checks; 0 missing\.$/);
+    expect(io.code()).toBe(0);
+  });
+
+  it('ends with 1 when something is missing, and says what, as JSON too', async () => {
+    const writes = {
+      ...platformCheck.writes,
+      replace_nothing: { ...platformCheck.writes['place_order'], answers: {} },
+    };
+    const load = async () => (io: CliIo) =>
+      venueCommand(io, { broken: { ...platformCheck, writes } as VenueUnderCheck });
+    const entries = [{ name: 'venue', summary: 'made up', load }];
+    const io = cliIo();
+    await runProgram(io, ['venue', 'check', 'broken'], entries);
+    expect(io.out()).toMatch(/^writes +replace_nothing, an answer that is refused +none is recorded$/m);
+    expect(io.out()).toMatch(/\n\d{3} checks; 2 missing\.\n$/);
+    const asJson = cliIo();
+    await runProgram(asJson, ['venue', 'check', 'broken', '--json'], entries);
+    const name = 'replace_nothing, an answer that is refused';
+    expect(steps(asJson.out())).toContainEqual({ part: 'writes', name, missing: 'none is recorded' });
+    expect([io.code(), asJson.code()]).toEqual([1, 1]);
+  });
+
+  it('says which venues there are', async () => {
+    const io = cliIo();
+    await runProgram(io, ['venue', 'check', 'nothing']);
+    expect(io.err()).toContain('Allowed choices are platform.');
+    expect(io.code()).toBe(64);
   });
 });

@@ -82,24 +82,15 @@ describe('a prediction order', () => {
     });
   });
 
-  it.each([
-    ['9223372036854775808', 'bad_version'],
-    ['1.0', 'bad_version'],
-    ['1e3', 'bad_version'],
-    ['-1', 'bad_version'],
-    ['null', 'missing_version'],
-    ['""', 'missing_version'],
-    ['{}', 'bad_version'],
-    [undefined, 'missing_version'],
-  ])('with version %s on the stream becomes a dead letter, named', (version, reason) => {
-    const item = refused(fromStream('prediction', predictionRow, version));
+  it('without a version on the stream becomes a dead letter, named', () => {
+    const item = refused(fromStream('prediction', predictionRow));
     expect(item).toMatchObject({
-      reason,
+      reason: 'missing_version',
       stream: 'prediction',
       accountId: 'acct-1',
       orderId: predictionRow['orderId'],
     });
-    expect(item.raw).toBe(eventText('prediction', 'acct-1', predictionRow, version));
+    expect(item.raw).toBe(eventText('prediction', 'acct-1', predictionRow));
   });
 
   it('may come without a version in a reply', () => {
@@ -127,23 +118,6 @@ describe('a prediction order', () => {
 
   it('does not take a status of the other stream for its own', () => {
     expect(readable(fromStream('prediction', { ...predictionRow, state: 'replaced' }, 1n)).view.status).toBe('unknown');
-  });
-
-  it.each([
-    [{ quantity: '1e3e' }, 'bad_decimal'],
-    [{ quantity: '-5' }, 'bad_decimal'],
-    [{ cumQty: '١' }, 'bad_decimal'],
-    [{ price: '0x10' }, 'bad_decimal'],
-    [{ updatedAt: '2026-02-30T00:00:00Z' }, 'bad_instant'],
-    [{ orderId: '' }, 'missing_field'],
-    [{ orderId: 'a ' }, 'bad_id'],
-    [{ orderId: 'a\u0000b' }, 'bad_id'],
-    [{ orderId: 'x'.repeat(129) }, 'bad_id'],
-    [{ symbol: {} }, 'bad_text'],
-    [{ state: {} }, 'bad_text'],
-    [{ deep: deeplyNested(40) }, 'too_deep'],
-  ])('with %j becomes a dead letter as %s', (over, reason) => {
-    expect(refused(fromStream('prediction', { ...predictionRow, ...over }, 1n)).reason).toBe(reason);
   });
 
   it('takes a number for its text, digit for digit', () => {
@@ -185,12 +159,6 @@ describe('a prediction order', () => {
     ],
   ])('with %j follows from the rest of the row', (change, expected) => {
     expect(readable(fromStream('prediction', { ...predictionRow, ...change }, 1n)).view).toMatchObject(expected);
-  });
-
-  it('ended without a filled quantity becomes a dead letter: what was filled is not known', () => {
-    expect(refused(fromStream('prediction', { ...predictionRow, state: 'canceled', cumQty: null }, 1n)).reason).toBe(
-      'missing_field',
-    );
   });
 
   it('reads null and empty optional fields as absent', () => {
@@ -256,21 +224,9 @@ describe('an account order', () => {
     });
   });
 
-  it.each([
-    ['PENDING_NEW', '0', 'pending_new', 'none'],
-    ['PARTIALLY_FILLED', '5', 'partially_filled', 'none'],
-    ['FILLED', '100', 'filled', 'none'],
-    ['PENDING_CANCEL', '0', 'new', 'cancel'],
-    ['PENDING_CANCEL', '5', 'partially_filled', 'cancel'],
-    ['PENDING_REPLACE', '0', 'new', 'replace'],
-    ['REPLACED', '0', 'replaced', 'none'],
-    ['SUSPENDED', '0', 'suspended', 'none'],
-    ['DONE_FOR_DAY', '0', 'done_for_day', 'none'],
-    ['constructor', '0', 'unknown', 'none'],
-    ['CALCULATED', '0', 'unknown', 'none'],
-  ])('with status %s and %s filled is %s, pending %s', (ordStatus, cumQty, status, pendingAction) => {
-    const { view } = readable(fromStream('account', { ...accountRow, ordStatus, cumQty }));
-    expect(view).toMatchObject({ status, pendingAction, statusRaw: ordStatus.toUpperCase() });
+  it('is partially filled while the cancel of a filled part is pending', () => {
+    const { view } = readable(fromStream('account', { ...accountRow, ordStatus: 'PENDING_CANCEL', cumQty: '5' }));
+    expect(view).toMatchObject({ status: 'partially_filled', pendingAction: 'cancel', statusRaw: 'PENDING_CANCEL' });
   });
 
   it.each([
@@ -307,15 +263,6 @@ describe('an account order', () => {
     expect(instrument).toEqual({ kind: 'option', symbol: over.symbol });
   });
 
-  it.each([
-    [{ legs: 'AAPL' }],
-    [{ legs: [null] }],
-    [{ legs: Array(17).fill({}) }],
-    [{ legs: [{ symbol: 'A', side: 'BUY', ratioQty: 'x' }] }],
-  ])('with legs that cannot be read becomes a dead letter: %j', (over) => {
-    expect(refused(fromStream('account', { ...accountRow, ...over })).orderId).toBe('ord-1');
-  });
-
   it('keeps the reason of a rejection, and a status message as an unknown field', () => {
     const rejected = { ...accountRow, ordStatus: 'REJECTED', text: 'no margin', ordRejReason: 'MARGIN' };
     expect(readable(fromStream('account', rejected)).view).toMatchObject({
@@ -346,9 +293,3 @@ describe('any row', () => {
     expect('orderId' in item).toBe(false);
   });
 });
-
-function deeplyNested(levels: number): unknown {
-  let value: unknown = 1;
-  for (let i = 0; i < levels; i += 1) value = { a: value };
-  return value;
-}

@@ -1,3 +1,4 @@
+import { pathsOf } from '../../../src/venue/check/hostile-texts.ts';
 import { parseJson } from '../../../src/venue/parse-json.ts';
 
 /** Each way in which one field may come otherwise than in a good answer. */
@@ -54,15 +55,6 @@ export function tableOf(subject: WireSubject, rows: readonly FieldRow[]): string
 function cellOf(base: Outcome, other: Outcome): string {
   if (base.word !== other.word) return other.word;
   return JSON.stringify(base.facts) === JSON.stringify(other.facts) ? '=' : 'without';
-}
-
-/** The path of each field, a parent before its own fields; of a list, its first item. */
-function pathsOf(value: unknown, prefix: readonly string[] = []): string[][] {
-  if (typeof value !== 'object' || value === null) return [];
-  const entries = Array.isArray(value)
-    ? value.slice(0, 1).map((item, i) => [String(i), item] as const)
-    : Object.entries(value);
-  return entries.flatMap(([name, child]) => [[...prefix, name], ...pathsOf(child, [...prefix, name])]);
 }
 
 function varied(answer: unknown, path: readonly string[], variation: Variation): unknown {

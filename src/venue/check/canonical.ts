@@ -1,0 +1,70 @@
+import { parseDecimal } from '../../domain/decimal.ts';
+import { isInstant } from '../../domain/instant.ts';
+import {
+  type FieldRule,
+  type OrderView,
+  orderStatuses,
+  orderTable,
+  orderWord,
+  type Stream,
+} from '../../domain/order.ts';
+import { isPlatformId } from '../../domain/platform-id.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
+import type { DecodedOrder } from '../order-decoder.ts';
+import { storableText } from '../parse-json.ts';
+import { describeValue } from '../row-reader.ts';
+
+const maxInt64 = 2n ** 63n - 1n;
+
+/** How a decoded order is not in the one form that the port asks for; undefined if it is. */
+export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stream): string | undefined {
+  for (const [name, rule] of Object.entries(orderTable) as [keyof OrderView, FieldRule][]) {
+    if (rule.own === true) continue;
+    const value: unknown = view[name];
+    if (value === undefined && rule.required === true) return `${name} is left out`;
+    const expected = value === undefined ? undefined : otherForm(rule.kind, value);
+    if (expected !== undefined) return `${name} is ${describeValue(value)}, and not ${expected}`;
+  }
+  if (sourceVersion !== undefined && (sourceVersion < 0n || sourceVersion > maxInt64))
+    return `the version ${sourceVersion} is no int64 from 0 on`;
+  // It is written out with the order, and throws here where it is not plain JSON.
+  JSON.stringify(view.extra);
+  for (const [name, value, isRight, expected] of partsOf(view, stream))
+    if (!isRight) return `${name} is ${describeValue(value)}, and not ${expected}`;
+  return undefined;
+}
+
+/** The form that a value lacks. */
+function otherForm(kind: FieldRule['kind'], value: unknown): string | undefined {
+  if (kind === 'decimal') return parseDecimal(value) === value ? undefined : 'a canonical decimal';
+  if (kind === 'instant') return isInstant(value) ? undefined : 'an instant of ISO 8601';
+  if (kind !== 'text') return undefined;
+  const isText = typeof value === 'string' && value !== '' && value.trim() === value;
+  return isText && storableText(value) === value ? undefined : 'a text that can be stored';
+}
+
+type Part = readonly [name: string, value: unknown, isRight: boolean, expected: string];
+
+function* partsOf(view: OrderView, stream: Stream): Iterable<Part> {
+  yield ['stream', view.stream, view.stream === stream, `the stream ${stream}`];
+  for (const name of ['orderId', 'accountId'] as const) yield [name, view[name], isPlatformId(view[name]), 'an id'];
+  yield ['status', view.status, orderStatuses.includes(view.status), 'a status of ours'];
+  for (const name of ['side', 'orderType', 'timeInForce', 'certainty', 'pendingAction'] as const)
+    yield [name, view[name], orderWord(view[name]) === view[name], 'a word in small letters'];
+  const { instrument, working } = view;
+  yield symbolPart('instrument.symbol', instrument.symbol);
+  for (const { symbol, ratioQty } of instrument.legs ?? []) {
+    yield symbolPart('the symbol of a leg', symbol);
+    yield decimalPart('ratioQty of a leg', ratioQty);
+  }
+  yield decimalPart('working.quantity', working.quantity);
+  if (working.price !== undefined) yield decimalPart('working.price', working.price);
+}
+
+function symbolPart(name: string, symbol: string): Part {
+  return [name, symbol, symbol !== '' && canonicalSymbol(symbol) === symbol, 'a canonical symbol'];
+}
+
+function decimalPart(name: string, value: string): Part {
+  return [name, value, parseDecimal(value) === value, 'a canonical decimal'];
+}

@@ -1,0 +1,115 @@
+import { type Stream, statusWord } from '../../domain/order.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+import { plural } from '../../runtime/plural.ts';
+import { parseJson } from '../parse-json.ts';
+import type { Venue } from '../venue.ts';
+import type { Check, FrameFixture, StreamFixtures, WordPlace } from './fixtures.ts';
+import { hostileTexts } from './hostile-texts.ts';
+import { type Reading, readAs, readingOfFrame, readingOfRow, readingOfRowText } from './reading.ts';
+
+/** Every message that the port needs on a stream. */
+const neededKinds = ['event', 'subscribed'] as const;
+
+/** Each frame is of its kind, or unreadable for its reason. */
+export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }: StreamFixtures): Iterable<Check> {
+  for (const kind of neededKinds) {
+    const isThere = Object.values(frames).some((frame) => frame.kind === kind && frame.reason === undefined);
+    if (!isThere) yield check('frames', stream, `a frame that is ${kind}`, 'none is recorded');
+  }
+  for (const [name, frame] of Object.entries(frames))
+    yield check(
+      'frames',
+      stream,
+      name,
+      frameFault(readingOfFrame(venue, stream, frame.text), frame, { stream, accountId }),
+    );
+}
+
+function frameFault(
+  reading: Reading,
+  { kind, reason }: FrameFixture,
+  { stream, accountId }: { stream: Stream; accountId: string },
+): string | undefined {
+  if (reading.kind === 'broken') return reading.why;
+  if (reason !== undefined) return reasonFault(reading, reason);
+  const { frame } = reading;
+  if (frame?.kind !== kind || reading.kind === 'unreadable') return `${readAs(reading)}, and not ${kind}`;
+  if (frame.kind !== 'event') return undefined;
+  if (frame.stream !== stream) return `it is of the stream ${frame.stream}`;
+  return frame.accountId === accountId ? undefined : `it is of the account ${frame.accountId}, and not ${accountId}`;
+}
+
+function reasonFault(reading: Reading, reason: string): string | undefined {
+  if (reading.kind === 'unreadable' && reading.reason === reason) return undefined;
+  return `${readAs(reading)}, and not unreadable (${reason})`;
+}
+
+/** Each row is an order in its one form, or unreadable for its reason. */
+export function* checkRows(venue: Venue, stream: Stream, { rows, accountId }: StreamFixtures): Iterable<Check> {
+  for (const [name, { text, reason }] of Object.entries(rows)) {
+    const reading = readingOfRowText(venue, text, { stream, accountId, isEvent: false });
+    const fault = reason === undefined ? orderFault(reading) : reasonFault(reading, reason);
+    yield check('rows', stream, name, fault);
+  }
+}
+
+function orderFault(reading: Reading): string | undefined {
+  return reading.kind === 'order' ? undefined : readAs(reading);
+}
+
+/**
+ * No text that is made from a frame or a row throws, or is read as an order in another form than
+ * the port's. A part of a message is no order.
+ */
+export function* checkHostile(venue: Venue, stream: Stream, fixtures: StreamFixtures): Iterable<Check> {
+  const origin = { stream, accountId: fixtures.accountId, isEvent: false };
+  const readings = [
+    [fixtures.frames, (text: string) => readingOfFrame(venue, stream, text)],
+    [fixtures.rows, (text: string) => readingOfRowText(venue, text, origin)],
+  ] as const;
+  for (const [texts, read] of readings) {
+    for (const [name, { text, reason }] of Object.entries(texts))
+      if (reason === undefined) yield check('hostile', stream, name, hostileFault(text, read));
+  }
+}
+
+function hostileFault(good: string, read: (text: string) => Reading): string | undefined {
+  let first: string | undefined;
+  let faults = 0;
+  for (const { what, text, isWhole } of hostileTexts(good)) {
+    const reading = read(text);
+    if (reading.kind !== 'broken' && (isWhole || reading.kind !== 'order')) continue;
+    first ??= `${what}: ${readAs(reading)}`;
+    faults += 1;
+  }
+  return faults > 1 ? `${first}; and ${plural(faults - 1, 'more text')}` : first;
+}
+
+/** The others are names that every object of JavaScript has. */
+const madeUpWords = ['tidemark_made_up', 'constructor', '__proto__'] as const;
+
+/**
+ * Each word for a status has its place; a word that no table has is `unknown`. The raw word stays.
+ */
+export function* checkWords(venue: Venue, stream: Stream, { words, accountId }: StreamFixtures): Iterable<Check> {
+  const row = jsonOrUndefined(words.row, parseJson) as object;
+  const { status: field } = venue[stream].orders.names;
+  const unknown = madeUpWords.map((word): [string, WordPlace] => [word, ['unknown']]);
+  for (const [word, place] of [...Object.entries(words.statuses), ...unknown]) {
+    const reading = readingOfRow(venue, { ...row, [field]: word }, { stream, accountId, isEvent: false });
+    yield check('words', stream, word, wordFault(reading, word, place));
+  }
+}
+
+function wordFault(reading: Reading, word: string, [status, pendingAction = 'none']: WordPlace): string | undefined {
+  if (reading.kind !== 'order') return readAs(reading);
+  const { view } = reading.decoded;
+  if (view.status !== status) return `it is ${view.status}, and not ${status}`;
+  if (view.pendingAction !== pendingAction)
+    return `its pending action is ${view.pendingAction}, and not ${pendingAction}`;
+  return statusWord(view.statusRaw) === statusWord(word) ? undefined : `its raw word is ${view.statusRaw}`;
+}
+
+function check(part: Check['part'], stream: Stream, name: string, missing: string | undefined): Check {
+  return { part, name: `${stream}, ${name}`, ...(missing !== undefined && { missing }) };
+}

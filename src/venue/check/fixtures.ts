@@ -1,0 +1,77 @@
+import type { CommandRequest } from '../../domain/command.ts';
+import type { Cause } from '../../domain/observation.ts';
+import type { OrderStatus, Stream } from '../../domain/order.ts';
+import type { HttpOutcome } from '../http.ts';
+import type { Frame } from '../stream-protocol.ts';
+import type { Venue } from '../venue.ts';
+import type { WriteResult } from '../write-result.ts';
+
+/**
+ * A venue with its fixtures, which its authors recorded or took from its documents. Texts are as
+ * they came on the wire. Names are for people: a check's line shows them.
+ */
+export interface VenueUnderCheck {
+  readonly venue: Venue;
+  readonly streams: Readonly<Record<Stream, StreamFixtures>>;
+  readonly writes: Readonly<Record<string, WriteFixtures>>;
+  /** The outcome of one write, by what was observed of it. Pure. */
+  readonly judgeWrite: (request: CommandRequest, attemptId: string, outcome: HttpOutcome) => WriteResult;
+}
+
+export interface StreamFixtures {
+  /** Whose frames and rows they are. */
+  readonly accountId: string;
+  readonly frames: Readonly<Record<string, FrameFixture>>;
+  /** Rows of lists and answers. */
+  readonly rows: Readonly<Record<string, RowFixture>>;
+  /** A row without a fill, and what each word of the venue for a status makes of it. */
+  readonly words: { readonly row: string; readonly statuses: Readonly<Record<string, WordPlace>> };
+  /** Each the whole life of one order: its texts in their true order, the last one its end. */
+  readonly lives: Readonly<Record<string, readonly LifeStep[]>>;
+}
+
+export interface FrameFixture {
+  readonly text: string;
+  readonly kind: Frame['kind'];
+  /** Why the frame, or the row of an event, can't be read. Left out: it can. */
+  readonly reason?: string;
+}
+
+export interface RowFixture {
+  readonly text: string;
+  /** Why it can't be read. Left out: it can. */
+  readonly reason?: string;
+}
+
+/** Our status, and the pending action where the word shows one. */
+export type WordPlace = readonly [status: OrderStatus, pendingAction?: string];
+
+/** As in a line of a recording: the whole frame for the cause `stream`, else the row. */
+export interface LifeStep {
+  readonly cause: Cause;
+  readonly text: string;
+}
+
+export interface WriteFixtures {
+  readonly request: CommandRequest;
+  /** Our reference on it. */
+  readonly attemptId: string;
+  /** Every answer that the venue documents. */
+  readonly answers: Readonly<Record<string, DocumentedAnswer>>;
+}
+
+export interface DocumentedAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** `not_sent`: the venue's word is that nothing was done, so another attempt may follow. */
+  readonly proves: WriteResult['kind'];
+}
+
+/** The result of one check. */
+export interface Check {
+  readonly part: 'frames' | 'hostile' | 'rows' | 'words' | 'lives' | 'writes';
+  /** The fixture's name, its stream or write before it. */
+  readonly name: string;
+  /** Left out: it held. */
+  readonly missing?: string;
+}

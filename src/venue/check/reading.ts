@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Stream } from '../../domain/order.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+import type { DecodedOrder } from '../order-decoder.ts';
+import { parseJson } from '../parse-json.ts';
+import { RowReader } from '../row-reader.ts';
+import type { Frame } from '../stream-protocol.ts';
+import type { Venue } from '../venue.ts';
+import { notCanonical } from './canonical.ts';
+
+/** `broken`: the venue breaks the port, whatever the text is. */
+export type Reading =
+  | { readonly kind: 'order'; readonly decoded: DecodedOrder; readonly frame?: Frame }
+  | { readonly kind: 'control'; readonly frame: Frame }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly frame?: Frame }
+  | { readonly kind: 'broken'; readonly why: string; readonly frame?: Frame };
+
+interface Origin {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly isEvent: boolean;
+}
+
+/** A frame through the venue's protocol, and an event's row through its decoder. Never throws. */
+export function readingOfFrame(venue: Venue, stream: Stream, text: string): Reading {
+  let frame: Frame;
+  try {
+    frame = venue[stream].protocol.read(text);
+  } catch (error) {
+    return { kind: 'broken', why: `the frame throws: ${messageOf(error)}` };
+  }
+  if (frame.kind === 'event') {
+    const origin = { stream: frame.stream, accountId: frame.accountId, isEvent: true };
+    return { ...readingOfRow(venue, frame.row, origin), frame };
+  }
+  if (frame.kind !== 'unreadable') return { kind: 'control', frame };
+  if (frame.reason === '') return { kind: 'broken', why: 'the frame is unreadable without a reason' };
+  return { kind: 'unreadable', reason: frame.reason, frame };
+}
+
+export function readingOfRowText(venue: Venue, text: string, origin: Origin): Reading {
+  return readingOfRow(venue, jsonOrUndefined(text, parseJson), origin);
+}
+
+/** A row through the venue's decoder, twice. Never throws. */
+export function readingOfRow(venue: Venue, row: unknown, origin: Origin): Reading {
+  try {
+    const [first, second] = [decodeOnce(venue, row, origin), decodeOnce(venue, row, origin)];
+    if (!isDeepStrictEqual(first, second)) return { kind: 'broken', why: 'the same row is read in two ways' };
+    const why = first.kind === 'order' ? notCanonical(first.decoded, origin.stream) : undefined;
+    return why === undefined ? first : { kind: 'broken', why };
+  } catch (error) {
+    return { kind: 'broken', why: `the row throws: ${messageOf(error)}` };
+  }
+}
+
+function decodeOnce(venue: Venue, row: unknown, { stream, accountId, isEvent }: Origin): Reading {
+  if (typeof row !== 'object' || row === null || Array.isArray(row))
+    return { kind: 'unreadable', reason: 'not_an_object' };
+  const reader = new RowReader(row as Readonly<Record<string, unknown>>);
+  const decoded = venue[stream].orders.decode(reader, { accountId, isEvent });
+  if (reader.fault !== undefined) return { kind: 'unreadable', reason: reader.fault.reason };
+  return { kind: 'order', decoded };
+}
+
+/** What a text was read as, in words. */
+export function readAs(reading: Reading): string {
+  if (reading.kind === 'broken') return reading.why;
+  if (reading.kind === 'unreadable') return `it is unreadable (${reading.reason})`;
+  return reading.kind === 'control' ? `it is the message ${reading.frame.kind}` : 'it is read as an order';
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
