@@ -16,7 +16,7 @@ import { describeValue } from '../row-reader.ts';
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/** How a decoded order is not in the one form that the port asks for; undefined if it is. */
+/** How a decoded order breaks the port's one form; undefined if it keeps it. */
 export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stream): string | undefined {
   for (const [name, rule] of Object.entries(orderTable) as [keyof OrderView, FieldRule][]) {
     if (rule.own === true) continue;
@@ -27,14 +27,14 @@ export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stre
   }
   if (sourceVersion !== undefined && (sourceVersion < 0n || sourceVersion > maxInt64))
     return `the version ${sourceVersion} is no int64 from 0 on`;
-  // It is written out with the order, and throws here where it is not plain JSON.
+  // It is written out with the order: anything but plain JSON throws here.
   JSON.stringify(view.extra);
   for (const [name, value, isRight, expected] of partsOf(view, stream))
     if (!isRight) return `${name} is ${describeValue(value)}, and not ${expected}`;
   return undefined;
 }
 
-/** The form that a value lacks. */
+/** The form a value lacks. */
 function otherForm(kind: FieldRule['kind'], value: unknown): string | undefined {
   if (kind === 'decimal') return parseDecimal(value) === value ? undefined : 'a canonical decimal';
   if (kind === 'instant') return isInstant(value) ? undefined : 'an instant of ISO 8601';

@@ -5,16 +5,15 @@ import { composeOrder } from '../../domain/order-code.ts';
 import { changedFields, contradictedFields } from '../../domain/order-fields.ts';
 import { reduce } from '../../domain/reduce.ts';
 import type { Random } from '../../runtime/random.ts';
-import { describeValue } from '../row-reader.ts';
 import type { Venue } from '../venue.ts';
 import type { Check, LifeStep, StreamFixtures } from './fixtures.ts';
-import { readAs, readingOfFrame, readingOfRowText } from './reading.ts';
+import { readAs, readingOfFrame, readingOfRowText, shownValue } from './reading.ts';
 
-/** A life of so many steps arrives in each order, a longer one in a sample. */
+/** Up to so many steps arrive in each order, more in a sample. */
 const allOrdersUpTo = 5;
 const sample = 200;
 
-/** Each life comes to its end in every order of arrival, with steps that come again. */
+/** Each life comes to its end in every order of arrival, with repeated steps. */
 export function* checkLives(
   venue: Venue,
   stream: Stream,
@@ -62,7 +61,7 @@ function endOf(observations: readonly Observation[]): Order | string {
   return head.order.conflict === undefined ? head.order : `the end contradicts itself: ${head.order.conflict}`;
 }
 
-/** The state after all is the last step's, over the fields that both have. */
+/** The state after all is the last step's, over the fields both have. */
 function truthFault(end: Order, observations: readonly Observation[]): string | undefined {
   const last = observations.at(-1);
   if (last === undefined) return undefined;
@@ -85,15 +84,14 @@ function arrivalFault(end: Order, observations: readonly Observation[], random: 
   return undefined;
 }
 
-/** Fields that one kind of source alone has are carried, not promised (`FieldRule`). */
+/** Fields only one kind of source has are carried, not promised (`FieldRule`). */
 function isPromised(field: keyof Order): boolean {
   const rule: FieldRule = orderTable[field];
   return field !== 'extra' && rule.register !== 'remembered';
 }
 
 function difference(found: Order, expected: Order, field: keyof Order): string {
-  const shown = (order: Order) => describeValue(order[field]);
-  return `${shown(found)} in place of ${shown(expected)}`;
+  return `${shownValue(found[field])} in place of ${shownValue(expected[field])}`;
 }
 
 function* permutations(items: Iterable<number>): Iterable<number[]> {
@@ -115,7 +113,7 @@ function* shuffles(length: number, random: Random): Iterable<number[]> {
   }
 }
 
-/** After each step, one that has come already comes again. */
+/** After each step, an earlier one comes again. */
 function withRepeats(arrival: readonly number[], random: Random): number[] {
   return arrival.flatMap((step, at) => [step, arrival[Math.floor(random.next() * (at + 1))] ?? step]);
 }

@@ -1,13 +1,15 @@
-import { type Stream, statusWord } from '../../domain/order.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
+import type { DecodedOrder } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
 import type { Venue } from '../venue.ts';
-import type { Check, FrameFixture, StreamFixtures, WordPlace } from './fixtures.ts';
+import type { Check, FrameFixture, RowFixture, StreamFixtures, WordPlace } from './fixtures.ts';
 import { hostileTexts } from './hostile-texts.ts';
-import { type Reading, readAs, readingOfFrame, readingOfRow, readingOfRowText } from './reading.ts';
+import { type Reading, readAs, readingOfFrame, readingOfRow, readingOfRowText, shownValue } from './reading.ts';
 
-/** Every message that the port needs on a stream. */
+/** The port needs these messages on a stream. */
 const neededKinds = ['event', 'subscribed'] as const;
 
 /** Each frame is of its kind, or unreadable for its reason. */
@@ -27,39 +29,52 @@ export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }
 
 function frameFault(
   reading: Reading,
-  { kind, reason }: FrameFixture,
+  fixture: FrameFixture,
   { stream, accountId }: { stream: Stream; accountId: string },
 ): string | undefined {
+  const { kind, reason } = fixture;
   if (reading.kind === 'broken') return reading.why;
-  if (reason !== undefined) return reasonFault(reading, reason);
   const { frame } = reading;
-  if (frame?.kind !== kind || reading.kind === 'unreadable') return `${readAs(reading)}, and not ${kind}`;
-  if (frame.kind !== 'event') return undefined;
-  if (frame.stream !== stream) return `it is of the stream ${frame.stream}`;
-  return frame.accountId === accountId ? undefined : `it is of the account ${frame.accountId}, and not ${accountId}`;
-}
-
-function reasonFault(reading: Reading, reason: string): string | undefined {
-  if (reading.kind === 'unreadable' && reading.reason === reason) return undefined;
-  return `${readAs(reading)}, and not unreadable (${reason})`;
+  if (reason === undefined && (frame?.kind !== kind || reading.kind === 'unreadable'))
+    return `${readAs(reading)}, and not ${kind}`;
+  if (frame?.kind === 'event' && frame.stream !== stream) return `it is of the stream ${frame.stream}`;
+  if (frame?.kind === 'event' && frame.accountId !== accountId)
+    return `it is of the account ${frame.accountId}, and not ${accountId}`;
+  return reason === undefined && kind !== 'event' ? undefined : rowFault(reading, fixture);
 }
 
 /** Each row is an order in its one form, or unreadable for its reason. */
 export function* checkRows(venue: Venue, stream: Stream, { rows, accountId }: StreamFixtures): Iterable<Check> {
-  for (const [name, { text, reason }] of Object.entries(rows)) {
-    const reading = readingOfRowText(venue, text, { stream, accountId, isEvent: false });
-    const fault = reason === undefined ? orderFault(reading) : reasonFault(reading, reason);
-    yield check('rows', stream, name, fault);
+  if (!Object.values(rows).some(({ shows }) => shows !== undefined))
+    yield check('rows', stream, 'a row with the order that it shows', 'none is recorded');
+  for (const [name, row] of Object.entries(rows)) {
+    const reading = readingOfRowText(venue, row.text, { stream, accountId, isEvent: false });
+    yield check('rows', stream, name, rowFault(reading, row));
   }
 }
 
-function orderFault(reading: Reading): string | undefined {
-  return reading.kind === 'order' ? undefined : readAs(reading);
+function rowFault(reading: Reading, { reason, shows }: RowFixture): string | undefined {
+  if (reason !== undefined) {
+    const isRight = reading.kind === 'unreadable' && reading.reason === reason;
+    return isRight ? undefined : `${readAs(reading)}, and not unreadable (${reason})`;
+  }
+  if (reading.kind !== 'order') return readAs(reading);
+  return shows === undefined ? undefined : otherOrder(reading.decoded, shows);
+}
+
+/** The first wrong field, absent ones too. */
+function otherOrder(found: DecodedOrder, expected: DecodedOrder): string | undefined {
+  if (found.sourceVersion !== expected.sourceVersion)
+    return `the version is ${found.sourceVersion}, and not ${expected.sourceVersion}`;
+  const fields = Object.keys({ ...expected.view, ...found.view }) as (keyof OrderView)[];
+  const field = fields.find((name) => !isDeepStrictEqual(found.view[name], expected.view[name]));
+  if (field === undefined) return undefined;
+  return `${field} is ${shownValue(found.view[field])}, and not ${shownValue(expected.view[field])}`;
 }
 
 /**
- * No text that is made from a frame or a row throws, or is read as an order in another form than
- * the port's. A part of a message is no order.
+ * No text made from a frame or a row throws, or is read as an order in another form than the
+ * port's. Half a message is no order.
  */
 export function* checkHostile(venue: Venue, stream: Stream, fixtures: StreamFixtures): Iterable<Check> {
   const origin = { stream, accountId: fixtures.accountId, isEvent: false };
@@ -85,11 +100,11 @@ function hostileFault(good: string, read: (text: string) => Reading): string | u
   return faults > 1 ? `${first}; and ${plural(faults - 1, 'more text')}` : first;
 }
 
-/** The others are names that every object of JavaScript has. */
+/** Every object in JavaScript has the other two. */
 const madeUpWords = ['tidemark_made_up', 'constructor', '__proto__'] as const;
 
 /**
- * Each word for a status has its place; a word that no table has is `unknown`. The raw word stays.
+ * Each word for a status has its place; a word without one is `unknown`. The raw word stays.
  */
 export function* checkWords(venue: Venue, stream: Stream, { words, accountId }: StreamFixtures): Iterable<Check> {
   const row = jsonOrUndefined(words.row, parseJson) as object;

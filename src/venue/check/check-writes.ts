@@ -6,7 +6,7 @@ import type { Check, VenueUnderCheck, WriteFixtures } from './fixtures.ts';
 import { messageOf, readAs, readingOfRow } from './reading.ts';
 import { type Observed, unprovedOf } from './unproved-answers.ts';
 
-/** Every write that a stream needs; a replace only where the venue has one. */
+/** A stream needs these writes; a replace only if the venue has one. */
 const neededWrites = ['place', 'cancel'] as const;
 
 /**

@@ -2,13 +2,14 @@ import type { CommandRequest } from '../../domain/command.ts';
 import type { Cause } from '../../domain/observation.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
 import type { HttpOutcome } from '../http.ts';
+import type { DecodedOrder } from '../order-decoder.ts';
 import type { Frame } from '../stream-protocol.ts';
 import type { Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
 
 /**
- * A venue with its fixtures, which its authors recorded or took from its documents. Texts are as
- * they came on the wire. Names are for people: a check's line shows them.
+ * A venue with its fixtures: its authors recorded them, or took them from its documents. Texts are
+ * as they came on the wire. Names are for people: a check's line shows them.
  */
 export interface VenueUnderCheck {
   readonly venue: Venue;
@@ -30,20 +31,20 @@ export interface StreamFixtures {
   readonly lives: Readonly<Record<string, readonly LifeStep[]>>;
 }
 
-export interface FrameFixture {
-  readonly text: string;
-  readonly kind: Frame['kind'];
-  /** Why the frame, or the row of an event, can't be read. Left out: it can. */
-  readonly reason?: string;
-}
-
 export interface RowFixture {
   readonly text: string;
   /** Why it can't be read. Left out: it can. */
   readonly reason?: string;
+  /** The whole order it shows; for some rows, so each field is proved once. */
+  readonly shows?: DecodedOrder;
 }
 
-/** Our status, and the pending action where the word shows one. */
+/** `reason` and `shows` are those of the frame, or of the row of an event. */
+export interface FrameFixture extends RowFixture {
+  readonly kind: Frame['kind'];
+}
+
+/** Our status, and the pending action if the word shows one. */
 export type WordPlace = readonly [status: OrderStatus, pendingAction?: string];
 
 /** As in a line of a recording: the whole frame for the cause `stream`, else the row. */
@@ -56,7 +57,7 @@ export interface WriteFixtures {
   readonly request: CommandRequest;
   /** Our reference on it. */
   readonly attemptId: string;
-  /** Every answer that the venue documents. */
+  /** Every answer the venue documents. */
   readonly answers: Readonly<Record<string, DocumentedAnswer>>;
 }
 

@@ -1,4 +1,4 @@
-/** A text in which something is wrong. `isWhole`: it is one message, so that it may be an order. */
+/** A text with something wrong. `isWhole`: it is one message, so it may be an order. */
 interface HostileText {
   readonly what: string;
   readonly text: string;
@@ -26,7 +26,7 @@ const values: Readonly<Record<string, string>> = {
   'an empty list': '[]',
   'a list of nulls': '[null,null]',
   'an empty object': '{}',
-  // Deep enough for the stack of a function that calls itself.
+  // Deep enough for the stack, if a function calls itself for each level.
   'a nesting of 10,000 levels': nested(10_000),
 };
 

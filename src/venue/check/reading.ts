@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/order.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { DecodedOrder } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
-import { RowReader } from '../row-reader.ts';
+import { describeValue, RowReader } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
 import type { Venue } from '../venue.ts';
 import { notCanonical } from './canonical.ts';
@@ -72,4 +72,9 @@ export function readAs(reading: Reading): string {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A field of an order, in a line. */
+export function shownValue(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value).slice(0, 200) : describeValue(value);
 }

@@ -8,7 +8,7 @@ export interface Observed {
 }
 
 const page = '<html><body>Bad gateway</body></html>';
-/** JSON that names no order. */
+/** JSON without an order's name. */
 const noOrders = ['{}', '[]', 'null', '""', '"ok"', '0', 'true', '{"success":true}', '{"data":null}'] as const;
 const lost = ['deadline', 'aborted', 'broken', 'too_large', 'bad_coding', 'bad_utf8'] as const;
 const errors = [408, 429, 500, 502, 503, 504] as const;
@@ -17,8 +17,8 @@ const refusals = [400, 404, 409, 422] as const;
 const successes = [200, 201, 202, 203, 206] as const;
 
 /**
- * Everything that may be observed of a write and proves nothing about it, by its name. Answers that
- * the venue documents are left out.
+ * Everything observed of a write without proving anything, by its name. Documented answers are left
+ * out.
  */
 export function unprovedOf(fixtures: WriteFixtures): Readonly<Record<string, readonly Observed[]>> {
   const documented = Object.values(fixtures.answers);
@@ -46,7 +46,7 @@ export function unprovedOf(fixtures: WriteFixtures): Readonly<Record<string, rea
   };
 }
 
-/** The answer with another reference, and with another order id, where it has ours. */
+/** The answer with another reference or order id, if it has ours. */
 function aboutAnother(text: string, { request, attemptId }: WriteFixtures): string[] {
   const ours = request.kind === 'place' ? [attemptId] : [request.orderId];
   return ours.map((id) => text.replaceAll(`"${id}"`, `"${another(id)}"`)).filter((other) => other !== text);

@@ -52,36 +52,6 @@ describe('a view', () => {
 });
 
 describe('a prediction order', () => {
-  it('becomes a view with canonical decimals and an exact version', () => {
-    const item = readable(
-      fromStream('prediction', { ...predictionRow, stopPx: '0.10', clientOrderRef: 'ref-1' }, 9007199254740993n),
-    );
-    expect(item.sourceVersion).toBe(9007199254740993n);
-    expect(item.sourceEpoch).toBe(3);
-    expect(item.view).toEqual({
-      stream: 'prediction',
-      orderId: predictionRow['orderId'],
-      accountId: 'acct-1',
-      instrument: { kind: 'prediction', symbol: 'FED-CUT', outcome: 'YES' },
-      side: 'buy',
-      orderType: 'limit',
-      timeInForce: 'gtc',
-      status: 'new',
-      statusRaw: 'new',
-      certainty: 'certain',
-      pendingAction: 'none',
-      quantity: '10',
-      price: '0.4',
-      stopPrice: '0.1',
-      working: { quantity: '10', price: '0.4' },
-      cumQty: '0',
-      leavesQty: '10',
-      clientOrderRef: 'ref-1',
-      createdAt: predictionRow['createdAt'],
-      updatedAt: predictionRow['updatedAt'],
-    });
-  });
-
   it('without a version on the stream becomes a dead letter, named', () => {
     const item = refused(fromStream('prediction', predictionRow));
     expect(item).toMatchObject({
@@ -96,28 +66,6 @@ describe('a prediction order', () => {
   it('may come without a version in a reply', () => {
     const item = readable(decodeOrder(predictionRow, origin('prediction', { cause: 'snapshot' }), () => ''));
     expect(item.sourceVersion).toBeUndefined();
-  });
-
-  it('carries words that nobody knows as they came', () => {
-    const row = {
-      ...predictionRow,
-      state: 'half_filled',
-      certainty: 'unknown_because',
-      pendingAction: 'pause',
-      novel: { a: 1 },
-    };
-    const { view } = readable(fromStream('prediction', row, 1n));
-    expect(view).toMatchObject({
-      status: 'unknown',
-      statusRaw: 'half_filled',
-      certainty: 'unknown_because',
-      pendingAction: 'pause',
-      extra: { novel: { a: 1 } },
-    });
-  });
-
-  it('does not take a status of the other stream for its own', () => {
-    expect(readable(fromStream('prediction', { ...predictionRow, state: 'replaced' }, 1n)).view.status).toBe('unknown');
   });
 
   it('takes a number for its text, digit for digit', () => {
@@ -168,11 +116,6 @@ describe('a prediction order', () => {
     expect([view.price, view.clOrdId, view.closedAt]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('drops an average price of zero before the first fill', () => {
-    const { view } = readable(fromStream('prediction', { ...predictionRow, avgPx: '0' }, 1n));
-    expect(view.avgPrice).toBeUndefined();
-  });
-
   it('cuts a reject text of a megabyte, and repairs NUL', () => {
     const row = { ...predictionRow, rejectText: `no\u0000${'x'.repeat(1_000_000)}` };
     const { view } = readable(fromStream('prediction', row, 1n));
@@ -199,31 +142,6 @@ describe('a prediction order', () => {
 });
 
 describe('an account order', () => {
-  it('becomes a view whose working terms repeat the terms', () => {
-    const { accountId: _, createdAt: __, ...event } = accountRow;
-    const item = readable(fromStream('account', event));
-    expect(item.view).toEqual({
-      stream: 'account',
-      orderId: 'ord-1',
-      accountId: 'acct-1',
-      instrument: { kind: 'equity', symbol: 'AAPL' },
-      side: 'buy',
-      orderType: 'limit',
-      timeInForce: 'day',
-      status: 'new',
-      statusRaw: 'NEW',
-      certainty: 'certain',
-      pendingAction: 'none',
-      quantity: '100',
-      price: '191.5',
-      working: { quantity: '100', price: '191.5', orderType: 'limit' },
-      cumQty: '0',
-      leavesQty: '100',
-      clOrdId: 'client-1',
-      updatedAt: accountRow['updatedAt'],
-    });
-  });
-
   it('is partially filled while the cancel of a filled part is pending', () => {
     const { view } = readable(fromStream('account', { ...accountRow, ordStatus: 'PENDING_CANCEL', cumQty: '5' }));
     expect(view).toMatchObject({ status: 'partially_filled', pendingAction: 'cancel', statusRaw: 'PENDING_CANCEL' });
@@ -238,22 +156,6 @@ describe('an account order', () => {
     expect(readable(fromStream('account', { ...accountRow, side })).view.side).toBe(written);
   });
 
-  it('with legs is an option order', () => {
-    const legs = [
-      { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1.0', positionEffect: 'OPEN' },
-      { symbol: 'AAPL261218C00210000', side: 'SELL', ratioQty: '1' },
-    ];
-    const { view } = readable(fromStream('account', { ...accountRow, securityType: 'MLEG', category: 'option', legs }));
-    expect(view.instrument).toEqual({
-      kind: 'option',
-      symbol: 'AAPL',
-      legs: [
-        { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1', positionEffect: 'open' },
-        { symbol: 'AAPL261218C00210000', side: 'sell', ratioQty: '1' },
-      ],
-    });
-  });
-
   it.each([
     [{ symbol: 'AAPL261218C00200000' }],
     [{ symbol: 'AAPL', securityType: 'OPTION' }],
@@ -261,17 +163,6 @@ describe('an account order', () => {
   ])('with the words of an option is one, whatever else it says: %j', (over) => {
     const { instrument } = readable(fromStream('account', { ...accountRow, ...over })).view;
     expect(instrument).toEqual({ kind: 'option', symbol: over.symbol });
-  });
-
-  it('keeps the reason of a rejection, and a status message as an unknown field', () => {
-    const rejected = { ...accountRow, ordStatus: 'REJECTED', text: 'no margin', ordRejReason: 'MARGIN' };
-    expect(readable(fromStream('account', rejected)).view).toMatchObject({
-      rejectText: 'no margin',
-      rejectReason: 'MARGIN',
-    });
-    const { view } = readable(fromStream('account', { ...accountRow, text: 'routed', venue: 'X' }));
-    expect(view.rejectText).toBeUndefined();
-    expect(view.extra).toEqual({ venue: 'X', text: 'routed' });
   });
 });
 

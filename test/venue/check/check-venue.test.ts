@@ -158,14 +158,20 @@ describe('a row', () => {
     ],
   ])('that %s has its line', (_what, broken, missing) => {
     const rows = { a: { text: rowText(accountRow) } };
-    expect(missingOf(checkRows(broken, 'account', one({ rows })))).toEqual([`account, a: ${missing}`]);
+    expect(missingOf(checkRows(broken, 'account', one({ rows })))).toContain(`account, a: ${missing}`);
   });
 
-  it('that can not be read, or can and should not, has its line', () => {
-    const rows = { a: { text: '{}' }, b: { text: rowText(accountRow), reason: 'bad_decimal' } };
-    expect(missingOf(checkRows(venue, 'account', one({ rows })))).toEqual([
+  it('that can not be read, or can and should not, or shows another order, has its line', () => {
+    const row = platformCheck.streams.account.rows['limit order'];
+    const rows = { a: { text: '{}' }, b: { text: rowText(accountRow), reason: 'bad_decimal' }, ...(row && { c: row }) };
+    const broken = decoding(() => ({ leavesQty: '0' }));
+    expect(missingOf(checkRows(broken, 'account', one({ rows })))).toEqual([
       'account, a: it is unreadable (missing_field)',
       'account, b: it is read as an order, and not unreadable (bad_decimal)',
+      'account, c: leavesQty is "0", and not "100"',
+    ]);
+    expect(missingOf(checkRows(venue, 'account', one({})))).toEqual([
+      'account, a row with the order that it shows: none is recorded',
     ]);
   });
 });
