@@ -18,6 +18,7 @@ export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }
     const isThere = Object.values(frames).some((frame) => frame.kind === kind && frame.reason === undefined);
     if (!isThere) yield check('frames', stream, `a frame that is ${kind}`, 'none is recorded');
   }
+  yield check('frames', stream, 'its own messages', ownMessageFault(venue, stream, accountId));
   for (const [name, frame] of Object.entries(frames))
     yield check(
       'frames',
@@ -25,6 +26,18 @@ export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }
       name,
       frameFault(readingOfFrame(venue, stream, frame.text), frame, { stream, accountId }),
     );
+}
+
+/** A venue that sends a message back must not make an order of it. */
+function ownMessageFault(venue: Venue, stream: Stream, accountId: string): string | undefined {
+  const { protocol } = venue[stream];
+  for (const name of ['subscribe', 'unsubscribe'] as const) {
+    const [message, again] = [protocol[name]('s-1', accountId), protocol[name]('s-1', accountId)];
+    if (message === '' || message !== again) return `${name} is empty, or another message each time`;
+    const reading = readingOfFrame(venue, stream, message);
+    if (reading.kind === 'broken' || reading.kind === 'order') return `${name}, sent back: ${readAs(reading)}`;
+  }
+  return undefined;
 }
 
 function frameFault(

@@ -1,3 +1,5 @@
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+
 /** A text with something wrong. `isWhole`: it is one message, so it may be an order. */
 interface HostileText {
   readonly what: string;
@@ -38,7 +40,9 @@ export function* hostileTexts(good: string): Iterable<HostileText> {
   }
   yield { what: 'doubled', text: good + good, isWhole: false };
   yield { what: 'nested 30,000 levels deep', text: deepest, isWhole: false };
-  const content: unknown = JSON.parse(good);
+  const content = jsonOrUndefined(good);
+  // A word without fields, as `ping`.
+  if (typeof content !== 'object' || content === null) return;
   // `parseJson` takes its slow way for an escape, and the stack with it.
   const escaped = withField(content, ['another'], `["\\u0061",${deepest}]`);
   yield { what: 'with an escape and a nesting', text: escaped, isWhole: true };

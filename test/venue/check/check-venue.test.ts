@@ -79,6 +79,19 @@ describe('a frame', () => {
     expect(missingOf(checkFrames(speaking(reads), 'account', one({ frames })))).toContain(`account, a: ${missing}`);
   });
 
+  it('of its own that is empty, or an order when it is sent back, has its line', () => {
+    const { account } = venue;
+    const saying = (subscribe: string): Venue => {
+      return { ...venue, account: { ...account, protocol: { ...account.protocol, subscribe: () => subscribe } } };
+    };
+    expect(missingOf(checkFrames(saying(''), 'account', streams.account))).toEqual([
+      'account, its own messages: subscribe is empty, or another message each time',
+    ]);
+    expect(missingOf(checkFrames(saying(event.text), 'account', streams.account))).toEqual([
+      'account, its own messages: subscribe, sent back: it is read as an order',
+    ]);
+  });
+
   it('of a needed kind that is not recorded has its line', () => {
     expect(missingOf(checkFrames(venue, 'account', one({})))).toEqual([
       'account, a frame that is event: none is recorded',
@@ -102,6 +115,14 @@ describe('a hostile text', () => {
     });
     const [line] = missingOf(checkHostile(lenient, 'account', one({ frames: { a: event } })));
     expect(line).toMatch(/^account, a: cut after 0 characters: it is read as an order; and \d+ more texts$/);
+  });
+});
+
+describe('a frame that is no JSON', () => {
+  it('is cut and doubled, and has no fields to change', () => {
+    const pinging = speaking((text) => (text === 'ping' ? { kind: 'heartbeat' } : unreadable('odd')));
+    const frames = { a: { text: 'ping', kind: 'heartbeat' } } as const;
+    expect([...checkHostile(pinging, 'account', one({ frames }))]).toEqual([{ part: 'hostile', name: 'account, a' }]);
   });
 });
 
