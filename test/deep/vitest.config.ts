@@ -18,7 +18,8 @@ export default defineConfig({
     maxWorkers: 2,
     // Bounds against hanging, not measures: nothing here fails because the machine is slow today.
     testTimeout: 1_200_000,
-    hookTimeout: 240_000,
+    // Helm is built with Go before its first test: five minutes beside other work.
+    hookTimeout: 1_200_000,
     expect: { poll: { timeout: 60_000 } },
     teardownTimeout: 30_000,
   },
