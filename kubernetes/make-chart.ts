@@ -5,6 +5,8 @@
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { ourPrefixes } from '../src/config/check-names.ts';
+import { knownNames, secretNames } from '../src/config/load-config.ts';
 
 const here = import.meta.dirname;
 const root = resolve(here, '..');
@@ -82,6 +84,20 @@ function settings(): string {
   return ['settings:', ...lines.map((line) => `  ${value(line)}`), ''].join('\n');
 }
 
+/**
+ * The schema of the values, with the names of settings: a name of ours that is no setting is
+ * refused by Helm, before the pods refuse it or go on without it. A setting of another program
+ * (`NODE_OPTIONS`) passes.
+ */
+function schemaWithNames(text: string): string {
+  const schema = JSON.parse(text);
+  // Draft 07 ignores what stands beside a `$ref`.
+  const named = (names: object) => ({ ...schema.definitions.texts, propertyNames: names });
+  schema.properties.settings = named({ not: { pattern: ourPrefixes.source, not: { enum: knownNames } } });
+  schema.properties.secretFiles = named({ enum: secretNames });
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
+}
+
 export function makeChart(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   cpSync(join(here, 'chart'), folder, { recursive: true });
@@ -89,6 +105,8 @@ export function makeChart(folder: string): void {
     writeFileSync(join(folder, 'templates', basename(file)), templateOf(file, of));
   const values = join(folder, 'values.yaml');
   writeFileSync(values, `${readFileSync(values, 'utf8')}\n${settings()}`);
+  const schema = join(folder, 'values.schema.json');
+  writeFileSync(schema, schemaWithNames(readFileSync(schema, 'utf8')));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   writeFileSync(
     join(folder, 'Chart.yaml'),

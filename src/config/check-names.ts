@@ -8,7 +8,8 @@ interface NameFindings {
   readonly warnings: readonly string[];
 }
 
-const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
+/** Our own names, or such that look so. The Helm chart refuses them where they are no options. */
+export const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
 
 /** Names of builds before the first release, and those of now. */
 const renamed: Readonly<Record<string, string>> = {
@@ -61,13 +62,28 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
   return { faults, warnings };
 }
 
-/** The option a person may have meant: the same name in another family, or one near enough. */
+/**
+ * The option a person may have meant: the same name in another family, the longest within the name
+ * (`TIDEMARK_COMMAND_ENABLED`), or one near enough.
+ */
 function likely(name: string, near: Near | undefined, known: readonly string[]): string | undefined {
   const own = name.replace(ourPrefixes, '');
   const elsewhere = known.find((option) => option.replace(ourPrefixes, '') === own || option === `TIDEMARK_${name}`);
   if (elsewhere !== undefined) return elsewhere;
+  const within = known
+    .filter(
+      (option) => option.startsWith('TIDEMARK_') && name.startsWith('TIDEMARK_') && hasWords(own, option.slice(9)),
+    )
+    .sort((a, b) => b.length - a.length);
+  if (within[0] !== undefined) return within[0];
   const most = name.startsWith('TIDEMARK_') ? own.length / 2 : Math.min(3, own.length / 3);
   return near !== undefined && near.distance <= most ? near.name : undefined;
+}
+
+/** Whether these words stand in the name in one piece, the last also in the singular. */
+function hasWords(name: string, words: string): boolean {
+  const inside = `_${name}_`;
+  return inside.includes(`_${words}_`) || inside.includes(`_${words.replace(/S$/, '')}_`);
 }
 
 interface Near {

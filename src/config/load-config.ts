@@ -17,11 +17,14 @@ type LoadResult<K extends OptionName> =
 
 const entries = Object.entries<Option<unknown>>(optionTable);
 
+/** Options that may also be read from the file in `<name>_FILE`. */
+export const secretNames: readonly string[] = entries.flatMap(([, { env, secret }]) => (secret ? [env] : []));
+
 /** Every variable the program reads. */
-const knownNames: readonly string[] = entries.flatMap(([, option]) => [
-  option.env,
-  ...(option.secret ? [`${option.env}_FILE`] : []),
-]);
+export const knownNames: readonly string[] = [
+  ...entries.map(([, { env }]) => env),
+  ...secretNames.map((name) => `${name}_FILE`),
+];
 
 /**
  * Reads the whole configuration once. All faults are found at once: options that don't parse,

@@ -250,6 +250,16 @@ describe('the configuration', () => {
     ]);
   });
 
+  it.each([
+    ['TIDEMARK_COMMAND_ENABLED', 'TIDEMARK_COMMANDS'],
+    ['TIDEMARK_ENABLE_COMMANDS', 'TIDEMARK_COMMANDS'],
+    ['TIDEMARK_MAX_COMMAND_RATE', 'TIDEMARK_COMMAND_RATE'],
+  ])('for %s names %s, whose words stand in it', (name, meant) => {
+    expect(configOf({ [name]: 'on' }).warnings).toEqual([
+      `${name} is not an option and has no effect; did you mean ${meant}?`,
+    ]);
+  });
+
   it('warns about names of OpenTelemetry that are not read, and not about those that the exporter reads', () => {
     const { warnings } = configOf({
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://localhost:4318/v1/traces',

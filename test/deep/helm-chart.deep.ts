@@ -160,17 +160,30 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('refuses a value that it does not have, by its name', () => {
+  const refusal = (...set: readonly string[]) => {
     const { status, said } = run(join(bin, 'helm'), [
-      'template',
-      'tidemark',
-      chart,
-      '--kube-version',
-      '1.34',
-      '--set',
-      'replicaCount=3',
+      ...['template', 'tidemark', chart, '--kube-version', '1.34'],
+      ...set.flatMap((each) => ['--set-string', each]),
     ]);
-    expect(status).not.toBe(0);
-    expect(said).toContain('replicaCount');
+    return status === 0 ? undefined : said;
+  };
+
+  it('refuses a value that it does not have, by its name', () => {
+    expect(refusal('replicaCount=3')).toContain('replicaCount');
+  });
+
+  describe('issue: A misspelt setting passed the chart, and each pod then refused to start.', () => {
+    it.each([
+      ['settings.TIDEMARK_COMANDS=on', 'TIDEMARK_COMANDS'],
+      ['settings.PLATFORM_ACOUNTS=A-1', 'PLATFORM_ACOUNTS'],
+      ['secretFiles.KAFKA_SASL_PASWORD=kafka-password', 'KAFKA_SASL_PASWORD'],
+    ])('the chart refuses %s by its name', (set, name) => {
+      expect(refusal(set)).toContain(name);
+    });
+
+    it('takes every setting, and variables of Node', () => {
+      expect(refusal('settings.TIDEMARK_COMMANDS=on', 'settings.NODE_OPTIONS=--use-system-ca')).toBeUndefined();
+      expect(refusal('secretFiles.TIDEMARK_ENCRYPTION_KEY=key')).toBeUndefined();
+    });
   });
 });
