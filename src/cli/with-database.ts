@@ -4,7 +4,7 @@ import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts
 import type { Secret } from '../runtime/secret.ts';
 import { createPool, type PoolOptions } from '../store/session/pool.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
-import { pooledRefusalFix } from '../store/session/session-fault.ts';
+import { pooledRefusalFix, refusedLoginFix } from '../store/session/session-fault.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger } from './io/read-config.ts';
 
@@ -52,6 +52,7 @@ export function databaseFix(error: unknown): string {
     return 'Turn TLS on at the server (`ssl = on`), or name the server that has it; `?sslmode=disable` only where no one else is on the way.';
   return (
     pooledRefusalFix(error) ??
+    refusedLoginFix(error) ??
     'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.'
   );
 }

@@ -54,7 +54,7 @@ it.each([...commands, ['migrate', '--json']])(
     const { code, err } = await run(as('c4n4ry'), argv);
     expect(code).toBe(69);
     expect(err).toMatch(
-      /^tidemark: the database at \S+ can't be used: the database refuses the (password|user): .*\n {2}Check DATABASE_URL/,
+      /^tidemark: the database at \S+ can't be used: the database refuses the (password|user): .*\n {2}Correct the \1 in DATABASE_URL/,
     );
     expect(err).not.toContain('c4n4ry');
   },

@@ -13,7 +13,7 @@ import {
   readMigrations,
   type SchemaVersion,
 } from '../../store/migrations.ts';
-import { findPoolFault } from '../../store/session/session-fault.ts';
+import { findPoolFault, refusedLoginFix } from '../../store/session/session-fault.ts';
 
 /**
  * Refuses sessions without working locks (a pooler in transaction mode, a server with locks that
@@ -21,6 +21,9 @@ import { findPoolFault } from '../../store/session/session-fault.ts';
  * schema that does not name this build as compatible ends the process with 78 too: waiting does not
  * fix it. An older one makes it unready until it is migrated, because a rolling deployment may
  * start the service before the migration job has ended.
+ *
+ * A login that the database refuses is an error of the log, once: it needs a person. The service
+ * goes on asking, since the login may be put right at the server.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';
@@ -28,6 +31,8 @@ export class SchemaGate implements Service {
   private build: Promise<readonly Migration[]> | undefined;
   /** Once they were seen to be whole, they are not tried again. */
   private areSessionsWhole = false;
+  /** Said once, until the database has let this login in. */
+  private isRefusalSaid = false;
   private readonly pool: Pool;
   private readonly log: Logger;
 
@@ -39,6 +44,7 @@ export class SchemaGate implements Service {
   async start(): Promise<void> {
     const version = await this.version().catch((error: unknown) => {
       if (error instanceof ProgramError) throw error;
+      if (refusedLoginFix(error) !== undefined) return undefined;
       const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what fixes it';
       this.log.warn({ err: error, reason: sentenceOfError(error) }, text);
       return undefined;
@@ -71,9 +77,24 @@ export class SchemaGate implements Service {
   }
 
   private async version(): Promise<SchemaVersion> {
-    if (!this.areSessionsWhole) await this.assertWholeSessions();
-    this.build ??= readMigrations();
-    return compareSchema(await this.build, await readApplied(this.pool));
+    try {
+      if (!this.areSessionsWhole) await this.assertWholeSessions();
+      this.build ??= readMigrations();
+      const version = compareSchema(await this.build, await readApplied(this.pool));
+      this.isRefusalSaid = false;
+      return version;
+    } catch (error) {
+      this.sayRefusal(error);
+      throw error;
+    }
+  }
+
+  private sayRefusal(error: unknown): void {
+    const fix = refusedLoginFix(error);
+    if (fix === undefined || this.isRefusalSaid) return;
+    this.isRefusalSaid = true;
+    const needs = `${fix} Then start the service again if a setting was changed. Until then it asks again`;
+    this.log.error({ err: error }, `${sentenceOfError(error)}. ${needs}`);
   }
 
   private async assertWholeSessions(): Promise<void> {

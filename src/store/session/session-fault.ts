@@ -150,3 +150,17 @@ export function pooledRefusalFix(error: unknown): string | undefined {
   if (sqlstateOf(error) !== '08P01' || !String(error).includes('startup parameter')) return undefined;
   return 'A pooler is in between: name Postgres itself in DATABASE_URL, or set the pooler to session mode and add options, statement_timeout, lock_timeout and idle_in_transaction_session_timeout to its ignore_startup_parameters. Each session sets them again by a statement.';
 }
+
+const refusalFixes: Readonly<Record<string, string>> = {
+  '28000': 'Correct the user in DATABASE_URL, or let it in at the server (pg_hba.conf).',
+  '28P01': 'Correct the password in DATABASE_URL or its file, or that of the login at the server.',
+  '3D000': 'Correct the name at the end of DATABASE_URL, or make that database.',
+};
+
+/**
+ * The remedy where the server answers and does not let this login in: no wait ends that, only a
+ * person does. Undefined: it is something else.
+ */
+export function refusedLoginFix(error: unknown): string | undefined {
+  return refusalFixes[sqlstateOf(error) ?? ''];
+}
