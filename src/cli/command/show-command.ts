@@ -27,14 +27,12 @@ export const commandShow: Verb<typeof commandHistory> = {
 
 function commandText(command: History, nowMs: number): string {
   const { commandId: id, outcome, state, kind, orderId, orderStatus, reason, recomputed } = command;
-  // The reason belongs to the last doubt, refusal or resolution. An order that lands after a
-  // person's word has none.
-  const overruled = reason?.code === 'RESOLVED_BY_PERSON' && recomputed.because !== 'person';
+  // An order that lands after a person's word has another outcome, and the time stays the first.
+  const overruled = command.evidence.some(({ kind: by }) => by === 'person') && recomputed.because !== 'person';
   return factsText({
     command: id,
     outcome: `${outcome}${state === outcome ? '' : ` (${state})`}${command.presumedAbsent ? ', presumed absent' : ''}`,
-    reason:
-      reason && `${reason.message} (${reason.code})${overruled ? '; the evidence came later, and says otherwise' : ''}`,
+    reason: reason && `${reason.message} (${reason.code})`,
     what: `${kind}: ${termsText(kind, command.terms)}`,
     account: `${command.accountId}, ${command.stream}`,
     order: orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`,

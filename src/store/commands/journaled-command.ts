@@ -37,10 +37,15 @@ export function opened(asked: NewCommand, fence: Fence, sendingAtMs?: number): C
   };
 }
 
-/** The command behind a step. Its attempt is in the step's `from`. */
+/**
+ * The command behind a step. Its attempt is in the step's `from`. A reason belongs to its state: a
+ * place that was answered 504 and is found at work has no fault any more. Attempts and evidence
+ * keep the former one.
+ */
 export function stepped(command: Command, step: CommandStep, fence: Fence): Command {
-  const { to, atMs, reason, orderId, seenPendingAt, misses } = step;
-  const { resolvedAtMs, ...rest } = command;
+  const { to, atMs, orderId, seenPendingAt, misses } = step;
+  const { resolvedAtMs, reason: former, ...rest } = command;
+  const reason = step.reason ?? (to === command.state ? former : undefined);
   const resolved = isFinal(to) ? { resolvedAtMs: resolvedAtMs ?? atMs } : {};
   return {
     ...rest,

@@ -543,3 +543,35 @@ describe('issue: A replace that was given up as lost was shown as rejected, and 
     },
   );
 });
+
+describe('issue: A place that had been found at work was shown as applied for the reason HTTP_504.', () => {
+  const unanswered = { kind: 'unknown', reason: { code: 'HTTP_504', message: 'no', status: 504 } } as const;
+
+  it('a command that is applied has no reason of a fault; its attempt and its evidence keep it', async () => {
+    const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ result: unanswered });
+    const { commandId } = await rig.send(placeEquity);
+    expect(rig.command(commandId)).toMatchObject({ state: 'unknown', reason: { code: 'HTTP_504' } });
+    rig.land(commandId);
+    await rig.clock.advance(10);
+    const { state, reason, attempts } = rig.command(commandId);
+    expect([state, reason]).toEqual(['applied', undefined]);
+    expect(attempts).toMatchObject([{ state: 'unknown', reason: { code: 'HTTP_504', status: 504 } }]);
+    expect(rig.evidence(commandId)).toContainEqual(
+      expect.objectContaining({
+        kind: 'answer',
+        detail: expect.objectContaining({ reason: expect.objectContaining({ code: 'HTTP_504' }) }),
+      }),
+    );
+  });
+
+  it('a step in the same state keeps the reason, and the word of a person is one', async () => {
+    const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ result: unanswered });
+    const { commandId } = await rig.send(placeEquity);
+    await rig.clock.advance(600_000);
+    expect(rig.command(commandId)).toMatchObject({ state: 'unknown', reason: { code: 'HTTP_504' } });
+    await rig.during(rig.commands.operator.resolve(commandId, 'applied', word));
+    expect(rig.command(commandId)).toMatchObject({ state: 'applied', reason: { code: 'RESOLVED_BY_PERSON' } });
+  });
+});
