@@ -39,16 +39,16 @@ it('sums that are kept up are those of a list that is read anew, whatever came b
         const folded: string[] = [];
         for (const [at, next] of steps.entries()) {
           const lines = list.rows.filter(isGroup);
-          const { key } = lines[next.kind === 'fold' ? next.at % lines.length : 0] ?? {};
+          const { group: name } = lines[next.kind === 'fold' ? next.at % lines.length : 0] ?? {};
           if (next.kind === 'clear') store.clear();
           else if (next.kind === 'change') {
             const { price, ...order } = next.change;
             store.takeUpdate(
               updateOf({ ...order, ...(price !== undefined && { price }), revision: at + 1, cumQty: '0' }),
             );
-          } else if (key !== undefined) {
-            list.fold(key);
-            folded.push(key);
+          } else if (name !== undefined) {
+            list.fold(name);
+            folded.push(name);
           }
           for (const run of frames.splice(0)) run();
           const anew = new OrderList(store, view);

@@ -263,6 +263,14 @@ it('groups have the sums of their orders, live, and are folded by a click or a k
   await line('ACC-1').click();
   await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(3));
   await page.getByText('4 orders').waitFor();
+  // Bought and sold are no sum: each has a line, and both are folded as one.
+  add({ orderId: 'o-5', accountId: 'ACC-1', side: 'sell', quantity: '30', leavesQty: '30', ...amounts });
+  const sold = page.getByRole('row').filter({ hasText: 'ACC-1, sell' });
+  await sold.getByText('1 order', { exact: true }).waitFor();
+  expect(await sold.locator('.col-left').textContent()).toBe('30');
+  expect(await line('ACC-1').locator('.col-left').textContent()).toBe('2,000.5');
+  await sold.click();
+  await eventually(async () => expect(await page.locator('.rows .row').count()).toBe(8));
 });
 
 it('the list of fills has those before the visit and those that come, by its filters, and what was taken back', async () => {

@@ -31,6 +31,9 @@ it('shows each of 20,000 orders in its newest state after thousands of updates a
   expect(console.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(90_000);
   await eventually(async () => expect(source.changes).toBeGreaterThan(20_000));
   // The sums are kept up as well, while all goes on.
+  // Room for a line of each account and side.
+  const usual = page.viewportSize() ?? { width: 1280, height: 720 };
+  await page.setViewportSize({ ...usual, height: 1_600 });
   await page.goto(`${rig.address}/console?group=account&sums=only`);
   const sums = page.locator('.rows .group-name .soft');
   await sums.nth(19).waitFor();
@@ -41,6 +44,7 @@ it('shows each of 20,000 orders in its newest state after thousands of updates a
   await page.getByText(`${source.newest().size.toLocaleString('en')} orders`, { exact: true }).waitFor();
   const counts = (await sums.allTextContents()).map((text) => Number(text.replace(/\D/g, '')));
   expect(counts.reduce((sum, count) => sum + count)).toBe(source.newest().size);
+  await page.setViewportSize(usual);
   await page.goto(`${rig.address}/console`);
   await page.locator('.rows .row').nth(20).waitFor();
   expect(await page.locator('.rows .row').count()).toBeLessThan(100);

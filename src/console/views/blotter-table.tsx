@@ -30,7 +30,7 @@ interface TableProps {
   /** The rows keep their places for a short time. */
   readonly hold: () => void;
   /** Folds or unfolds a group. */
-  readonly fold: (key: string) => void;
+  readonly fold: (group: string) => void;
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
   readonly ports: Ports;
@@ -191,7 +191,7 @@ function useActiveRow(deps: ActiveDeps) {
       show();
       mark?.(now.key);
     },
-    open: row && (() => (isGroup(row) ? fold(row.key) : go(orderAddress(row)))),
+    open: row && (() => (isGroup(row) ? fold(row.group) : go(orderAddress(row)))),
   });
   return [active, setActive] as const;
 }

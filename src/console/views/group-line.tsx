@@ -17,15 +17,19 @@ interface LineProps {
   readonly selected: boolean;
 }
 
-/** A group's first line: its name, and its orders' sums. */
+/** A line of a group: its name with a side, and the sums of its orders on this side. */
 export function GroupLine({ row, group, index, height, columns, active, selected }: LineProps): VNode {
   const span = spanOf(columns);
   return (
     <div role="row" {...rowProps({ row, index, height, selected })} class={active ? 'row group active' : 'row group'}>
       <div role="gridcell" aria-colspan={span} class="cell group-name" style={`--span:${span}`}>
-        <button class="fold" aria-expanded={!row.folded}>
-          {row.folded ? '▸' : '▾'} {groupText(row, group)}
-        </button>{' '}
+        {row.leads ? (
+          <button class="fold" aria-expanded={!row.folded}>
+            {row.folded ? '▸' : '▾'} {groupText(row, group)}
+          </button>
+        ) : (
+          <span class="other-side">{groupText(row, group)}</span>
+        )}{' '}
         <span class="soft">{plural(row.orders, 'order')}</span>
       </div>
       {columns.slice(span).map((name) => {

@@ -11,7 +11,7 @@ interface PressDeps {
   readonly opens: boolean;
   readonly hold: () => void;
   readonly pick: (key: string) => void;
-  readonly fold: (key: string) => void;
+  readonly fold: (group: string) => void;
   readonly mark: ((key: string) => void) | undefined;
 }
 
@@ -53,7 +53,7 @@ export function usePresses({ shown, opens, hold, pick, fold, mark }: PressDeps) 
     if (press === undefined || !(stays || isNear)) return;
     const { row } = press;
     pick(row.key);
-    if (isGroup(row)) fold(row.key);
+    if (isGroup(row)) fold(row.group);
     else if (event.shiftKey) mark?.(row.key);
     else if (!isOwn && !event.ctrlKey && !event.metaKey) {
       const to = press.to ?? (opens && isNear ? orderAddress(row) : undefined);

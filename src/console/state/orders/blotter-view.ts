@@ -19,7 +19,7 @@ export interface BlotterView extends OrderFilters {
   readonly columns: readonly ColumnName[];
   /** In pixels, for resized columns. */
   readonly widths: Readonly<Partial<Record<ColumnName, number>>>;
-  /** Orders with the same are one group, under a line with its sums. */
+  /** Orders with the same are one group, under a line with the sums of each side. */
   readonly group: readonly GroupPart[];
   /** Only the lines with the sums, unless a reader unfolds one. */
   readonly sumsOnly: boolean;
@@ -224,8 +224,8 @@ function comparerOf(name: ColumnName): (a: OrderRow, b: OrderRow) => number {
 }
 
 /**
- * Groups by their names, and a group's line before its orders. Rows equal in the column come
- * newest first, then by key, so that none changes its place without a reason.
+ * Groups by their names, and a group's lines before its orders, bought first. Rows equal in the
+ * column come newest first, then by key, so that none changes its place without a reason.
  */
 export function orderOf({ sort, group }: BlotterView): (a: ListRow, b: ListRow) => number {
   const compare = comparerOf(sort.column);
@@ -237,6 +237,7 @@ export function orderOf({ sort, group }: BlotterView): (a: ListRow, b: ListRow) 
       const order = byText(part(left), part(right));
       if (order !== 0) return order;
     }
+    if (isGroup(a) && isGroup(b)) return byText(a.key, b.key);
     if (isGroup(a) || isGroup(b)) return Number(isGroup(b)) - Number(isGroup(a));
     return sign * compare(left, right) || right.rank - left.rank || byText(left.key, right.key);
   };

@@ -20,10 +20,18 @@ const sumOf = summed.map((name) =>
   name === 'value' ? valueUnits : (row: OrderRow) => unitsOf(columnOf(name).value(row)),
 );
 
-/** A group's line, before its orders. */
+const sides = ['buy', 'sell'] as const;
+
+/**
+ * A group's line, before its orders: the sums of one side. A group has a line for each side, since
+ * bought and sold in one number are no number that a desk uses.
+ */
 export interface GroupRow {
   readonly key: string;
-  /** Any order in it: all have the group's account, symbol or side. */
+  readonly group: string;
+  /** The group's first line. */
+  readonly leads: boolean;
+  /** Any order of the line: all have the group's account or symbol, and one side. */
   readonly sample: OrderRow;
   readonly orders: number;
   /** How many orders have no value, since a price is missing. */
@@ -34,7 +42,8 @@ export interface GroupRow {
 }
 
 export function groupText({ sample }: GroupRow, parts: readonly GroupPart[]): string {
-  return parts.map((part) => partOf[part](sample)).join(', ');
+  const named: readonly GroupPart[] = parts.includes('side') ? parts : [...parts, 'side'];
+  return named.map((part) => partOf[part](sample)).join(', ');
 }
 
 export type ListRow = OrderRow | GroupRow;
@@ -84,14 +93,20 @@ export class OrderGroups {
   /** The lines to take out, and those to put in, since the last call. */
   exchange(): { readonly old: GroupRow[]; readonly fresh: GroupRow[] } {
     const [old, fresh]: [GroupRow[], GroupRow[]] = [[], []];
-    for (const key of this.touched) {
-      const [line, totals] = [this.lines.get(key), this.totals.get(key)];
-      if (line !== undefined) old.push(line);
-      this.lines.delete(key);
-      if (totals === undefined) continue;
-      const next = { ...totals, key, sums: [...totals.sums], folded: this.isFolded(key) };
-      this.lines.set(key, next);
-      fresh.push(next);
+    for (const group of this.touched) {
+      const folded = this.isFolded(group);
+      let leads = true;
+      for (const side of sides) {
+        const key = `${group}\n${side}`;
+        const [line, totals] = [this.lines.get(key), this.totals.get(key)];
+        if (line !== undefined) old.push(line);
+        this.lines.delete(key);
+        if (totals === undefined) continue;
+        const next = { ...totals, key, group, leads, sums: [...totals.sums], folded };
+        this.lines.set(key, next);
+        fresh.push(next);
+        leads = false;
+      }
     }
     this.touched.clear();
     return { old, fresh };
@@ -100,10 +115,11 @@ export class OrderGroups {
   private count(row: OrderRow, sign: 1 | -1): boolean {
     const group = this.groupOf(row);
     if (group === undefined) return true;
-    let totals = this.totals.get(group);
+    const key = `${group}\n${directionOf(row.order.side)}`;
+    let totals = this.totals.get(key);
     if (totals === undefined) {
       totals = { sample: row, orders: 0, unpriced: 0, sums: summed.map(() => 0n) };
-      this.totals.set(group, totals);
+      this.totals.set(key, totals);
     }
     totals.orders += sign;
     for (let at = 0; at < sumOf.length; at += 1) {
@@ -111,7 +127,7 @@ export class OrderGroups {
       if (units === undefined) totals.unpriced += sign;
       else totals.sums[at] = (totals.sums[at] ?? 0n) + (sign === 1 ? units : -units);
     }
-    if (totals.orders === 0) this.totals.delete(group);
+    if (totals.orders === 0) this.totals.delete(key);
     this.touched.add(group);
     return !this.isFolded(group);
   }

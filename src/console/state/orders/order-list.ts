@@ -13,7 +13,7 @@ const holdMs = 2_000;
  * The rows of one view, in its order. While it is paused the list stands still, and `waiting`
  * counts the orders changed meanwhile; while it is held the rows stay in their places, and only
  * their values are new. Invariant: `rows` has exactly those in `shown`, without folded groups, and
- * each group's line, sorted.
+ * each group's lines, sorted.
  */
 export class OrderList {
   /** Changed in place; `version` says when. */
@@ -66,8 +66,8 @@ export class OrderList {
   }
 
   /** Folds a group, or unfolds it. */
-  readonly fold = (key: string): void => {
-    if (!this.turned.delete(key)) this.turned.add(key);
+  readonly fold = (group: string): void => {
+    if (!this.turned.delete(group)) this.turned.add(group);
     this.rebuild();
   };
 
@@ -134,9 +134,11 @@ export class OrderList {
     const within = orderOf({ ...this.view, group: [] });
     const groups = Map.groupBy(shown, (row) => this.groups.groupOf(row));
     for (const row of groups.get(undefined)?.sort(within) ?? []) this.rows.push(row);
-    for (const line of this.groups.exchange().fresh.sort(orderOf(this.view))) {
+    const lines = this.groups.exchange().fresh.sort(orderOf(this.view));
+    for (const [at, line] of lines.entries()) {
       this.rows.push(line);
-      for (const row of groups.get(line.key)?.sort(within) ?? []) this.rows.push(row);
+      if (lines[at + 1]?.group === line.group) continue;
+      for (const row of groups.get(line.group)?.sort(within) ?? []) this.rows.push(row);
     }
     this.version.value += 1;
   }
@@ -170,7 +172,7 @@ export class OrderList {
 
   private newGroups(): OrderGroups {
     const { group, sumsOnly } = this.view;
-    return new OrderGroups(group, (key) => sumsOnly !== this.turned.has(key));
+    return new OrderGroups(group, (name) => sumsOnly !== this.turned.has(name));
   }
 
   private putIn(row: OrderRow, fresh: { push(row: OrderRow): unknown }): void {
