@@ -5,18 +5,21 @@ import { historyOf } from './command-history.ts';
 const all = { may: () => true, commandsOn: true };
 
 it('offers an action only where it may be done and makes sense', () => {
-  expect(actionsOf(historyOf(), all)).toEqual({ probe: true, resolve: true, cancel: false });
+  const none = { probe: false, resolve: false, cancel: false, another: false };
+  expect(actionsOf(historyOf(), all)).toEqual({ ...none, probe: true, resolve: true });
   const landed = { state: 'accepted', orderId: 'o-1', orderStatus: 'pending_new' } as const;
-  expect(actionsOf(historyOf(landed), all)).toEqual({ probe: false, resolve: true, cancel: true });
-  expect(actionsOf(historyOf({ ...landed, state: 'applied', orderStatus: 'filled' }), all)).toEqual({
-    ...{ probe: false, resolve: false, cancel: false },
+  expect(actionsOf(historyOf({ ...landed, unresolved: false }), all)).toEqual({
+    ...{ ...none, resolve: true, cancel: true, another: true },
   });
-  expect(actionsOf(historyOf({ state: 'conflict' }), all)).toEqual({ probe: false, resolve: true, cancel: false });
-  const working = historyOf({ state: 'applied', orderId: 'o-1', orderStatus: 'new' });
-  expect(actionsOf(working, { ...all, commandsOn: false }).cancel).toBe(false);
-  expect(actionsOf(working, { ...all, may: (scope) => scope !== 'orders:write' }).cancel).toBe(false);
+  const filled = historyOf({ ...landed, unresolved: false, state: 'applied', orderStatus: 'filled' });
+  expect(actionsOf(filled, all)).toEqual({ ...none, another: true });
+  expect(actionsOf({ ...filled, kind: 'cancel' }, all)).toEqual(none);
+  expect(actionsOf(historyOf({ state: 'conflict' }), all)).toEqual({ ...none, resolve: true });
+  const working = historyOf({ state: 'applied', orderId: 'o-1', orderStatus: 'new', unresolved: false });
+  expect(actionsOf(working, { ...all, commandsOn: false })).toEqual(none);
+  expect(actionsOf(working, { ...all, may: (scope) => scope !== 'orders:write' })).toEqual(none);
   const reader = { ...all, may: (scope: string) => scope.endsWith(':read') };
-  expect(actionsOf(historyOf(), reader)).toEqual({ probe: false, resolve: false, cancel: false });
+  expect(actionsOf(historyOf(), reader)).toEqual(none);
 });
 
 it('names only outcomes that the kind of command can have', () => {

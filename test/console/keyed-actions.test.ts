@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changedTerms, OrderAction, orderActions } from '../../src/console/state/commands/order-actions.ts';
 import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
-import { emptyFields, faultsIn, requestOf } from '../../src/console/state/commands/ticket-body.ts';
+import { emptyFields, faultsIn, fieldsOf, requestOf } from '../../src/console/state/commands/ticket-body.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
@@ -233,5 +233,41 @@ describe('an action of an order', () => {
     await new OrderAction(rig.state, seen).replace({ quantity: ` ${quantity} `, price: '0.5', stopPx: '' });
     expect(price).not.toBe('0.5');
     expect(sent(rig, 'PATCH').map(({ body }) => body)).toEqual([{ accountId: 'ACC-1', price: '0.5' }]);
+  });
+});
+
+describe('issue: To place an order once more, each field of it had to be typed again.', () => {
+  const leg = { symbol: 'AAPL261218C00200000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' };
+  const common = { symbol: 'AAPL', side: 'SELL', type: 'STOP_LIMIT', qty: '10', timeInForce: 'DAY' };
+
+  it.each([
+    ['account', { ...common, price: '187.5', stopPrice: '188' }],
+    ['account', { ...common, type: 'LIMIT', price: '1.5', legs: [leg, { ...leg, side: 'BUY' }] }],
+    [
+      'prediction',
+      {
+        ...{ symbol: 'RAIN', outcome: 'NO', side: 'buy', orderType: 'limit', timeInForce: 'gtd', quantity: '7' },
+        ...{ price: '0.4', expireTime: '2026-12-31T21:00:00.000Z' },
+      },
+    ],
+  ] as const)('the ticket has the terms of the %s place, and asks for the same order', (stream, terms) => {
+    const fields = fieldsOf({ stream, accountId: 'ACC-1', terms });
+    expect(fields && requestOf(fields).body).toEqual({ accountId: 'ACC-1', ...terms });
+  });
+
+  it('has nothing of a ticket before it, a key of its own, and sends nothing by itself', async () => {
+    const rig = await started((each) => each.answers.set('POST /v1/orders', { status: 202, body: { commandId } }));
+    const first = filled(rig);
+    await first.send();
+    const asked = rig.asked.length;
+    const again = fieldsOf({ stream: 'account', accountId: 'ACC-1', terms: { ...common, stopPrice: '188' } });
+    const ticket = rig.state.openTicket({ ...again });
+    expect([ticket.key === first.key, ticket.progress.value.kind, rig.asked.length]).toEqual([false, 'open', asked]);
+    ticket.set({ reference: 'mine', supersedes: commandId });
+    expect(rig.state.openTicket({ ...again }).fields.value).toMatchObject({ reference: '', supersedes: '' });
+  });
+
+  it('is not offered where a ticket has no field for a term', () => {
+    expect(fieldsOf({ stream: 'account', accountId: 'ACC-1', terms: { ...common, currency: 'EUR' } })).toBeUndefined();
   });
 });

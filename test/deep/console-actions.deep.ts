@@ -66,6 +66,14 @@ async function placesOnce(running: RunningConsole, page: Page): Promise<void> {
   const commandId = await shownCommand(page);
   await eventually(async () => expect(await decisionsOf(running, commandId)).toEqual(['accepted']));
   expect(await commandCount(service)).toBe(before + 1);
+  // The order and its fill are on the page, and a second one is a ticket with the same terms.
+  await page.locator('.terms div').filter({ hasText: 'Filled' }).getByText('0 / 5').waitFor();
+  await page.getByRole('button', { name: 'Place another' }).click();
+  await placeButton(page).getByText('Buy 5 AAPL').waitFor();
+  expect(JSON.parse((await page.getByLabel('Body of the request').textContent()) ?? '')).toEqual({
+    ...{ accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', timeInForce: 'GTC', price: '1' },
+  });
+  expect(await commandCount(service)).toBe(before + 1);
 }
 
 /**

@@ -7,6 +7,7 @@ import { Go, Link } from '../parts/link.tsx';
 import { plural } from '../parts/plural.ts';
 import { addressOf } from '../state/address.ts';
 import { actionsOf, resolutions } from '../state/commands/command-actions.ts';
+import { fieldsOf } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
@@ -43,7 +44,8 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
     done();
   };
   const close = () => setOpen(undefined);
-  if (!actions.probe && !actions.resolve && !actions.cancel && open === undefined) return null;
+  const terms = actions.another ? fieldsOf(command) : undefined;
+  if (!actions.probe && !actions.resolve && !actions.cancel && terms === undefined && open === undefined) return null;
   return (
     <div class="actions" role="group" aria-label="Actions">
       {actions.probe && (
@@ -55,6 +57,17 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
       {actions.cancel && (
         <button class="danger" onClick={() => setOpen('cancel')}>
           Cancel the order
+        </button>
+      )}
+      {terms !== undefined && (
+        <button
+          title="Opens the ticket with these terms. Nothing is sent."
+          onClick={() => {
+            state.openTicket(terms);
+            go(addressOf('ticket'));
+          }}
+        >
+          Place another
         </button>
       )}
       {open === 'resolve' && <ResolveDialog state={state} command={command} close={close} done={done} say={say} />}

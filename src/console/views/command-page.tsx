@@ -1,17 +1,24 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { NormalisedOrder } from '../../../types/records.d.ts';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText, commandTone, stateMeaning } from '../parts/command-words.ts';
 import { reasonText } from '../parts/fact-words.ts';
 import { Facts } from '../parts/facts.tsx';
+import { fillBar } from '../parts/fill-bar.tsx';
 import { Link } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
+import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
 import { addressOf, commandsAddress, orderAddress } from '../state/address.ts';
 import { CommandFollower } from '../state/commands/command-follower.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import type { ListedOrder } from '../state/orders/order-row.ts';
+import type { Answer } from '../state/rest.ts';
+import { amountText } from '../state/text/decimal-text.ts';
 import { CommandActionBar } from './command-actions.tsx';
 import { CommandTimeline } from './command-timeline.tsx';
 import { CommandVerdict } from './command-verdict.tsx';
@@ -62,7 +69,7 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
           {note}
         </p>
       )}
-      {factsOf(command, state.ports.nowMs())}
+      <CommandFacts state={state} command={command} />
       <h2>What happened</h2>
       <CommandTimeline command={command} nowMs={state.ports.nowMs()} />
     </article>
@@ -92,7 +99,20 @@ function headOf(command: CommandHistory): VNode {
   );
 }
 
-function factsOf(command: CommandHistory, nowMs: number): VNode {
+const noOrder: Answer<undefined> = { kind: 'ok', status: 200, body: undefined };
+
+/** The order is read with each answer, since it may have ended before the visit. */
+function CommandFacts({ state, command }: { readonly state: ConsoleState; readonly command: CommandHistory }) {
+  const { stream, orderId } = command;
+  const path = `/v1/orders/${stream}/${encodeURIComponent(orderId ?? '')}`;
+  const read = useAnswer<ListedOrder | undefined>(
+    (signal) => (orderId === undefined ? Promise.resolve(noOrder) : state.rest.get<ListedOrder>(path, {}, signal)),
+    [state, command],
+  );
+  return factsOf(command, read?.kind === 'ok' ? read.body?.order : undefined, state.ports.nowMs());
+}
+
+function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, nowMs: number): VNode {
   const { stream, orderId, orderStatus, callerRef, supersedes, hints = [], baseline, reason, misses } = command;
   const link = (id: string) => (
     <Link class="id" to={orderAddress({ stream, orderId: id })}>
@@ -111,6 +131,8 @@ function factsOf(command: CommandHistory, nowMs: number): VNode {
         </>
       ),
     ],
+    ['Filled', order && fillBar(order)],
+    ['Average price', order?.avgPrice === undefined ? undefined : amountText(order.avgPrice)],
     ['Reason', reason === undefined ? undefined : reasonText(reason)],
     ['Asked by', command.principal],
     [

@@ -17,7 +17,7 @@ interface LineProps {
   readonly selected: boolean;
 }
 
-/** A line of a group: its name with a side, and the sums of its orders on this side. */
+/** A group's line: its name with a side, and this side's sums. */
 export function GroupLine({ row, group, index, height, columns, active, selected }: LineProps): VNode {
   const span = spanOf(columns);
   return (

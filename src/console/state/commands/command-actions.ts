@@ -24,13 +24,21 @@ interface CommandActions {
   readonly probe: boolean;
   readonly resolve: boolean;
   readonly cancel: boolean;
+  /** Not while the outcome is unknown: a second one could be one too many. */
+  readonly another: boolean;
 }
 
 /**
  * `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all.
  */
 export function actionsOf(
-  { state, orderId, orderStatus, kind }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind'>,
+  {
+    state,
+    orderId,
+    orderStatus,
+    kind,
+    unresolved,
+  }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind' | 'unresolved'>,
   { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },
 ): CommandActions {
   const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !isTerminal(orderStatus);
@@ -40,5 +48,6 @@ export function actionsOf(
     probe: may('ops:write') && isAskedAbout,
     resolve: may('ops:write') && (state === 'unknown' || state === 'accepted' || state === 'conflict'),
     cancel: may('orders:write') && commandsOn && isOpenOrder,
+    another: may('orders:write') && commandsOn && kind === 'place' && !unresolved,
   };
 }

@@ -1,4 +1,5 @@
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
+import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import type { Answer } from '../rest.ts';
 import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
@@ -164,6 +165,27 @@ const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
   reference: ['clientId', 'clientOrderRef'],
   supersedes: ['supersedes'],
 };
+
+/**
+ * A place's terms as a ticket's fields, without its reference and key. Undefined if a ticket lacks
+ * a field for one, such as the currency: it would be another order.
+ */
+export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketFields | undefined {
+  const { legs, ...texts } = terms;
+  const fields: [name: string, text: string][] = [];
+  for (const [name, text] of Object.entries(texts)) {
+    const field = fieldOfPath(name);
+    if (field === undefined || typeof text !== 'string') return undefined;
+    fields.push([field, text]);
+  }
+  const kind = stream === 'prediction' ? 'prediction' : Array.isArray(legs) ? 'option' : 'equity';
+  return {
+    ...{ ...emptyFields(kind), accountId, ...Object.fromEntries(fields) },
+    ...(Array.isArray(legs) && { legs: legs.map((leg: Partial<TicketLeg>) => ({ ...emptyLeg, ...leg })) }),
+  };
+}
+
+type Placed = Pick<CommandAnswer, 'stream' | 'accountId' | 'terms'>;
 
 /** The ticket's field for the path in a fault; undefined: it has none. */
 function fieldOfPath(path: string): string | undefined {

@@ -19,7 +19,7 @@ export interface BlotterView extends OrderFilters {
   readonly columns: readonly ColumnName[];
   /** In pixels, for resized columns. */
   readonly widths: Readonly<Partial<Record<ColumnName, number>>>;
-  /** Orders with the same are one group, under a line with the sums of each side. */
+  /** Orders with the same are one group, under a line for each side's sums. */
   readonly group: readonly GroupPart[];
   /** Only the lines with the sums, unless a reader unfolds one. */
   readonly sumsOnly: boolean;

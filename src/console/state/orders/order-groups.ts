@@ -23,15 +23,15 @@ const sumOf = summed.map((name) =>
 const sides = ['buy', 'sell'] as const;
 
 /**
- * A group's line, before its orders: the sums of one side. A group has a line for each side, since
- * bought and sold in one number are no number that a desk uses.
+ * A group's line, before its orders, with one side's sums. Each side has its own line: no desk adds
+ * what it buys to what it sells.
  */
 export interface GroupRow {
   readonly key: string;
   readonly group: string;
   /** The group's first line. */
   readonly leads: boolean;
-  /** Any order of the line: all have the group's account or symbol, and one side. */
+  /** Any order in the line: all have the group's account or symbol, and one side. */
   readonly sample: OrderRow;
   readonly orders: number;
   /** How many orders have no value, since a price is missing. */
