@@ -98,6 +98,10 @@ async function showsWhatItComesTo(running: RunningConsole, page: Page): Promise<
   await fillTicket(page, { Quantity: '7', Price: '200000' });
   await panel.getByText('The limit “max quantity” is 6, and this order would make it 7.').waitFor();
   await panel.getByText('The limit “max notional” is 100000, and this order would make it 1400000.').waitFor();
+  await page
+    .locator('#place-wild')
+    .getByText(/^The price 200000 is \d+ % above the ask of [\d.]+\.$/)
+    .waitFor();
   await expectAccessible(page);
   await fillTicket(page, { Quantity: '0' });
   await page.locator('.field .fault').getByText('must be greater than zero').waitFor();

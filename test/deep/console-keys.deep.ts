@@ -558,6 +558,19 @@ describe('issue: A ticket that crosses the market, or would be refused, looked a
     },
   );
 
+  it('it names a size far above that of every known order', async () => {
+    const { page, address, add, commands } = await ticket();
+    add({ orderId: 'ko', instrument: { kind: 'equity', symbol: 'KO' }, quantity: '100', working: { quantity: '100' } });
+    await page.goto(`${address}/console/place?accountId=ACC-1&symbol=KO`);
+    await fillTicket(page, { Side: 'BUY', Quantity: '1,000', Price: '64' });
+    expect(await described(page)).toBe('');
+    await fillTicket(page, { Quantity: '1,001' });
+    const words = 'The quantity 1,001 is more than ten times that of the largest known order of KO, 100.';
+    await eventually(async () => expect(await described(page)).toBe(words));
+    await expectAccessible(page);
+    expect(commands.submissions).toEqual([]);
+  });
+
   it('its button shows that the service would refuse, or cannot be reached, and gives the first reason', async () => {
     const { page, commands, done } = await ticket();
     const looks = () => button(page).evaluate((each) => [each.className, each.clientHeight > 0]);

@@ -96,6 +96,20 @@ export class TicketPreview {
   }
 }
 
+/** Undefined: several legs, which have no quote as a whole. */
+export function tradedIn(fields: TicketFields): { readonly symbol: string; readonly side: string } | undefined {
+  const [traded, ...others] = fieldsShown(fields).legs ? fields.legs : [fields];
+  return others.length > 0 ? undefined : traded;
+}
+
+/** The ticket's quote, and the side of it that the order would meet. */
+export function quoteOf(fields: TicketFields, quotes: PreviewAnswer['quotes'] = []) {
+  const traded = tradedIn(fields);
+  if (traded === undefined || traded.side === '') return undefined;
+  const quote = quotes.find(({ symbol }) => sameSymbol(symbol, traded.symbol));
+  return quote && ({ quote, side: directionOf(traded.side.toLowerCase()) === 'buy' ? 'ask' : 'bid' } as const);
+}
+
 /** A price of the ticket, and the side of the quote that it meets. */
 interface Crossing {
   readonly own: string;
@@ -111,12 +125,9 @@ interface Crossing {
  * the next answer may come after the click. Undefined also where nothing can be compared: several
  * legs have no quote of their own, and a prediction market has none.
  */
-export function crossingOf(fields: TicketFields, quotes: PreviewAnswer['quotes'] = []): Crossing | undefined {
-  const { legs, price, stopPrice } = fieldsShown(fields);
-  const [traded, ...others] = legs ? fields.legs : [fields];
-  if (traded === undefined || traded.side === '' || others.length > 0) return undefined;
-  const quote = quotes.find(({ symbol }) => sameSymbol(symbol, traded.symbol));
-  const side = directionOf(traded.side.toLowerCase()) === 'buy' ? 'ask' : 'bid';
+export function crossingOf(fields: TicketFields, quotes?: PreviewAnswer['quotes']): Crossing | undefined {
+  const { price, stopPrice } = fieldsShown(fields);
+  const { quote, side = 'ask' } = quoteOf(fields, quotes) ?? {};
   const [isLimit, own] = [!stopPrice, plainNumber(stopPrice ? fields.stopPrice : price ? fields.price : '')];
   const market = quote?.[side];
   if (market === undefined || unitsOf(own) === undefined) return undefined;

@@ -15,7 +15,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { lossOf } from '../state/doubts.ts';
 import { symbolsOf } from '../state/symbol-text.ts';
 import { TicketForm } from './ticket-form.tsx';
-import { crossingText, Preview, refusalOf, usePreview } from './ticket-preview.tsx';
+import { crossingText, Preview, refusalOf, usePreview, useWildWords } from './ticket-preview.tsx';
 
 interface PlaceProps {
   readonly state: ConsoleState;
@@ -59,6 +59,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
   const loss = lossOf(useDoubts(state));
   const nowMs = state.ports.monotonicMs();
   const crossing = locked ? undefined : crossingText(fields, preview, nowMs);
+  const wild = useWildWords(state, fields, preview);
   const refusal = locked ? undefined : (loss ?? refusalOf(preview));
   return (
     <section class="screen" aria-labelledby="place-title">
@@ -92,11 +93,14 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
               {/* Without the age: a reader of the screen would hear it each second. */}
               <span role="status">{crossing?.words}</span> {crossing?.age}
             </p>
+            <p class="warn-text" id="place-wild" role="status">
+              {locked ? '' : wild.join(' ')}
+            </p>
             <button
               type="submit"
               class={refusal === undefined ? 'main' : 'main held'}
               disabled={progress.kind === 'sending' || progress.kind === 'sent'}
-              aria-describedby="place-crosses place-refused"
+              aria-describedby="place-crosses place-wild place-refused"
             >
               {buttonText(progress, fields)}
             </button>

@@ -6,8 +6,9 @@ import { fieldText } from '../parts/words.ts';
 import type { TicketFields } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { ageText } from '../state/text/age-text.ts';
-import { amountText } from '../state/text/decimal-text.ts';
-import { crossingOf, type PreviewState, TicketPreview } from '../state/ticket-preview.ts';
+import { amountText, plainNumber } from '../state/text/decimal-text.ts';
+import { crossingOf, type PreviewState, TicketPreview, tradedIn } from '../state/ticket-preview.ts';
+import { farPriceOf, isWildSize, largestKnown } from '../state/wild-terms.ts';
 
 /**
  * The service's word on the ticket. `isOver`: it is under way, or was sent, and nothing more is
@@ -135,6 +136,25 @@ export function crossingText(fields: TicketFields, { said, saidAtMs = 0 }: Previ
     words: `${isLimit ? 'The price' : 'The stop'} ${own} is at or ${where} the ${side} of ${market}, so the order may ${effect} at once.`,
     age: `That quote is ${ageText(ageMs + nowMs - saidAtMs)} old.`,
   };
+}
+
+/** A price or quantity that looks like a slip, each in one sentence. */
+export function useWildWords(state: ConsoleState, fields: TicketFields, { said }: PreviewState): readonly string[] {
+  const { kind, symbol, legs } = fields;
+  const read = useValue(state.openOrders);
+  const largest = useMemo(() => largestKnown(fields, state.orders.rows.values()), [state, read, kind, symbol, legs]);
+  const price = farPriceOf(fields, said?.quotes);
+  const words: string[] = [];
+  if (price !== undefined) {
+    const { own, market, name, percent } = price;
+    const apart = percent < 0n ? `${-percent} % below` : `${percent} % above`;
+    words.push(`The price ${own} is ${apart} the ${name} of ${market}.`);
+  }
+  if (isWildSize(fields, largest))
+    words.push(
+      `The quantity ${amountText(plainNumber(fields.quantity))} is more than ten times that of the largest known order of ${tradedIn(fields)?.symbol.trim()}, ${amountText(largest)}.`,
+    );
+  return words;
 }
 
 type Limit = PreviewAnswer['limits'][number];
