@@ -109,7 +109,10 @@ function CommandFacts({ state, command }: { readonly state: ConsoleState; readon
     (signal) => (orderId === undefined ? Promise.resolve(noOrder) : state.rest.get<ListedOrder>(path, {}, signal)),
     [state, command],
   );
-  return factsOf(command, read?.kind === 'ok' ? read.body?.order : undefined, state.ports.nowMs());
+  const order = read?.kind === 'ok' ? read.body?.order : undefined;
+  // The platform may have given the id to an order of somebody else since.
+  const isOwn = command.kind !== 'place' || order?.commandId === command.commandId;
+  return factsOf(command, isOwn ? order : undefined, state.ports.nowMs());
 }
 
 function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, nowMs: number): VNode {
