@@ -110,7 +110,7 @@ function CommandFacts({ state, command }: { readonly state: ConsoleState; readon
     [state, command],
   );
   const order = read?.kind === 'ok' ? read.body?.order : undefined;
-  // The platform may have given the id to an order of somebody else since.
+  // The platform may have given the id to another order since.
   const isOwn = command.kind !== 'place' || order?.commandId === command.commandId;
   return factsOf(command, isOwn ? order : undefined, state.ports.nowMs());
 }
