@@ -1,10 +1,16 @@
 import { isConfirmed } from './above-baseline.ts';
-import { type Command, type CommandRequest, isFinal, isUnresolved, type ReplaceTerms } from './command.ts';
+import {
+  type Command,
+  type CommandRequest,
+  isFinal,
+  isOfSecurities,
+  isUnresolved,
+  type ReplaceTerms,
+} from './command.ts';
 import { compareDecimals } from './decimal.ts';
 import { canonicalInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { isTerminal } from './order.ts';
-import { isOfSecurities } from './streams.ts';
 import { symbolLetters } from './symbol.ts';
 
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;

@@ -1,6 +1,6 @@
 import type { Decimal } from './decimal.ts';
 import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
-import type { StreamWith } from './streams.ts';
+import { type StreamWith, traits } from './streams.ts';
 
 export const commandKinds = ['place', 'replace', 'cancel'] as const;
 export type CommandKind = (typeof commandKinds)[number];
@@ -278,4 +278,11 @@ export function isUnresolved(state: CommandState): boolean {
 export interface CommandWithEvidence {
   readonly command: Command;
   readonly evidence: readonly Evidence[];
+}
+
+/** Tells places apart by their terms. */
+export function isOfSecurities<T extends { readonly stream: Stream }>(
+  of: T,
+): of is Extract<T, { readonly stream: StreamWith<'market', 'securities'> }> {
+  return traits[of.stream].market === 'securities';
 }

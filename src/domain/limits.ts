@@ -1,8 +1,7 @@
-import { type Command, isFinal } from './command.ts';
+import { type Command, isFinal, isOfSecurities } from './command.ts';
 import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
 import type { Order, Stream } from './order.ts';
 import { orderWord } from './order.ts';
-import { isOfSecurities } from './streams.ts';
 
 /** A limit can name these instruments. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;

@@ -1,6 +1,7 @@
 import {
   type AccountPlaceTerms,
   type CommandRequest,
+  isOfSecurities,
   type PredictionPlaceTerms,
   platformCurrency,
   type ReplaceTerms,
@@ -16,7 +17,6 @@ import {
 } from './decimal.ts';
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
-import { isOfSecurities } from './streams.ts';
 import { canonicalSymbol, optionRoot, symbolLetters, underlyingOf } from './symbol.ts';
 
 /** The platform's last quote for one instrument a command would trade. */

@@ -1,8 +1,13 @@
-import type { AccountPlaceTerms, Attempt, Command, PredictionPlaceTerms } from './command.ts';
+import {
+  type AccountPlaceTerms,
+  type Attempt,
+  type Command,
+  isOfSecurities,
+  type PredictionPlaceTerms,
+} from './command.ts';
 import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderWord } from './order.ts';
-import { isOfSecurities } from './streams.ts';
 import { sameLetters, sameSymbol } from './symbol.ts';
 
 /**

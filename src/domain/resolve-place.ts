@@ -1,5 +1,12 @@
 import { recordedReason } from './above-baseline.ts';
-import { type AccountPlaceTerms, type Attempt, type Command, isFinal, type PredictionPlaceTerms } from './command.ts';
+import {
+  type AccountPlaceTerms,
+  type Attempt,
+  type Command,
+  isFinal,
+  isOfSecurities,
+  type PredictionPlaceTerms,
+} from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
 import { isTold, orderWord } from './order.ts';
@@ -12,7 +19,7 @@ import {
   type ResolvingUpdate,
   type Verdict,
 } from './resolving.ts';
-import { isOfSecurities, traits } from './streams.ts';
+import { traits } from './streams.ts';
 import { directionOf } from './view-content.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { orderWord, type Stream } from './order.ts';
-import { isOfSecurities } from './streams.ts';
+import { traits } from './streams.ts';
 import { canonicalSymbol, sameLetters } from './symbol.ts';
 
 /** An order, or its place, is selected by these fields. */
@@ -40,9 +40,8 @@ export function isSelected(of: Selectable, { symbol, side, principal, reference 
   );
 }
 
-function hasSymbol(of: Selectable, wanted: string): boolean {
-  const { symbol } = of;
-  return isOfSecurities(of) ? sameLetters(symbol, wanted) : canonicalSymbol(symbol) === wanted;
+function hasSymbol({ stream, symbol }: Selectable, wanted: string): boolean {
+  return traits[stream].market === 'securities' ? sameLetters(symbol, wanted) : canonicalSymbol(symbol) === wanted;
 }
 
 /** A short sale sells, and a buy to cover one buys. */

@@ -39,10 +39,3 @@ export const traits = {
 export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {
   [S in Stream]: (typeof traits)[S][Name] extends Value ? S : never;
 }[Stream];
-
-/** Of a request or an order. */
-export function isOfSecurities<T extends { readonly stream: Stream }>(
-  of: T,
-): of is Extract<T, { readonly stream: StreamWith<'market', 'securities'> }> {
-  return traits[of.stream].market === 'securities';
-}

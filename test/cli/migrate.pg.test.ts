@@ -77,7 +77,7 @@ describe('migrate', () => {
     const { code, err } = await run([], database.url.replace(database.name, 'no_such_database'));
     expect(code).toBe(69);
     expect(err).toMatch(
-      /^tidemark: the database at \S+ can't be used: the database does not exist: .*\n {2}Check DATABASE_URL/,
+      /^tidemark: the database at \S+ can't be used: the database does not exist: .*\n {2}Correct the name at the end of DATABASE_URL/,
     );
   });
 });

@@ -15,7 +15,7 @@ import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { measureReplace } from '../../domain/measure-command.ts';
 import { type Order, type Stream, streams } from '../../domain/order.ts';
-import { isOfSecurities } from '../../domain/streams.ts';
+import { traits } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
@@ -154,7 +154,7 @@ export const previewCancel = tool({
   run: async (session, { stream, orderId: id, accountId }) => {
     const client = session.client();
     const order = await ownOrder(client, stream, id, accountId);
-    const path = `/v1/${isOfSecurities({ stream }) ? '' : 'predictions/'}orders/${segment(id)}${query({ accountId })}`;
+    const path = `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders/${segment(id)}${query({ accountId })}`;
     const { symbol } = order.order.instrument;
     return preview(session, client, {
       kind: 'cancel',

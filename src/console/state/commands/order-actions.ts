@@ -1,6 +1,6 @@
 import type { NormalisedOrder } from '../../../../types/records.d.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
-import { isOfSecurities, traits } from '../../../domain/streams.ts';
+import { traits } from '../../../domain/streams.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { isOpen, type ListedOrder } from '../orders/order-row.ts';
 import type { Answer } from '../rest.ts';
@@ -102,8 +102,8 @@ export function cancelPath(order: Named): string {
   return `${orderPath(order)}?${new URLSearchParams({ accountId: order.accountId })}`;
 }
 
-function orderPath(order: Named): string {
-  return `/v1/${isOfSecurities(order) ? '' : 'predictions/'}orders/${encodeURIComponent(order.orderId)}`;
+function orderPath({ stream, orderId }: Named): string {
+  return `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders/${encodeURIComponent(orderId)}`;
 }
 
 function matching(revision: number): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
-import { isOfSecurities } from '../../../domain/streams.ts';
+import { traits } from '../../../domain/streams.ts';
 import type { Answer } from '../rest.ts';
 import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
@@ -179,7 +179,7 @@ export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketField
     if (field === undefined || typeof text !== 'string') return undefined;
     fields.push([field, text]);
   }
-  const kind = !isOfSecurities({ stream }) ? 'prediction' : Array.isArray(legs) ? 'option' : 'equity';
+  const kind = traits[stream].market === 'predictions' ? 'prediction' : Array.isArray(legs) ? 'option' : 'equity';
   return {
     ...{ ...emptyFields(kind), accountId, ...Object.fromEntries(fields) },
     ...(Array.isArray(legs) && { legs: legs.map((leg: Partial<TicketLeg>) => ({ ...emptyLeg, ...leg })) }),
