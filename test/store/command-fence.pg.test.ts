@@ -111,7 +111,7 @@ describe('a write whose answer is lost', () => {
     const opening = journal.open(asked, fence);
     const failing = expect(opening).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN', retryable: false });
     await blocked(rig, 1);
-    rig.proxy.cut('reset');
+    rig.proxy.cut('fin');
     await failing;
     await blocker.query('commit');
     // The statement was whole at the server: it commits behind our back, and the same key finds it.

@@ -173,7 +173,7 @@ describe('a connection that is lost in the middle of a group', () => {
       );
       expect([tries, rows.length]).toEqual([2, 1]);
     });
-    rig.proxy.cut('reset');
+    rig.proxy.cut('fin');
     const said = (await resolved).map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason.code));
     expect(said).toEqual(['opened', 'COMMIT_UNKNOWN', 'COMMIT_UNKNOWN', 'COMMIT_UNKNOWN']);
     expect(group.sizes).toEqual([1, 3]);
