@@ -128,7 +128,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     const rival = await holdingOrderA(rig);
     const result = rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]));
     await rig.laneBlocked();
-    // A reset would drop the end of the statement if the backend had not read it yet: no commit then.
+    // A reset would drop what the backend has not read yet: without the end of it, no commit.
     rig.proxy.cut('fin');
     expect(await result).toMatchObject({ kind: 'unknown' });
     expect(await rig.laneBatch()).toBe(1);
