@@ -6,6 +6,7 @@ import {
   orderStatuses,
   orderTable,
   orderWord,
+  parseVersion,
   type Stream,
 } from '../../domain/order.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
@@ -13,8 +14,6 @@ import { canonicalSymbol } from '../../domain/symbol.ts';
 import type { DecodedOrder } from '../order-decoder.ts';
 import { storableText } from '../parse-json.ts';
 import { describeValue } from '../row-reader.ts';
-
-const maxInt64 = 2n ** 63n - 1n;
 
 /** How a decoded order breaks the port's one form; undefined if it keeps it. */
 export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stream): string | undefined {
@@ -25,7 +24,7 @@ export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stre
     const expected = value === undefined ? undefined : otherForm(rule.kind, value);
     if (expected !== undefined) return `${name} is ${describeValue(value)}, and not ${expected}`;
   }
-  if (sourceVersion !== undefined && (sourceVersion < 0n || sourceVersion > maxInt64))
+  if (sourceVersion !== undefined && parseVersion(sourceVersion.toString()) === undefined)
     return `the version ${sourceVersion} is no int64 from 0 on`;
   // It is written out with the order: anything but plain JSON throws here.
   JSON.stringify(view.extra);

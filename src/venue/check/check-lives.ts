@@ -7,7 +7,7 @@ import { reduce } from '../../domain/reduce.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Venue } from '../venue.ts';
 import type { Check, LifeStep, StreamFixtures } from './fixtures.ts';
-import { readAs, readingOfFrame, readingOfRowText, shownValue } from './reading.ts';
+import { check, readAs, readingOfFrame, readingOfRowText, shownValue } from './reading.ts';
 
 /** Up to so many steps arrive in each order, more in a sample. */
 const allOrdersUpTo = 5;
@@ -20,10 +20,9 @@ export function* checkLives(
   { lives, accountId }: StreamFixtures,
   random: Random,
 ): Iterable<Check> {
-  if (Object.keys(lives).length === 0) yield { part: 'lives', name: `${stream}, a life`, missing: 'none is recorded' };
+  if (Object.keys(lives).length === 0) yield check('lives', stream, 'a life', 'none is recorded');
   for (const [name, steps] of Object.entries(lives)) {
-    const missing = lifeFault(venue, { stream, accountId }, steps, random);
-    yield { part: 'lives', name: `${stream}, ${name}`, ...(missing !== undefined && { missing }) };
+    yield check('lives', stream, name, lifeFault(venue, { stream, accountId }, steps, random));
   }
 }
 

@@ -7,7 +7,7 @@ import { parseJson } from '../parse-json.ts';
 import type { Venue } from '../venue.ts';
 import type { Check, FrameFixture, RowFixture, StreamFixtures, WordPlace } from './fixtures.ts';
 import { hostileTexts } from './hostile-texts.ts';
-import { type Reading, readAs, readingOfFrame, readingOfRow, readingOfRowText, shownValue } from './reading.ts';
+import { check, type Reading, readAs, readingOfFrame, readingOfRow, readingOfRowText, shownValue } from './reading.ts';
 
 /** The port needs these messages on a stream. */
 const neededKinds = ['event', 'subscribed'] as const;
@@ -136,8 +136,4 @@ function wordFault(reading: Reading, word: string, [status, pendingAction = 'non
   if (view.pendingAction !== pendingAction)
     return `its pending action is ${view.pendingAction}, and not ${pendingAction}`;
   return statusWord(view.statusRaw) === statusWord(word) ? undefined : `its raw word is ${view.statusRaw}`;
-}
-
-function check(part: Check['part'], stream: Stream, name: string, missing: string | undefined): Check {
-  return { part, name: `${stream}, ${name}`, ...(missing !== undefined && { missing }) };
 }

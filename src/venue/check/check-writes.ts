@@ -3,7 +3,7 @@ import type { HttpOutcome } from '../http.ts';
 import type { Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
 import type { Check, VenueUnderCheck, WriteFixtures } from './fixtures.ts';
-import { messageOf, readAs, readingOfRow } from './reading.ts';
+import { check, messageOf, readAs, readingOfRow } from './reading.ts';
 import { type Observed, unprovedOf } from './unproved-answers.ts';
 
 /** A stream needs these writes; a replace only if the venue has one. */
@@ -19,24 +19,25 @@ export function* checkWrites({ venue, writes, judgeWrite }: VenueUnderCheck): It
     const judged = (outcome: HttpOutcome) => judgeWrite(fixtures.request, fixtures.attemptId, outcome);
     for (const proves of ['accepted', 'refused'] as const)
       if (!Object.values(fixtures.answers).some((answer) => answer.proves === proves))
-        yield check(name, `an answer that is ${proves}`, 'none is recorded');
+        yield check('writes', name, `an answer that is ${proves}`, 'none is recorded');
     for (const [answer, { status, text, proves }] of Object.entries(fixtures.answers)) {
       const outcome = { kind: 'answered', status, headers: {}, text } as const;
       yield check(
+        'writes',
         name,
         answer,
         documentedFault(venue, fixtures, proves, () => judged(outcome)),
       );
     }
     for (const [what, observed] of Object.entries(unprovedOf(fixtures)))
-      yield check(name, what, unprovedFault(observed, judged));
+      yield check('writes', name, what, unprovedFault(observed, judged));
   }
 }
 
 function* checkRecorded(stream: Stream, recorded: readonly WriteFixtures[]): Iterable<Check> {
   for (const kind of neededWrites)
     if (!recorded.some(({ request }) => request.stream === stream && request.kind === kind))
-      yield check(stream, `a ${kind}`, 'none is recorded');
+      yield check('writes', stream, `a ${kind}`, 'none is recorded');
 }
 
 function documentedFault(
@@ -78,8 +79,4 @@ function judgedOrThrown(judge: () => WriteResult): WriteResult | string {
   } catch (error) {
     return `it throws: ${messageOf(error)}`;
   }
-}
-
-function check(write: string, name: string, missing: string | undefined): Check {
-  return { part: 'writes', name: `${write}, ${name}`, ...(missing !== undefined && { missing }) };
 }

@@ -7,6 +7,7 @@ import { describeValue, RowReader } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
 import type { Venue } from '../venue.ts';
 import { notCanonical } from './canonical.ts';
+import type { Check } from './fixtures.ts';
 
 /** `broken`: the venue breaks the port, whatever the text is. */
 export type Reading =
@@ -77,4 +78,9 @@ export function messageOf(error: unknown): string {
 /** A field of an order, in a line. */
 export function shownValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value).slice(0, 200) : describeValue(value);
+}
+
+/** `of`: the stream or the write. `missing` undefined: it held. */
+export function check(part: Check['part'], of: string, name: string, missing: string | undefined): Check {
+  return { part, name: `${of}, ${name}`, ...(missing !== undefined && { missing }) };
 }
