@@ -6,8 +6,8 @@ import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom, timeOrderedUuid } from '../src/runtime/random.ts';
 import type { CommandJournal, CommandStep, NewCommand } from '../src/store/commands/command-journal.ts';
 import { GroupCommit } from '../src/store/commands/group-commit.ts';
-import { PostgresOutcomeLog } from '../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../src/store/commands/postgres-journal.ts';
+import { PostgresResultLog } from '../src/store/commands/result-log.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/session/pool.ts';
 import { percentile } from './percentile.ts';
@@ -15,7 +15,7 @@ import { ProcessTree } from './sample-process.ts';
 import { benchLog as log } from './stack.ts';
 
 const fence = { shard: 0, epoch: 1n };
-/** Places whose outcomes are published by one read, as at 100 a second. */
+/** Places whose results are published by one read, as at 100 a second. */
 const together = 10;
 
 type Step = 'open' | 'answer' | 'applied' | 'published';
@@ -30,12 +30,12 @@ interface Wal {
 }
 
 /**
- * The journal alone: places from their opening to their published outcome, one after the other,
+ * The journal alone: places from their opening to their published result, one after the other,
  * behind a checkpoint and among `known` commands. What is counted is written, so it is the same on
  * every machine. `pg_walinspect` of Postgres 16 or newer counts it.
  */
 async function measureJournal(url: string, { places, known }: Options) {
-  return withJournal(url, known, async ({ journal, outcomes, watch }) => {
+  return withJournal(url, known, async ({ journal, results, watch }) => {
     const spent: Wal[] = [];
     const count: Count = async (step, work) => {
       const from = await position(watch);
@@ -45,7 +45,7 @@ async function measureJournal(url: string, { places, known }: Options) {
     };
     for (let i = 1; i <= places; i += 1) {
       await placed(journal, count);
-      if (i % together === 0) await count('published', () => publishAll(outcomes));
+      if (i % together === 0) await count('published', () => publishAll(results));
     }
     return [table(spent, 'step', places), table(spent, 'relation', places)];
   });
@@ -58,7 +58,7 @@ interface Options {
 
 interface Measured {
   readonly journal: CommandJournal;
-  readonly outcomes: PostgresOutcomeLog;
+  readonly results: PostgresResultLog;
   readonly pool: pg.Pool;
   readonly watch: pg.Client;
 }
@@ -73,7 +73,7 @@ async function withJournal<T>(url: string, known: number, work: (measured: Measu
     const deps = { pool, clock: systemClock, random: systemRandom };
     const groups = new GroupCommit(deps);
     const journal = createPostgresJournal({ ...deps, groups });
-    const outcomes = new PostgresOutcomeLog({ ...deps, numbers: groups.numbers });
+    const results = new PostgresResultLog({ ...deps, numbers: groups.numbers });
     await watch.query('create extension if not exists pg_walinspect');
     await watch.query(
       "insert into public.lanes (lane, holder, epoch, renewed_at) values (0, 'bench', 1, now()) on conflict do nothing",
@@ -82,10 +82,10 @@ async function withJournal<T>(url: string, known: number, work: (measured: Measu
     await journal.takeOver(fence, systemClock.nowMs(), 0);
     for (let i = 1; i <= known; i += 1) {
       await placed(journal, (_, work) => work());
-      if (i % together === 0) await publishAll(outcomes);
+      if (i % together === 0) await publishAll(results);
     }
     for (const statement of ['vacuum analyze', 'checkpoint', 'checkpoint']) await watch.query(statement);
-    return await work({ journal, outcomes, pool, watch });
+    return await work({ journal, results, pool, watch });
   } finally {
     await watch.end();
     await pool.end();
@@ -93,13 +93,13 @@ async function withJournal<T>(url: string, known: number, work: (measured: Measu
 }
 
 /**
- * Places of which so many are under way at once, each from its opening to its last step; outcomes
+ * Places of which so many are under way at once, each from its opening to its last step; results
  * are published and audit lines written ten times a second, as the service does. The write-ahead
  * log is in bytes a place, without images of pages; commits are those of the whole server.
  */
 async function measureAtOnce(url: string, serverPid: number, options: Options & { readonly atOnce: number }) {
   const { places, known, atOnce } = options;
-  return withJournal(url, known, async ({ journal, outcomes, pool, watch }) => {
+  return withJournal(url, known, async ({ journal, results, pool, watch }) => {
     const server = new ProcessTree(serverPid);
     let statements = 0;
     let left = places;
@@ -121,7 +121,7 @@ async function measureAtOnce(url: string, serverPid: number, options: Options & 
     const from = await position(watch);
     const [cpu, serverCpu, beganMs] = [cpuUsage(), server.usage()?.cpuSeconds ?? 0, systemClock.monotonicMs()];
     const working = Promise.all(Array.from({ length: atOnce }, worker));
-    const beside = publishUntil(outcomes, working);
+    const beside = publishUntil(results, working);
     await working;
     const ms = systemClock.monotonicMs() - beganMs;
     const { user, system } = cpuUsage(cpu);
@@ -147,14 +147,14 @@ async function measureAtOnce(url: string, serverPid: number, options: Options & 
   });
 }
 
-async function publishUntil(outcomes: PostgresOutcomeLog, working: Promise<unknown>): Promise<void> {
+async function publishUntil(results: PostgresResultLog, working: Promise<unknown>): Promise<void> {
   let over = false;
   const ended = working.then(() => {
     over = true;
   });
   while (!over) {
     await Promise.race([systemClock.sleep(100), ended]);
-    await publishAll(outcomes);
+    await publishAll(results);
   }
 }
 
@@ -204,11 +204,11 @@ function newPlace(): NewCommand {
   };
 }
 
-async function publishAll(outcomes: PostgresOutcomeLog): Promise<void> {
+async function publishAll(results: PostgresResultLog): Promise<void> {
   for (;;) {
-    const rows = await outcomes.readUnpublished(200, [0]);
+    const rows = await results.readUnpublished(200, [0]);
     if (rows.length === 0) return;
-    await outcomes.markPublished(rows);
+    await results.markPublished(rows);
   }
 }
 

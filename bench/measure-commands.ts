@@ -172,6 +172,6 @@ async function paced({ perSecond, seconds }: Pace, work: (dueMs: number) => Prom
 
 /** The id of the attempt that was sent last: what the platform knows the order by. */
 function referenceOf(text: string): string | undefined {
-  const { outcome, attempts } = JSON.parse(text) as { outcome: string; attempts: readonly { attemptId: string }[] };
-  return outcome === 'accepted' || outcome === 'applied' ? attempts.at(-1)?.attemptId : undefined;
+  const { result, attempts } = JSON.parse(text) as { result: string; attempts: readonly { attemptId: string }[] };
+  return result === 'accepted' || result === 'applied' ? attempts.at(-1)?.attemptId : undefined;
 }

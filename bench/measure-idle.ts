@@ -62,7 +62,7 @@ async function atRest(bench: Bench, { accounts, warmUpMs }: typeof few): Promise
   return {
     accounts,
     batchesPerSecond: rateOf('tidemark_batch_size_count'),
-    marksPerSecond: rateOf('tidemark_publish_records_total', { topic: 'watermarks', outcome: 'acknowledged' }),
+    marksPerSecond: rateOf('tidemark_publish_records_total', { topic: 'watermarks', result: 'acknowledged' }),
     percent: Object.fromEntries(
       figures.processes.map(({ name, cpuSeconds }) => [name, round((100 * cpuSeconds) / figures.seconds)]),
     ),

@@ -59,5 +59,5 @@ async function placeUnknown(rest: RestClient, sandbox: SandboxProcess): Promise<
     }
   };
   await Promise.all(Array.from({ length: placedAtOnce }, placer));
-  if (unknown < unknownCommands) throw new Error(`${unknown} commands are without an outcome; others were ${said}`);
+  if (unknown < unknownCommands) throw new Error(`${unknown} commands are without a result; others were ${said}`);
 }

@@ -170,8 +170,8 @@ async function count(watched: Watched): Promise<Counts> {
   const samples = await watched.service.scrape();
   const eventsSent = await sandbox.eventsSent();
   const settled = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
-  const applied = sumOf(samples, 'tidemark_observations_total', { outcome: 'applied' });
-  const published = sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' });
+  const applied = sumOf(samples, 'tidemark_observations_total', { result: 'applied' });
+  const published = sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' });
   const lag = eventsSent - (lost?.events ?? 0) - settled + (applied - published);
   const reconnects = sumOf(samples, 'tidemark_source_reconnects_total');
   return { atMs: performance.now(), published, lag, reconnects };

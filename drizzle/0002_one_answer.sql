@@ -49,7 +49,7 @@ ALTER TABLE public.published_topics ALTER COLUMN ends DROP DEFAULT;
 UPDATE public.order_updates
 SET stream = 'watermarks', payload = replace(payload, '"schema":"tidemark.continuity.v1"', '"schema":"tidemark.watermarks.v1"')
 WHERE stream = 'continuity';
-DELETE FROM public.published_topics WHERE kind IN ('continuity', 'witness');
+DELETE FROM public.published_topics WHERE kind IN ('continuity', 'witness', 'outcomes');
 
 -- Dead letters, and commands that are resolved.
 ALTER TABLE public.quarantine RENAME TO dead_letters;
@@ -63,9 +63,10 @@ ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_action TO 
 ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_reason TO dead_letter_jobs_reason;
 ALTER TABLE public.dead_letter_jobs RENAME CONSTRAINT quarantine_jobs_cancelled TO dead_letter_jobs_cancelled;
 ALTER TABLE public.repair_requests RENAME COLUMN quarantine_id TO dead_letter_id;
+ALTER TABLE public.repair_requests RENAME COLUMN outcome TO result;
 ALTER TABLE public.lanes RENAME COLUMN unfit TO unhealthy;
 ALTER TABLE public.approvals DISABLE TRIGGER approvals_guard;
-UPDATE public.approvals SET action = (action::jsonb || '{"kind": "resolve"}')::json WHERE action ->> 'kind' = 'settle';
+UPDATE public.approvals SET action = json_build_object('kind', 'resolve', 'commandId', action -> 'commandId', 'result', action -> 'outcome') WHERE action ->> 'kind' = 'settle';
 ALTER TABLE public.approvals ENABLE TRIGGER approvals_guard;
 
 -- The journal of commands is one table to which rows are added. What the tables of before have becomes rows of it: an opening, further attempts, the steps that are
@@ -183,7 +184,7 @@ CREATE TABLE public.facts (
   body text NOT NULL,
   CONSTRAINT facts_pkey PRIMARY KEY(command_id,behind,id)
 );
-CREATE TABLE public.outcome_positions (
+CREATE TABLE public.result_positions (
   shard integer PRIMARY KEY NOT NULL,
   seq bigint NOT NULL,
   epoch bigint NOT NULL
@@ -249,13 +250,17 @@ CREATE INDEX journal_of_order ON public.journal (stream,order_id) WHERE kind = '
 CREATE INDEX journal_came_to_nothing ON public.journal (shard,command_id) WHERE resolved_at is not null and (order_id is null or state <> 'applied');
 --> statement-breakpoint
 INSERT INTO public.facts (command_id, behind, recorded_at, body)
-SELECT e.command_id, 1, e.recorded_at, json_build_array(json_build_object('kind', e.kind, 'code', e.code, 'detail', e.detail, 'attemptId', e.attempt_id,
-  'atMs', extract(epoch FROM e.at) * 1000))::text FROM public.evidence e ORDER BY e.command_id, e.number;
+SELECT e.command_id, 1, e.recorded_at, json_build_array(json_build_object('kind', e.kind, 'code', e.code, 'detail', d.detail, 'attemptId', e.attempt_id,
+  'atMs', extract(epoch FROM e.at) * 1000))::text
+FROM public.evidence e CROSS JOIN LATERAL (SELECT CASE WHEN e.kind = 'person' AND e.detail ->> 'outcome' <> ''
+  -- A person's word has the result: only prediction markets have outcomes.
+  THEN (SELECT json_object_agg(CASE k.key WHEN 'outcome' THEN 'result' ELSE k.key END, k.value) FROM json_each(e.detail) k) ELSE e.detail END) AS d(detail)
+ORDER BY e.command_id, e.number;
 INSERT INTO public.open_commands (account_id, command_id, shard, standing)
 SELECT c.account_id, c.command_id, c.shard, CASE WHEN c.settled_at IS NOT NULL THEN 'resolved' WHEN c.state IN ('unknown', 'conflict') THEN 'doubtful' ELSE 'open' END
 FROM public.commands c WHERE c.settled_at IS NULL OR EXISTS (SELECT FROM public.attempts a WHERE a.command_id = c.command_id AND a.in_flight);
 -- Kafka has all below the lowest step that is not published.
-INSERT INTO public.outcome_positions (shard, seq, epoch)
+INSERT INTO public.result_positions (shard, seq, epoch)
 SELECT s.shard, coalesce((SELECT min(o.id) - 1 FROM public.command_outbox o WHERE o.shard = s.shard), (SELECT greatest(max(j.seq), 0) FROM public.journal j WHERE j.shard = s.shard), 0), s.epoch
 FROM public.shards s;
 --> statement-breakpoint
@@ -1098,7 +1103,7 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
-  INSERT INTO public.outcome_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
+  INSERT INTO public.result_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch;
   RETURN public.highest_number(p_shard);
 END
@@ -1108,7 +1113,7 @@ CREATE OR REPLACE FUNCTION public.highest_number(p_shard integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN greatest((SELECT j.seq FROM public.journal j WHERE j.shard = p_shard ORDER BY j.seq DESC LIMIT 1),
-    (SELECT p.seq FROM public.outcome_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
+    (SELECT p.seq FROM public.result_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
 END
 $$;
 
@@ -1223,7 +1228,7 @@ BEGIN
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
-      format('%s commands%s have an outcome that is not known', v_most, v_of), 'tidemark', p_at_ms)));
+      format('%s commands%s have a result that is not known', v_most, v_of), 'tidemark', p_at_ms)));
   END LOOP;
   RETURN v_raised;
 END
@@ -1370,8 +1375,8 @@ GRANT SELECT, UPDATE (dealt_at), DELETE ON public.dead_letters TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
 
-GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
-  UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
+GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, result, detail),
+  UPDATE (answered_at, result, detail), DELETE ON public.repair_requests TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.dead_letter_jobs TO tidemark_app;
 
@@ -1381,7 +1386,7 @@ GRANT SELECT, INSERT ON public.facts, public.audit_log TO tidemark_app;
 
 GRANT SELECT, INSERT, UPDATE (standing), DELETE ON public.open_commands TO tidemark_app;
 
-GRANT SELECT, INSERT, UPDATE ON public.outcome_positions TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.result_positions TO tidemark_app;
 
 GRANT SELECT ON public.commands, public.attempts, public.evidence, public.command_events TO tidemark_app;
 
@@ -1404,7 +1409,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.dead_letters,
-  public.repair_requests, public.dead_letter_jobs, public.journal, public.open_commands, public.facts, public.outcome_positions, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
+  public.repair_requests, public.dead_letter_jobs, public.journal, public.open_commands, public.facts, public.result_positions, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 

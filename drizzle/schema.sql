@@ -371,14 +371,6 @@ CREATE INDEX orders_closed ON public.orders USING btree (account_id, stream, clo
 grant select to tidemark_app
 grant select to tidemark_reader
 
-table outcome_positions
-  shard integer not null
-  seq bigint not null
-  epoch bigint not null
-  constraint outcome_positions_pkey PRIMARY KEY (shard)
-grant insert, select, update to tidemark_app
-grant select to tidemark_reader
-
 table principal_tokens
   principal text not null
   number integer not null
@@ -426,21 +418,29 @@ table repair_requests
   reason text
   requested_at timestamp with time zone not null default now()
   answered_at timestamp with time zone
-  outcome text
+  result text
   detail text
   constraint repair_requests_account CHECK (((account_id IS NOT NULL) OR (job_id IS NOT NULL)))
-  constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
+  constraint repair_requests_answer CHECK (((num_nulls(answered_at, result) = ANY (ARRAY[0, 2])) AND (result = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
   constraint repair_requests_job_id_fkey FOREIGN KEY (job_id) REFERENCES dead_letter_jobs(job_id) ON DELETE CASCADE
   constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (dead_letter_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (dead_letter_id IS NOT NULL))))
   constraint repair_requests_pkey PRIMARY KEY (id)
   constraint repair_requests_since CHECK (((since IS NULL) OR (kind = 'backfill'::text)))
-CREATE INDEX repair_requests_by_job ON public.repair_requests USING btree (job_id, outcome) WHERE (job_id IS NOT NULL)
+CREATE INDEX repair_requests_by_job ON public.repair_requests USING btree (job_id, result) WHERE (job_id IS NOT NULL)
 CREATE INDEX repair_requests_by_row ON public.repair_requests USING btree (dead_letter_id) WHERE (dead_letter_id IS NOT NULL)
 CREATE INDEX repair_requests_open ON public.repair_requests USING btree (id) WHERE (answered_at IS NULL)
 grant delete, select to tidemark_app
 grant select to tidemark_reader
-grant insert (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, outcome, detail) to tidemark_app
-grant update (answered_at, outcome, detail) to tidemark_app
+grant insert (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, result, detail) to tidemark_app
+grant update (answered_at, result, detail) to tidemark_app
+
+table result_positions
+  shard integer not null
+  seq bigint not null
+  epoch bigint not null
+  constraint result_positions_pkey PRIMARY KEY (shard)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
 
 table shards
   shard integer not null
@@ -1263,7 +1263,7 @@ BEGIN
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
-      format('%s commands%s have an outcome that is not known', v_most, v_of), 'tidemark', p_at_ms)));
+      format('%s commands%s have a result that is not known', v_most, v_of), 'tidemark', p_at_ms)));
   END LOOP;
   RETURN v_raised;
 END
@@ -1324,7 +1324,7 @@ CREATE OR REPLACE FUNCTION public.highest_number(p_shard integer)
 AS $function$
 BEGIN
   RETURN greatest((SELECT j.seq FROM public.journal j WHERE j.shard = p_shard ORDER BY j.seq DESC LIMIT 1),
-    (SELECT p.seq FROM public.outcome_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
+    (SELECT p.seq FROM public.result_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
 END
 $function$
 grant execute to tidemark_app
@@ -2107,7 +2107,7 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
-  INSERT INTO public.outcome_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
+  INSERT INTO public.result_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch;
   RETURN public.highest_number(p_shard);
 END

@@ -196,9 +196,9 @@ export interface Watermark {
 export type CommandKind = 'place' | 'replace' | 'cancel';
 
 /** What is known about a command */
-export type Outcome = 'refused' | 'not_sent' | 'accepted' | 'unknown' | 'applied' | 'rejected' | 'moot' | 'conflict';
+export type ResultWord = 'refused' | 'not_sent' | 'accepted' | 'unknown' | 'applied' | 'rejected' | 'moot' | 'conflict';
 
-/** As the outcome, but `open` while its attempt is not answered */
+/** As the result, but `open` while its attempt is not answered */
 export type CommandState =
   | 'open'
   | 'refused'
@@ -223,7 +223,7 @@ export interface Reason {
 export type AttemptState = 'prepared' | 'sending' | 'not_sent' | 'refused' | 'rejected' | 'accepted' | 'unknown';
 
 /** One write to the platform, as the topic has it */
-export interface OutcomeAttempt {
+export interface ResultAttempt {
   /** Our reference on the order: clientId, clientOrderRef */
   readonly attemptId: string;
   readonly number: number;
@@ -236,10 +236,10 @@ export interface OutcomeAttempt {
 }
 
 /** One step of a command: keep the highest (generation, version) of each command */
-export interface CommandOutcome {
+export interface CommandResult {
   /** <commandId>:<version> */
   readonly eventId: string;
-  readonly schema: 'tidemark.command-outcome.v1';
+  readonly schema: 'tidemark.command-result.v1';
   readonly commandId: string;
   /** Before the version; absent: 1. It rises when the database lost commits */
   readonly generation?: number;
@@ -254,7 +254,7 @@ export interface CommandOutcome {
   readonly orderStatus?: OrderStatus;
   readonly callerRef?: string;
   readonly supersedes?: string;
-  readonly outcome: Outcome;
+  readonly result: ResultWord;
   readonly state: CommandState;
   /** Enough complete reads missed it; absent: no */
   readonly presumedAbsent?: true;
@@ -265,7 +265,7 @@ export interface CommandOutcome {
   readonly reason?: Reason;
   /** What was asked for; decimals in canonical form, as strings */
   readonly terms?: Readonly<Record<string, unknown>>;
-  readonly attempts: readonly OutcomeAttempt[];
+  readonly attempts: readonly ResultAttempt[];
   readonly createdAt: Instant;
   /** When this step was taken */
   readonly at: Instant;

@@ -8,7 +8,7 @@ const commandPanels: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Unresolved',
-    description: 'Commands with an outcome that is not known (unknown), or that a person has to resolve (conflict).',
+    description: 'Commands with a result that is not known (unknown), or that a person has to resolve (conflict).',
     unit: 'none',
     queries: [{ expr: `sum by (kind) (tidemark_commands_unresolved{${job}})`, legend: '{{kind}}' }],
     limits: { amber: 1, red: 3 },
@@ -42,14 +42,14 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'stacked',
-    title: 'Commands by first outcome',
-    description: 'Commands by the outcome with which they were first answered.',
+    title: 'Commands by first result',
+    description: 'Commands by the result with which they were first answered.',
     unit: 'ops',
-    queries: [{ expr: rateBy('kind, outcome', 'tidemark_commands_total'), legend: '{{kind}} {{outcome}}' }],
+    queries: [{ expr: rateBy('kind, result', 'tidemark_commands_total'), legend: '{{kind}} {{result}}' }],
   },
   {
     kind: 'lines',
-    title: 'Time to the first outcome, p99',
+    title: 'Time to the first result, p99',
     description: 'From submission, the platform included.',
     unit: 's',
     queries: [{ expr: quantileBy(0.99, 'kind', 'tidemark_command_seconds'), legend: '{{kind}}' }],
@@ -81,13 +81,13 @@ const commandPanels: readonly Panel[] = [
     title: 'Probes',
     description: 'Reads made to find out what became of commands. skipped: the budget was used up.',
     unit: 'ops',
-    queries: [{ expr: rateBy('outcome', 'tidemark_command_probes_total'), legend: '{{outcome}}' }],
+    queries: [{ expr: rateBy('result', 'tidemark_command_probes_total'), legend: '{{result}}' }],
   },
   {
     kind: 'lines',
     title: 'Writes in one commit',
     description:
-      'What the journal, the audit trail and the outcomes wrote together, mean over the time shown. A group has 50 at most: near it, commands wait for Postgres.',
+      'What the journal, the audit trail and the results wrote together, mean over the time shown. A group has 50 at most: near it, commands wait for Postgres.',
     unit: 'none',
     queries: [
       {
@@ -128,7 +128,7 @@ const commandPanels: readonly Panel[] = [
     title: "Dead man's switches that fired",
     description: 'in_hand: each open order got its cancel. open: some may be open.',
     unit: 'none',
-    queries: [{ expr: increaseBy('outcome', 'tidemark_cancel_after_total'), legend: '{{outcome}}' }],
+    queries: [{ expr: increaseBy('result', 'tidemark_cancel_after_total'), legend: '{{result}}' }],
     runbooks: ['CancelAfterIncomplete'],
   },
   {
@@ -164,7 +164,7 @@ const commandPanels: readonly Panel[] = [
     title: 'Token renewals',
     description: 'Attempts to get a new access token.',
     unit: 'ops',
-    queries: [{ expr: rateBy('outcome', 'tidemark_token_refresh_total'), legend: '{{outcome}}' }],
+    queries: [{ expr: rateBy('result', 'tidemark_token_refresh_total'), legend: '{{result}}' }],
     runbooks: ['TokenExpiring'],
   },
 ];
@@ -210,7 +210,7 @@ const rest: readonly Panel[] = [
     description:
       'Reads of the public keys by which JWTs are judged, ok or failed. A failed one leaves those in force that are known.',
     unit: 'ops',
-    queries: [{ expr: rateBy('outcome', 'tidemark_rest_issuer_key_reads_total'), legend: '{{outcome}}' }],
+    queries: [{ expr: rateBy('result', 'tidemark_rest_issuer_key_reads_total'), legend: '{{result}}' }],
     runbooks: ['IssuerUnreachable'],
   },
   {

@@ -98,7 +98,7 @@ and on (job) sum by (job) (increase(tidemark_latency_seconds_count{stage="total"
     // keep finding changes while the stream brings nothing at all mean one thing at any hour.
     name: 'EventsStale',
     severity: 'ticket',
-    expr: `sum by (job, stream) (increase(tidemark_observations_total{cause!="stream",outcome="applied"}[15m])) > 0
+    expr: `sum by (job, stream) (increase(tidemark_observations_total{cause!="stream",result="applied"}[15m])) > 0
 unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_total{cause="stream"}[15m])) > 0`,
     for: '30m',
     summary: 'Changes are found by reading, and none by the stream',

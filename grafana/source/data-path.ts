@@ -5,10 +5,10 @@ import { ageOfOldest, increaseBy, job, meanBy, orNone, quantileBy, rateBy } from
 const ingest: readonly Panel[] = [
   {
     kind: 'stacked',
-    title: 'Observations by outcome',
+    title: 'Observations by result',
     description: 'Everything offered to ingest, by what became of it. conflict and dead_lettered want a look.',
     unit: 'ops',
-    queries: [{ expr: rateBy('outcome', 'tidemark_observations_total'), legend: '{{outcome}}' }],
+    queries: [{ expr: rateBy('result', 'tidemark_observations_total'), legend: '{{result}}' }],
     colours: { '^applied$': 'green', '^duplicate$': 'blue', '^stale$': 'purple', '^conflict$|^dead_lettered$': 'red' },
     runbooks: ['DeadLetters'],
   },
@@ -19,7 +19,7 @@ const ingest: readonly Panel[] = [
     unit: 'ops',
     queries: [
       {
-        expr: rateBy('stream, cause', 'tidemark_observations_total', ',outcome="applied"'),
+        expr: rateBy('stream, cause', 'tidemark_observations_total', ',result="applied"'),
         legend: '{{stream}} {{cause}}',
       },
     ],
@@ -95,7 +95,7 @@ const ingest: readonly Panel[] = [
         legend: '{{stream}} {{reason}}',
       },
       { expr: increaseBy('job', 'tidemark_dead_letters_dropped_total'), legend: 'dropped' },
-      { expr: increaseBy('outcome', 'tidemark_dead_letter_job_rows_total'), legend: 'job: retry {{outcome}}' },
+      { expr: increaseBy('result', 'tidemark_dead_letter_job_rows_total'), legend: 'job: retry {{result}}' },
     ],
     limits: { amber: 1 },
     runbooks: ['DeadLetters'],
@@ -121,7 +121,7 @@ const ingest: readonly Panel[] = [
       {
         // The first of each reason shows here alone: its own series
         // begins at 1, and has no increase.
-        expr: increaseBy('stream, cause', 'tidemark_observations_total', ',outcome="dead_lettered"'),
+        expr: increaseBy('stream, cause', 'tidemark_observations_total', ',result="dead_lettered"'),
         legend: '{{stream}} {{cause}}',
       },
       {
@@ -165,9 +165,9 @@ const relay: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Records',
-    description: 'Records handed to Kafka, by topic and outcome. failed ones are sent again.',
+    description: 'Records handed to Kafka, by topic and result. failed ones are sent again.',
     unit: 'ops',
-    queries: [{ expr: rateBy('topic, outcome', 'tidemark_publish_records_total'), legend: '{{topic}} {{outcome}}' }],
+    queries: [{ expr: rateBy('topic, result', 'tidemark_publish_records_total'), legend: '{{topic}} {{result}}' }],
   },
   {
     kind: 'lines',

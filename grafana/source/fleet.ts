@@ -83,8 +83,8 @@ const moves: readonly Panel[] = [
     unit: 'short',
     queries: [
       {
-        expr: increaseBy('job, instance, outcome', 'tidemark_lane_finishes_total'),
-        legend: '{{instance}} {{outcome}}',
+        expr: increaseBy('job, instance, result', 'tidemark_lane_finishes_total'),
+        legend: '{{instance}} {{result}}',
       },
     ],
     runbooks: ['ShardsUnassigned'],
@@ -164,9 +164,9 @@ const work: readonly Panel[] = [
     kind: 'lines',
     title: 'Forwarded to the holder',
     description:
-      'Requests for accounts of another instance. Unanswered: it was asked, and the caller does not know the outcome. Not sent: it could not be reached, or 64 were under way.',
+      'Requests for accounts of another instance. Unanswered: it was asked, and the caller does not know the result. Not sent: it could not be reached, or 64 were under way.',
     unit: 'none',
-    queries: [{ expr: increaseBy('outcome', 'tidemark_rest_forwards_total'), legend: '{{outcome}}' }],
+    queries: [{ expr: increaseBy('result', 'tidemark_rest_forwards_total'), legend: '{{result}}' }],
     width: 12,
   },
 ];

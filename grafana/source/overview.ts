@@ -65,7 +65,7 @@ const verdict: readonly Panel[] = [
   {
     kind: 'figure',
     title: 'Unresolved',
-    description: 'Commands whose outcome is not known, or that a person has to resolve.',
+    description: 'Commands whose result is not known, or that a person has to resolve.',
     unit: 'none',
     queries: [{ expr: `sum(tidemark_commands_unresolved{${job}})`, legend: 'commands' }],
     limits: { amber: 1, red: 3 },

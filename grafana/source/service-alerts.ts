@@ -73,14 +73,14 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
     name: 'CommandUnknown',
     severity: 'page',
     expr: `max by (job) (time() - (${oldestUnresolved})) > ${alertAfterS('commands_unresolved')}`,
-    summary: 'The outcome of a command is not known',
+    summary: 'The result of a command is not known',
     description:
       'A command sent {{ $value | humanizeDuration }} ago is unknown, in conflict, or accepted and not seen since. It may be live at the venue.',
   },
   {
     name: 'CancelAfterIncomplete',
     severity: 'page',
-    expr: `sum by (job) (tidemark_cancel_timers{state="overdue"}) > 0 or sum by (job) (increase(tidemark_cancel_after_total{outcome="open"}[1h])) > 0`,
+    expr: `sum by (job) (tidemark_cancel_timers{state="overdue"}) > 0 or sum by (job) (increase(tidemark_cancel_after_total{result="open"}[1h])) > 0`,
     for: '1m',
     summary: "A dead man's switch may have left orders open",
     description: 'A principal fell silent, and not every open order of its account has its cancel.',
@@ -100,8 +100,8 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
     // less: soon no caller has one.
     name: 'IssuerUnreachable',
     severity: 'page',
-    expr: `sum by (job, instance) (increase(${keyReads}{outcome="failed"}[5m])) > 0
-unless sum by (job, instance) (increase(${keyReads}{outcome="ok"}[5m])) > 0`,
+    expr: `sum by (job, instance) (increase(${keyReads}{result="failed"}[5m])) > 0
+unless sum by (job, instance) (increase(${keyReads}{result="ok"}[5m])) > 0`,
     for: '2m',
     summary: '{{ $labels.instance }} can not read the keys of the issuer of JWTs',
     description:

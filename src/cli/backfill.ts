@@ -13,7 +13,7 @@ const examples = `
 Examples:
   $ tidemark backfill SIM-1001                       both streams of the account, whole
   $ tidemark backfill SIM-1001 --stream prediction --wait 600
-  $ tidemark backfill SIM-1001 --json | jq -r '.[].outcome'
+  $ tidemark backfill SIM-1001 --json | jq -r '.[].result'
 
 The running service does it: the process that follows the account reads it from the platform, from its first order on, as audits do. It is asked over REST: the token needs ops:write, and ops:read.
 Exit codes: 0 done, 1 it failed, 69 no service answers, 75 it is not done in time (it goes on without this command), 77 not allowed with this token.`;
@@ -44,7 +44,7 @@ export const backfillVerb: Verb<typeof accountRepairList, BackfillFlags, Reads> 
   text: ({ items, account = '' }) =>
     items
       .map(answerOf)
-      .map(({ stream, outcome, detail }) => `${stream} ${account}: ${outcome}, ${printable(detail)}\n`)
+      .map(({ stream, result, detail }) => `${stream} ${account}: ${result}, ${printable(detail)}\n`)
       .join(''),
   json: (_body, shown) => shown?.items.map(answerOf),
   end: (io, { items }) => endAs(io, items.map(answerOf)),
@@ -72,5 +72,5 @@ async function untilRead(
 }
 
 function answerOf({ stream, state, detail }: AccountRepairDocument) {
-  return { stream, outcome: state, detail: detail ?? (state === 'waiting' ? stillAsked : '-') };
+  return { stream, result: state, detail: detail ?? (state === 'waiting' ? stillAsked : '-') };
 }

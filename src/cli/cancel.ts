@@ -29,7 +29,7 @@ Examples:
 
 A cancel passes every halt, and is refused here only above a high rate (TIDEMARK_CANCEL_RATE) that no person reaches. One of an order that is believed to have
 ended is sent as well: the platform decides, and the answer shows that status.
-With --all the accounts are read first. It names the places whose outcome is not known and the accounts that could not be read, and ends with 75 while something
+With --all the accounts are read first. It names the places whose result is not known and the accounts that could not be read, and ends with 75 while something
 may be open. Orders that land later are cancelled too. Orders have to match each of --symbol, --side, --principal and --ref that is given; unresolved places as well.
 ${restExitCodes}`;
 
@@ -146,10 +146,10 @@ function refuseForAll(order: string | undefined, flags: CancelFlags): void {
 }
 
 function sweepCode({ open, orders = [], declined = [] }: Swept): number | undefined {
-  const isUnderWay = orders.some(({ outcome, code }) => outcome === 'unknown' || code === 'UNDER_WAY');
+  const isUnderWay = orders.some(({ result, code }) => result === 'unknown' || code === 'UNDER_WAY');
   if (open === true || isUnderWay) return exitCodes.unresolved;
-  const isDone = ({ outcome }: { readonly outcome?: string | undefined }) =>
-    outcome === 'accepted' || outcome === 'applied' || outcome === 'moot';
+  const isDone = ({ result }: { readonly result?: string | undefined }) =>
+    result === 'accepted' || result === 'applied' || result === 'moot';
   return declined.length > 0 || !orders.every(isDone) ? exitCodes.failed : undefined;
 }
 
@@ -157,7 +157,7 @@ interface SweptRow {
   readonly accountId: string;
   readonly stream?: string;
   readonly orderId?: string | undefined;
-  readonly outcome?: string | undefined;
+  readonly result?: string | undefined;
   readonly code?: string | undefined;
   readonly commandId?: string | undefined;
 }
@@ -171,7 +171,7 @@ function sweepTable({ orders = [], places = [], unread = [], declined = [] }: Sw
       ACCOUNT: 'accountId',
       STREAM: 'stream',
       ORDER: 'orderId',
-      OUTCOME: ({ outcome, code }) => outcome ?? code,
+      RESULT: ({ result, code }) => result ?? code,
       COMMAND: 'commandId',
     },
     none,

@@ -14,7 +14,7 @@ Examples:
   $ tidemark command ls --unresolved                    age, terms, ids, evidence, and the line that resolves each
   $ tidemark command ls --account SIM-1001 --limit 20
   $ tidemark command show 4f7c1d1e-…                    its timeline, and the verdict computed again from the evidence
-  $ tidemark command resolve 4f7c1d1e-… 90ab3c55-… --outcome rejected --reason "desk confirmed by phone: never received"
+  $ tidemark command resolve 4f7c1d1e-… 90ab3c55-… --result rejected --reason "desk confirmed by phone: never received"
   $ tidemark command ls --unresolved --json | jq -r '.[].commandId'
 
 ${restExitCodes}`;
@@ -33,29 +33,29 @@ export function commandCommand(io: CliIo): Command {
 
 interface Resolved {
   readonly commandId: string;
-  readonly outcome?: string;
+  readonly result?: string;
   readonly error?: string;
   readonly code?: string;
 }
 
 /** A person's verdict on each command. */
-export const commandResolve: EachVerb<typeof sentAnswer, RestFlags & { readonly outcome: string }, Resolved> = {
+export const commandResolve: EachVerb<typeof sentAnswer, RestFlags & { readonly result: string }, Resolved> = {
   name: 'resolve',
-  does: 'Resolves commands with the outcome that a person found out.',
+  does: 'Resolves commands with the result that a person found out.',
   route: 'POST /v1/commands/{commandId}/resolution',
   takes: [['<commands...>', 'ids of the commands', each(commandId)]],
   flags: (command) =>
     command.addOption(
-      new Option('--outcome <word>', 'the outcome: it took effect, never did, was never sent, or the order ended first')
+      new Option('--result <word>', 'the result: it took effect, never did, was never sent, or the order ended first')
         .choices(['applied', 'rejected', 'not_sent', 'moot'])
         .makeOptionMandatory(),
     ),
   reasoned: true,
-  ask: ({ outcome }) => ({ body: { outcome } }),
+  ask: ({ result }) => ({ body: { result } }),
   about: 'a command',
   answer: sentAnswer,
-  result: (id, { outcome }) => ({ commandId: id, outcome }),
+  result: (id, { result }) => ({ commandId: id, result }),
   refused: (id, { message, code }) => ({ commandId: id, error: message, code }),
   text: (results) =>
-    results.map(({ commandId: id, outcome, error }) => `${printable(`${error ?? outcome}  command ${id}`)}\n`).join(''),
+    results.map(({ commandId: id, result, error }) => `${printable(`${error ?? result}  command ${id}`)}\n`).join(''),
 };

@@ -118,7 +118,7 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
     load: async () => (await import('./approvals.ts')).approvalsCommand,
   },
   probe: {
-    summary: 'find out the outcome of unresolved commands at once',
+    summary: 'find out the result of unresolved commands at once',
     load: async () => (await import('./probe.ts')).probeCommand,
   },
   'dead-letters': {

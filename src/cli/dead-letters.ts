@@ -87,13 +87,13 @@ function rowText({ raw, retry, id, stream, accountId, orderId, reason, detail, .
   return `${factsText({
     ...{ id, stream, accountId: accountId ?? '-', orderId: orderId ?? '-', reason, detail, observedAt, recordedAt },
     dealtAt: dealtAt ?? '-',
-    retry: retry && `${retry.outcome ?? 'waiting'}, asked ${retry.requestedAt}`,
+    retry: retry && `${retry.result ?? 'waiting'}, asked ${retry.requestedAt}`,
   })}\n${printable(raw)}\n`;
 }
 
 interface Result {
   readonly id: string;
-  readonly outcome: 'done' | 'failed' | 'withdrawn' | 'waiting';
+  readonly result: 'done' | 'failed' | 'withdrawn' | 'waiting';
   readonly detail: string;
 }
 
@@ -107,7 +107,7 @@ const ofRow = (name: 'retry' | 'discard', more: Pick<RowVerb, 'does' | 'flags' |
   ask: ({ reason = 'at the command line' }) => ({ body: { reason } }),
   about: deadLetterShow.about,
   answer: deadLetterAnswer,
-  refused: async (id, error, client) => ({ id, outcome: 'failed', detail: await whyNot(client, id, error) }),
+  refused: async (id, error, client) => ({ id, result: 'failed', detail: await whyNot(client, id, error) }),
   complete: (asked, { io, client, flags: { wait = 60 } }) =>
     follow(io, asked, {
       read: (newest) =>
@@ -115,7 +115,7 @@ const ofRow = (name: 'retry' | 'discard', more: Pick<RowVerb, 'does' | 'flags' |
       isOver: (newest) => !newest.some(isWaiting),
       seconds: wait,
     }),
-  text: (results) => results.map(({ id, outcome, detail }) => `${id}: ${outcome}, ${printable(detail)}\n`).join(''),
+  text: (results) => results.map(({ id, result, detail }) => `${id}: ${result}, ${printable(detail)}\n`).join(''),
   end: endAs,
   ...more,
 });
@@ -134,7 +134,7 @@ export const rowVerbs = [
   ofRow('discard', {
     does: 'Marks rows as dealt with. They are kept as long as the log is.',
     flags: addJobFlags,
-    result: (id) => ({ id, outcome: 'done', detail: 'discarded' }),
+    result: (id) => ({ id, result: 'done', detail: 'discarded' }),
   }),
 ];
 
@@ -143,11 +143,11 @@ function rowId(text: string): string {
   throw new InvalidArgumentError('It must be the number of a row.');
 }
 
-const isWaiting = ({ outcome }: Result) => outcome === 'waiting';
+const isWaiting = ({ result }: Result) => result === 'waiting';
 
 function resultOf(id: string, { retry }: Row): Result {
-  const { outcome = 'waiting', detail = outcome === 'waiting' ? stillAsked : '-' } = retry ?? {};
-  return { id, outcome, detail };
+  const { result = 'waiting', detail = result === 'waiting' ? stillAsked : '-' } = retry ?? {};
+  return { id, result, detail };
 }
 
 async function lookAgain(client: RestClient, id: string): Promise<Result> {

@@ -126,7 +126,7 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
         { hop: 'socket to Postgres', rows: lag.ingestQueued, oldest: lag.pendingOldest },
         { hop: 'Postgres to Kafka, updates', rows: lag.relayRows, oldest: lag.relayOldest },
         { hop: 'Postgres to Kafka, state', rows: lag.stateRows, oldest: null },
-        { hop: 'Postgres to Kafka, outcomes', rows: lag.outcomeRows, oldest: null },
+        { hop: 'Postgres to Kafka, results', rows: lag.resultRows, oldest: null },
       ],
       { HOP: 'hop', WAITING: ({ rows }) => plural(rows, 'row'), OLDEST: ({ oldest }) => old(oldest) },
     ),

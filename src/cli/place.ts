@@ -10,7 +10,7 @@ Examples:
   $ tidemark place --account SIM-1001 --symbol AAPL --side buy --type limit --qty 10 --price 187.5
   $ tidemark place --account SIM-1001 --symbol KO --side sell --type stop --qty 100 --stop-price 58 --tif gtc --wait 5
   $ tidemark place --prediction --account SIM-1001 --symbol FED-CUT-DEC26 --outcome YES --side buy --type limit --qty 50 --price 0.42
-  $ tidemark place … --idempotency-key rebalance-7 --json | jq -r .outcome
+  $ tidemark place … --idempotency-key rebalance-7 --json | jq -r .result
   $ tidemark place … --leg AAPL261218C00200000:BUY:1:OPEN --leg AAPL261218C00210000:SELL:1:OPEN
 
 A command that a \`504\` of the platform left open is unknown (exit code 75) until the service finds out; it is never sent again by itself.

@@ -25,7 +25,7 @@ interface ProbeFlags extends RestFlags {
 
 export const probeVerb: Verb<typeof probeAnswer, ProbeFlags> = {
   name: 'probe',
-  does: 'Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.',
+  does: 'Asks the platform at once about every command with an unknown result, instead of when its next probe is due.',
   help: examples,
   route: 'POST /v1/probe',
   flags: (command) =>
@@ -35,7 +35,7 @@ export const probeVerb: Verb<typeof probeAnswer, ProbeFlags> = {
     query: { accountId: account, dryRun: String(dryRun) },
     waitMs: longestHoldMs,
   }),
-  about: 'the outcome of a probe',
+  about: 'the result of a probe',
   answer: probeAnswer,
   text: report,
   end: (io, { unanswered, left = [] }) => {
@@ -60,6 +60,6 @@ function report({ unresolved, probes, resolved, plan }: z.infer<typeof probeAnsw
     READ: 'read',
     COMMANDS: ({ commands }) => commands.join(' '),
   });
-  const outcomes = tableText(resolved, { OUTCOME: 'outcome', COMMAND: 'commandId' });
-  return [`${head}\n`, ...(plan.length > 0 ? [reads] : []), ...(resolved.length > 0 ? [outcomes] : [])].join('\n');
+  const results = tableText(resolved, { RESULT: 'result', COMMAND: 'commandId' });
+  return [`${head}\n`, ...(plan.length > 0 ? [reads] : []), ...(resolved.length > 0 ? [results] : [])].join('\n');
 }

@@ -12,7 +12,7 @@ Examples:
   $ tidemark doctor                    finds missing or wrong parts before the service runs
   $ tidemark migrate && tidemark topics apply && tidemark serve
   $ tidemark tail --account ACC-1      updates as they arrive on Kafka
-  $ tidemark command ls --unresolved   commands with an unknown outcome, and the line that resolves each
+  $ tidemark command ls --unresolved   commands with an unknown result, and the line that resolves each
 
 Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong usage, 69 unavailable, 75 not known yet, 77 not allowed, 78 wrong configuration.`;
 

@@ -42,7 +42,7 @@ export const commandOptions = inGroup('Commands', {
     words: ['off', 'on'],
     fallback: 'on',
     describe:
-      'Refuses to place and replace (503 `SOURCE_NOT_LIVE`) while the stream of the account is not live, since the outcome would be learnt late. Cancels always pass.',
+      'Refuses to place and replace (503 `SOURCE_NOT_LIVE`) while the stream of the account is not live, since the result would be learnt late. Cancels always pass.',
   }),
   commandRate: integer({
     env: 'TIDEMARK_COMMAND_RATE',
@@ -95,14 +95,14 @@ export const commandOptions = inGroup('Commands', {
     min: 1,
     max: 100_000,
     fallback: '3',
-    describe: 'When so many commands of one account have no known outcome, the account is halted: only cancels pass.',
+    describe: 'When so many commands of one account have no known result, the account is halted: only cancels pass.',
   }),
   haltUnresolvedService: integer({
     env: 'TIDEMARK_HALT_UNRESOLVED_SERVICE',
     min: 1,
     max: 100_000,
     fallback: '10',
-    describe: 'When so many commands of all accounts and instances have no known outcome, every account is halted.',
+    describe: 'When so many commands of all accounts and instances have no known result, every account is halted.',
   }),
   fourEyes: oneOf({
     env: 'TIDEMARK_FOUR_EYES',

@@ -40,13 +40,13 @@ export function loadConfig<K extends OptionName = never>(
   const values: Record<string, unknown> = {};
   const effective: EffectiveValue[] = [];
   for (const [key, option] of entries) {
-    const outcome = readOption(option, env, readFile);
-    if ('problem' in outcome) {
-      faults.push(outcome);
+    const result = readOption(option, env, readFile);
+    if ('problem' in result) {
+      faults.push(result);
       continue;
     }
-    effective.push(outcome.effective);
-    if (outcome.effective.source !== 'unset') values[key] = outcome.value;
+    effective.push(result.effective);
+    if (result.effective.source !== 'unset') values[key] = result.value;
     else if (needed.some((name) => name === key))
       faults.push({ name: option.env, problem: `is not set (${option.kind}): ${option.describe}` });
   }

@@ -22,7 +22,7 @@ const topicOptions = {
     max: 3650,
     fallback: '7',
     describe:
-      'How long the topics of updates, watermarks and outcomes keep their records, by the plan of `tidemark topics`. Only `topics apply --delete-records` shortens this time.',
+      'How long the topics of updates, watermarks and results keep their records, by the plan of `tidemark topics`. Only `topics apply --delete-records` shortens this time.',
   }),
 } as const;
 

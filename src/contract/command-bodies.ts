@@ -269,15 +269,15 @@ export const reasonText = plainTextField(1, 500)
   .describe('Why: recorded in the audit trail');
 
 /**
- * The outcomes a person may declare. Not `refused` (the platform's answer) or `unknown` (not an
- * outcome).
+ * The results a person may declare. Not `refused` (the platform's answer) or `unknown` (no
+ * result).
  */
-const resolvedOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
-type ResolvedOutcome = (typeof resolvedOutcomes)[number];
+const resolvedResults = ['applied', 'rejected', 'not_sent', 'moot'] as const;
+type ResolvedResult = (typeof resolvedResults)[number];
 
 /** `POST /v1/commands/{id}/resolution`. */
 export const resolutionBody = z
-  .strictObject({ outcome: z.enum(resolvedOutcomes), reason: reasonText })
+  .strictObject({ result: z.enum(resolvedResults), reason: reasonText })
   .meta({ id: 'ResolveCommandRequest', description: 'What a person knows about a command' });
 
 /** `POST /v1/accounts/{id}/halt|resume` and the same for the service. */
@@ -377,8 +377,8 @@ export function parseCancelAll(body: unknown): BodyResult<CancelAllBody> {
 
 export function parseResolution(
   body: unknown,
-): BodyResult<{ readonly outcome: ResolvedOutcome; readonly reason: string }> {
-  return parseBody(resolutionBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
+): BodyResult<{ readonly result: ResolvedResult; readonly reason: string }> {
+  return parseBody(resolutionBody, body, (value) => ({ result: value.result, reason: value.reason.trim() }));
 }
 
 /** `sinceMs`: for a backfill, milliseconds since the epoch. */

@@ -12,7 +12,7 @@ interface Condition {
 }
 
 /**
- * What may make the data, or a command's outcome, other than it is shown: the gravest first. The
+ * What may make the data, or a command's result, other than it is shown: the gravest first. The
  * doubts of `/v1/status`, readiness and the alerts take their bounds from here.
  */
 const table = {

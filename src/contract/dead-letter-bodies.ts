@@ -5,7 +5,7 @@ import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { stream } from './words.ts';
 
-const outcome = z.enum(['done', 'failed', 'withdrawn']);
+const result = z.enum(['done', 'failed', 'withdrawn']);
 
 /** Rows that a job may name one by one. */
 const mostChosen = 200;
@@ -90,7 +90,7 @@ export const deadLetterAnswer = entry
       .object({
         requestedAt: instant,
         answeredAt: instant.optional(),
-        outcome: outcome.optional().describe('Left out: it is open'),
+        result: result.optional().describe('Left out: it is open'),
         detail: z.string().optional(),
       })
       .optional()

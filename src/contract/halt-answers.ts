@@ -68,7 +68,7 @@ const approval = z
     action: z
       .looseObject({ kind: z.enum(['resume', 'resolve', 'change_limits']) })
       .describe(
-        'What was asked for: the scope of a resume, the command and outcome of a resolution, the scope and change of limits',
+        'What was asked for: the scope of a resume, the command and result of a resolution, the scope and change of limits',
       ),
     accountId: z.string().optional().describe('Left out: it concerns every account'),
     by: z.string().describe('The principal that asked for it, and cannot approve it'),

@@ -84,10 +84,10 @@ export const orderFilters = {
 export const commandFilters = {
   accountId,
   kind: { takes: commandKinds, about: 'Only this kind', label: 'Any kind' },
-  state: { takes: commandStates, about: 'Only this state', label: 'Any outcome' },
+  state: { takes: commandStates, about: 'Only this state', label: 'Any result' },
   unresolved: {
     takes: 'flag',
-    about: 'Only commands whose outcome is not known, or has to be resolved by a person',
+    about: 'Only commands whose result is not known, or has to be resolved by a person',
     label: 'Unresolved only',
   },
   idempotencyKey: {

@@ -21,8 +21,8 @@ const sample = z
     relayAgeMs: millis.describe('How long the oldest committed row had waited for the updates topic'),
     stateRows: count,
     stateAgeMs: millis,
-    outcomeRows: count,
-    outcomeAgeMs: millis,
+    resultRows: count,
+    resultAgeMs: millis,
     heartbeatAgeMs: millis.nullable().describe('Since a heartbeat last came back from Kafka; null: none yet'),
   })
   .meta({ id: 'HistorySample', description: 'One sample of rates, latency and waits' });

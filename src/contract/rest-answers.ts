@@ -3,7 +3,7 @@ import { evidenceKinds } from '../domain/command.ts';
 import { decimal, instant, int64, normalisedOrder } from './normalised-order.ts';
 import { unanswered } from './status-answer.ts';
 import { updateRecord } from './update-record.ts';
-import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
+import { attemptState, commandKind, commandState, orderStatus, result, stream } from './words.ts';
 
 // REST's answers. Objects are open: a field added by a later minor version must not break a reader
 // of this one.
@@ -118,9 +118,9 @@ const commandFields = z.object({
   accountId: z.string(),
   orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
   orderStatus: orderStatus.optional().describe('Of that order, as it is now'),
-  outcome,
+  result,
   state: commandState,
-  unresolved: z.boolean().describe('Its outcome is not known, or a person has to resolve it'),
+  unresolved: z.boolean().describe('Its result is not known, or a person has to resolve it'),
   presumedAbsent: z
     .boolean()
     .describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
@@ -243,7 +243,7 @@ export type ExposureLine = z.infer<typeof exposureRow>;
 
 const sweptCancel = {
   commandId: z.string().optional(),
-  outcome: outcome.optional(),
+  result: result.optional(),
   state: commandState.optional(),
   attempts: z.array(attempt).optional(),
   links: links.optional(),
@@ -260,7 +260,7 @@ const sweptPlace = z
     accountId: z.string(),
     stream,
     commandId: z.string(),
-    outcome,
+    result,
     state: commandState.optional().describe('Left out where the journal did not say'),
     orderId: z.string().optional().describe('The order that it placed, once that is known'),
     cancel: z.object(sweptCancel).optional().describe('The cancel of that order'),
@@ -315,7 +315,7 @@ export const probeAnswer = z
     probes: z.int(),
     resolved: z.array(
       z
-        .object({ commandId: z.string(), outcome })
+        .object({ commandId: z.string(), result })
         .meta({ id: 'ResolvedCommand', description: 'A command that this look resolved' }),
     ),
     plan: z

@@ -165,7 +165,7 @@ export const statusAnswer = z
         relayRows: count,
         relayOldest: at,
         stateRows: count,
-        outcomeRows: count,
+        resultRows: count,
       })
       .describe('Rows that wait on the way: to be committed, and then for Kafka, by topic'),
     lane,

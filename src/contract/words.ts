@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { attemptStates, type CommandOutcome, commandKinds, commandStates } from '../domain/command.ts';
+import { attemptStates, commandKinds, commandStates, type ResultWord } from '../domain/command.ts';
 import { instrumentKinds } from '../domain/limits.ts';
 import { orderStatuses, streams } from '../domain/order.ts';
 
@@ -13,10 +13,10 @@ export const instrumentKind = z.enum(instrumentKinds).meta({ id: 'InstrumentKind
 export const commandKind = z.enum(commandKinds).meta({ id: 'CommandKind', description: 'What a command does' });
 export const commandState = z
   .enum(commandStates)
-  .meta({ id: 'CommandState', description: 'As the outcome, but `open` while its attempt is not answered' });
+  .meta({ id: 'CommandState', description: 'As the result, but `open` while its attempt is not answered' });
 export const attemptState = z
   .enum(attemptStates)
   .meta({ id: 'AttemptState', description: 'How far one write to the platform has come' });
-export const outcome = z
-  .enum(commandStates.filter((state): state is CommandOutcome => state !== 'open'))
-  .meta({ id: 'Outcome', description: 'What is known about a command' });
+export const result = z
+  .enum(commandStates.filter((state): state is ResultWord => state !== 'open'))
+  .meta({ id: 'ResultWord', description: 'What is known about a command' });

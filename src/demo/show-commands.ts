@@ -19,7 +19,7 @@ interface FollowOptions {
 
 interface FollowedCommand {
   readonly commandId: string;
-  readonly outcome: string;
+  readonly result: string;
   readonly presumedAbsent: boolean;
   /** Its attempts' ids. The platform knows the order by them. */
   readonly references: readonly string[];
@@ -53,17 +53,17 @@ async function followCommand(
     shown = evidence.length;
     const state = { ...stateOf(commandId, body), known: shown };
     const over =
-      resolved(state.outcome) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
+      resolved(state.result) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
     if (over) {
-      say(`  ${name}  ⇒ ${state.outcome}${state.presumedAbsent ? ', presumed absent' : ''}`);
+      say(`  ${name}  ⇒ ${state.result}${state.presumedAbsent ? ', presumed absent' : ''}`);
       return state;
     }
     await io.clock.sleep(everyMs, signal);
   }
 }
 
-function resolved(outcome: string): boolean {
-  return outcome !== 'unknown' && outcome !== 'accepted' && outcome !== 'conflict';
+function resolved(result: string): boolean {
+  return result !== 'unknown' && result !== 'accepted' && result !== 'conflict';
 }
 
 function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Omit<FollowedCommand, 'known'> {
@@ -72,7 +72,7 @@ function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Om
     : [];
   return {
     commandId,
-    outcome: String(body['outcome']),
+    result: String(body['result']),
     presumedAbsent: body['presumedAbsent'] === true,
     references: attempts.map(({ attemptId }) => String(attemptId)),
     misses: Number(body['misses'] ?? 0),
@@ -147,7 +147,7 @@ async function placeAndReplace(show: Show): Promise<void> {
   const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'demo-1' };
   const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
   const placed = await rest.send({ method: 'POST', path: '/v1/predictions/orders', headers, body });
-  await expectOutcome(show, 'placed  ', placed, ['applied']);
+  await expectResult(show, 'placed  ', placed, ['applied']);
   const { orderId } = placed.body;
   if (typeof orderId !== 'string') return;
   const replaced = await rest.send({
@@ -156,14 +156,14 @@ async function placeAndReplace(show: Show): Promise<void> {
     headers: { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' },
     body: { accountId, quantity: '12', price: '0.02' },
   });
-  await expectOutcome(show, 'replaced', replaced, ['applied']);
+  await expectResult(show, 'replaced', replaced, ['applied']);
 }
 
 async function landed(show: Show): Promise<void> {
   show.say('\n2. A 504 that had landed: the platform says that it does not know; the stream knows better');
   await nextWrite(show, { applied: 'yes' });
   const answer = await placeEquity(show, 'AAPL');
-  await expectOutcome(show, 'landed  ', answer, ['applied']);
+  await expectResult(show, 'landed  ', answer, ['applied']);
 }
 
 /**
@@ -179,7 +179,7 @@ async function lateAndLost(show: Show): Promise<void> {
   const late = await placeEquity(show, 'KO');
   await nextWrite(show, { applied: 'no' });
   const lost = await placeEquity(show, 'MSFT');
-  await Promise.all([expectOutcome(show, 'late    ', late, ['applied']), lostForGood(show, lost)]);
+  await Promise.all([expectResult(show, 'late    ', late, ['applied']), lostForGood(show, lost)]);
 }
 
 /**
@@ -192,8 +192,8 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   if (typeof commandId !== 'string') return declined(show, 'lost', answer);
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
   const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
-  if (resolved(state.outcome)) {
-    show.faults.push(`${commandId} is ${state.outcome}, and that could not be known`);
+  if (resolved(state.result)) {
+    show.faults.push(`${commandId} is ${state.result}, and that could not be known`);
     return;
   }
   const decisions = await decisionsOn(io.fetch, stack.sandbox.control, state.references);
@@ -204,9 +204,9 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
     `  lost      An operator asks the platform; its ledger says: ${decisions.join(', ') || 'nothing'}. So the operator resolves it:`,
   );
   say(
-    `  $ npx tidemark command resolve ${commandId} --url ${stack.restAddress} --outcome rejected --reason "not in the platform's ledger"`,
+    `  $ npx tidemark command resolve ${commandId} --url ${stack.restAddress} --result rejected --reason "not in the platform's ledger"`,
   );
-  const resolution = { outcome: 'rejected', reason: "not in the platform's ledger" };
+  const resolution = { result: 'rejected', reason: "not in the platform's ledger" };
   await rest.ask({ method: 'POST', path: `/v1/commands/${commandId}/resolution`, body: resolution });
   await judged(show, 'lost    ', commandId, ['rejected'], state.known);
 }
@@ -215,7 +215,7 @@ function declined({ faults }: Show, name: string, { status, body }: ShownAnswer)
   faults.push(`${name}: answered ${status} ${String(body['code'])}`);
 }
 
-async function expectOutcome(show: Show, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
+async function expectResult(show: Show, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
   const { commandId } = answer.body;
   if (typeof commandId !== 'string') return declined(show, name.trim(), answer);
   await judged(show, name, commandId, wanted);
@@ -231,8 +231,8 @@ async function judged(
 ): Promise<void> {
   const { io, rest, say, signal } = show;
   const state = await followCommand(io, rest, commandId, { name, say, limitMs: followMs, known, signal });
-  if (!signal.aborted && !wanted.includes(state.outcome))
-    show.faults.push(`${name.trim()}: ${state.outcome} where ${wanted.join(' or ')} was due`);
+  if (!signal.aborted && !wanted.includes(state.result))
+    show.faults.push(`${name.trim()}: ${state.result} where ${wanted.join(' or ')} was due`);
 }
 
 /** A buy far below the market: it rests, and does not affect the rest of the demo. */

@@ -78,6 +78,6 @@ export class ShownRest {
 
 /** The answer's fields that a reader looks for; the curl line shows all. */
 function brief(body: Readonly<Record<string, unknown>>): string {
-  const { commandId, outcome, orderId, reason, code, detail } = body;
-  return JSON.stringify({ commandId, outcome, orderId, reason, code, detail });
+  const { commandId, result, orderId, reason, code, detail } = body;
+  return JSON.stringify({ commandId, result, orderId, reason, code, detail });
 }

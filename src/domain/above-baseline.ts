@@ -135,14 +135,14 @@ export function recordedReason(order: Order, what: string): Reason {
 /** A verdict that rests on one update to the order named by a replace or cancel. */
 export function verdictBy(
   update: ResolvingUpdate,
-  outcome: Exclude<Verdict['outcome'], 'accepted'>,
+  result: Exclude<Verdict['result'], 'accepted'>,
   because: Because,
   reason?: Reason,
 ): Verdict {
   return {
     kind: 'verdict',
-    outcome,
-    event: `verdict_${outcome}`,
+    result,
+    event: `verdict_${result}`,
     because,
     orderId: update.order.orderId,
     ...(reason === undefined ? {} : { reason }),
@@ -161,7 +161,7 @@ export function flaggedBy(update: ResolvingUpdate): Finding {
 
 /**
  * An accepted replace or cancel counts as seen pending at the version in the platform's 202
- * (docs/commands.md, "Outcome of a write"). The stream may have brought a later version before the
+ * (docs/commands.md, "Result of a write"). The stream may have brought a later version before the
  * reply came. Without this rule that version would show old terms that were never seen pending, and
  * prove nothing.
  *

@@ -18,7 +18,7 @@ type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /**
  * Why a command is declined because of its order and account as we know them. Nothing is journaled,
- * nothing was sent (docs/commands.md, "Outcome of a write").
+ * nothing was sent (docs/commands.md, "Result of a write").
  */
 interface LocalRefusal {
   readonly code:
@@ -55,7 +55,7 @@ export function checkPlace(
   if (same === undefined) return undefined;
   return {
     code: 'UNRESOLVED_PRIOR_COMMAND',
-    message: `command ${same.commandId} placed the same, and its outcome is not known`,
+    message: `command ${same.commandId} placed the same, and its result is not known`,
     prior: same,
   };
 }

@@ -133,7 +133,7 @@ export function stateOf(standing: Standing): CommandState {
 }
 
 /**
- * A command's state after an event (docs/commands.md, "Outcome of a write", "How unknown is
+ * A command's state after an event (docs/commands.md, "Result of a write", "How unknown is
  * resolved"). No other code decides this: every step of the journal asks here first. The same event
  * again is ignored, or leads to the state the command is already in. So getting an event twice
  * never matters.
@@ -152,7 +152,7 @@ export function commandTransition(kind: CommandKind, standing: Standing, event: 
  *
  * - `claimed`: prepared → sending is committed, by the process that will write. `abandoned`: given
  *   up without a byte written.
- * - `answered_*`: by the table "observed → outcome"; also learnt late, from a socket whose process
+ * - `answered_*`: by the table "observed → result"; also learnt late, from a socket whose process
  *   had lost the lane. `taken_over`: found by the next lane holder.
  */
 export const attemptEvents = [

@@ -80,13 +80,13 @@ export type CommandRequest =
   | { readonly kind: 'cancel'; readonly stream: Stream; readonly accountId: string; readonly orderId: string };
 
 /**
- * A command's states. `open`: journaled, its attempt not answered yet. The others are outcomes, in
+ * A command's states. `open`: journaled, its attempt not answered yet. The others are results, in
  * the order they are usually reached:
  *
  * - `refused`: the platform (or we) refused before anything existed. `not_sent`: no byte left, or
  *   the platform's documented word is that nothing was sent.
  * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on
- *   its order yet. `unknown`: the outcome is not known here, and is not guessed.
+ *   its order yet. `unknown`: the result is not known here, and is not guessed.
  * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the
  *   order ended by other means first. `conflict`: the observations contradict the command; a person
  *   decides.
@@ -104,8 +104,8 @@ export const commandStates = [
 ] as const;
 export type CommandState = (typeof commandStates)[number];
 
-/** The outcome callers see. An open command is shown as `unknown`: its outcome is not known. */
-export type CommandOutcome = Exclude<CommandState, 'open'>;
+/** The result callers see. An open command is shown as `unknown`: its result is not known. */
+export type ResultWord = Exclude<CommandState, 'open'>;
 
 /** One write to the platform. `abandoned` attempts are `not_sent`. */
 export const attemptStates = ['prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown'] as const;
@@ -190,7 +190,7 @@ export interface Command {
   readonly orderId?: string;
   /**
    * That order's status, as stored when the command was last read or stepped. Shown with the
-   * outcome; nothing is judged by it.
+   * result; nothing is judged by it.
    */
   readonly orderStatus?: OrderStatus;
   readonly reason?: Reason;
@@ -214,7 +214,7 @@ export interface Command {
   readonly deadlineAtMs: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** When its outcome became final (`isFinal`). */
+  /** When its result became final (`isFinal`). */
   readonly resolvedAtMs?: number;
   readonly attempts: readonly Attempt[];
 }
@@ -268,7 +268,7 @@ export function isDoubtful(state: CommandState): boolean {
 }
 
 /**
- * Its outcome is not known, or a person has to decide it. It counts as exposure, and REST answers
+ * Its result is not known, or a person has to decide it. It counts as exposure, and REST answers
  * 202.
  */
 export function isUnresolved(state: CommandState): boolean {

@@ -64,7 +64,7 @@ export type Reduction =
    * differ (empty: only the version rose).
    */
   | {
-      readonly outcome: 'applied';
+      readonly result: 'applied';
       readonly head: Head;
       readonly changed: readonly string[];
       readonly fill?: Fill;
@@ -79,12 +79,12 @@ export type Reduction =
    * Nothing to publish. `head` is there when only the join's own memory changed: it is stored,
    * without a revision.
    */
-  | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly doubt?: Doubt }
+  | { readonly result: 'duplicate' | 'stale'; readonly head?: Head; readonly doubt?: Doubt }
   /**
    * It contradicts the state we hold (same version with other content, another account). State
    * unchanged, kept as a dead letter, alarmed.
    */
-  | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
+  | { readonly result: 'conflict'; readonly reason: string; readonly detail: string };
 
 /** A stored head: two JSON texts, the revision, and the version as decimal digits. */
 interface StoredHead {

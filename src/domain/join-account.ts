@@ -50,7 +50,7 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const contradiction = contradictedIdentity(head.order, view);
   if (contradiction !== undefined) {
     return {
-      outcome: 'conflict',
+      result: 'conflict',
       reason: 'identity_changed',
       detail: `${contradiction} differs from the one first seen`,
     };
@@ -69,7 +69,7 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
     const join = memoryOf(joined, head.order, correction, { formerly, side, former });
-    return { outcome: 'duplicate', head: { ...head, join }, ...doubt(dispute) };
+    return { result: 'duplicate', head: { ...head, join }, ...doubt(dispute) };
   }
   const before = named(head);
   const renamed = isRenamed(before, order);
@@ -81,7 +81,7 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const next: Head = { order, revision: head.revision + 1, join };
   const odd = oddOf(observation, order, renamed && nameOf(order) !== formerly);
   const learnt = onlyAdds(head.order, order, changed);
-  return { outcome: 'applied', head: next, changed, learnt, ...fillOf(head.order, order), ...doubt(dispute ?? odd) };
+  return { result: 'applied', head: next, changed, learnt, ...fillOf(head.order, order), ...doubt(dispute ?? odd) };
 }
 
 /** Nearly every change has a new instant, so the rest is seldom asked. */
@@ -105,7 +105,7 @@ function firstRevision(observation: Observation, own: OwnFields): Reduction {
   const order = presentAccount(joined, own);
   const head: Head = { order, revision: 1, join: memoryOf(joined, order, undefined) };
   return {
-    outcome: 'applied',
+    result: 'applied',
     head,
     changed: changedFields(undefined, order),
     ...fillOf(undefined, order),
@@ -124,7 +124,7 @@ function nextOrder(head: Head, view: OrderView, own: OwnFields): Reduction {
 }
 
 function withoutEffect(held: AccountJoin, view: OrderView, dispute: Doubt | undefined): Reduction {
-  return { outcome: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale', ...doubt(dispute) };
+  return { result: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale', ...doubt(dispute) };
 }
 
 function doubt(kind: Doubt | undefined): { readonly doubt?: Doubt } {
@@ -181,7 +181,7 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
     former: (head.join as AccountMemory).former,
   });
   const next: Head = { order, revision: head.revision + 1, join };
-  return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
+  return { result: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
 }
 
 /**
@@ -226,7 +226,7 @@ function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {
  * Always inferred: without versions, one fill can't be distinguished from several merged into one
  * event, or from fills in a lost event.
  */
-function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { outcome: 'applied' }>, 'fill'> {
+function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { result: 'applied' }>, 'fill'> {
   const fill = deriveFill(before, after, true);
   return fill === undefined ? {} : { fill };
 }

@@ -7,7 +7,7 @@ import type { OrderView, Stream } from './order.ts';
 export type Cause = 'stream' | 'snapshot' | 'reply' | 'probe';
 
 /** The result of offering something to ingest. Each offered item ends as exactly one. */
-export type Outcome = 'applied' | 'duplicate' | 'stale' | 'conflict' | 'dead_lettered';
+export type ObservationResult = 'applied' | 'duplicate' | 'stale' | 'conflict' | 'dead_lettered';
 
 /** One order's content as one source gave it at one time. */
 export interface Observation {
@@ -38,7 +38,7 @@ export interface Observation {
    * Called once, after the commit that ended it. `learnt`: it was applied, and only adds what no
    * source had shown.
    */
-  readonly onOutcome?: (outcome: Outcome, learnt?: boolean) => void;
+  readonly onResult?: (result: ObservationResult, learnt?: boolean) => void;
   /**
    * Called after the commit, when the order ought to be read from REST; `dead_lettered`: the row is
    * not in the log. `revision`: ours, which the view was held against. One function for all rows in
@@ -73,7 +73,7 @@ export interface Unreadable {
   readonly receivedMs?: number;
   readonly bytes: number;
   /** As of an order. */
-  readonly onOutcome?: Observation['onOutcome'];
+  readonly onResult?: Observation['onResult'];
 }
 
 /**

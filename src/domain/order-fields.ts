@@ -169,11 +169,11 @@ export function asAnotherOrder(head: Head, observation: Observation): Reduction 
   if (!isAnotherOrder(head, view)) return undefined;
   if (overrules === head.revision) return 'begins';
   const isEarlier = compareInstants(view.updatedAt, head.order.updatedAt) < 0;
-  if (isEarlier && cause === 'stream') return { outcome: 'stale' };
+  if (isEarlier && cause === 'stream') return { result: 'stale' };
   const doubt: Doubt = isEarlier ? 'reused_late' : 'reused';
-  if (head.join['inQuestion'] === true) return { outcome: 'stale', doubt };
+  if (head.join['inQuestion'] === true) return { result: 'stale', doubt };
   // Kept with the order until it changes: its id may be another one's by now.
-  return { outcome: 'stale', head: { ...head, join: { ...head.join, inQuestion: true } }, doubt };
+  return { result: 'stale', head: { ...head, join: { ...head.join, inQuestion: true } }, doubt };
 }
 
 /** Our own fields of the next order under the head's id. Nothing of the order before is its own. */
@@ -189,7 +189,7 @@ export function beginNext(
   before: Head,
   order: Order,
   { join, sourceVersion }: Pick<Head, 'join' | 'sourceVersion'>,
-): Extract<Reduction, { outcome: 'applied' }> {
+): Extract<Reduction, { result: 'applied' }> {
   const fill = deriveFill(undefined, order, true);
   const head: Head = {
     order,
@@ -198,5 +198,5 @@ export function beginNext(
     ...(sourceVersion !== undefined && { sourceVersion }),
   };
   const changed = changedFields(undefined, order);
-  return { outcome: 'applied', head, changed, ...(fill !== undefined && { fill }), begins: true };
+  return { result: 'applied', head, changed, ...(fill !== undefined && { fill }), begins: true };
 }

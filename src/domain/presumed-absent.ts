@@ -22,7 +22,7 @@ export interface CompleteRead {
 }
 
 /**
- * How long after an attempt's claim its one write may still begin (docs/commands.md, "Outcome of a
+ * How long after an attempt's claim its one write may still begin (docs/commands.md, "Result of a
  * write").
  */
 const writeWindowMs = 1_000;

@@ -45,12 +45,12 @@ export function recomputeVerdict(
   if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
     // An order that is there outweighs a person's decision made before it appeared. If the person
     // knew about the order, only its working outweighs the decision.
-    const outweighs = word === undefined || !word.afterLanding || finding.outcome === 'applied';
+    const outweighs = word === undefined || !word.afterLanding || finding.result === 'applied';
     const transition = commandTransition('place', standingOf(answered), finding.event);
     if (outweighs && typeof transition !== 'string') return verdictOf(transition.to, finding.because);
   }
-  if (word !== undefined) return verdictOf(word.outcome, 'person');
-  if (finding.kind === 'verdict') return verdictOf(finding.outcome, finding.because);
+  if (word !== undefined) return verdictOf(word.result, 'person');
+  if (finding.kind === 'verdict') return verdictOf(finding.result, finding.because);
   return verdictOf(answered.state, command.attempts.length === 0 ? 'refused_here' : 'answer');
 }
 
@@ -110,12 +110,12 @@ function hadRivals(evidence: readonly Evidence[]): boolean {
   return evidence.findLast(({ code }) => code === 'rival' || code === 'no_rival')?.code === 'rival';
 }
 
-const personsOutcomes: ReadonlySet<unknown> = new Set<CommandState>(['applied', 'rejected', 'not_sent', 'moot']);
+const personsResults: ReadonlySet<unknown> = new Set<CommandState>(['applied', 'rejected', 'not_sent', 'moot']);
 
-function personsWord(evidence: readonly Evidence[]): { outcome: CommandState; afterLanding: boolean } | undefined {
+function personsWord(evidence: readonly Evidence[]): { result: CommandState; afterLanding: boolean } | undefined {
   const place = evidence.findLastIndex(({ kind }) => kind === 'person');
-  const outcome = evidence[place]?.detail['outcome'];
-  if (!personsOutcomes.has(outcome)) return undefined;
+  const result = evidence[place]?.detail['result'];
+  if (!personsResults.has(result)) return undefined;
   const landing = evidence.findIndex(({ code, attemptId }) => isLanding(code) && attemptId !== undefined);
-  return { outcome: outcome as CommandState, afterLanding: landing !== -1 && landing < place };
+  return { result: result as CommandState, afterLanding: landing !== -1 && landing < place };
 }

@@ -42,7 +42,7 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
   const contradiction = contradictedIdentity(head.order, observation.view);
   if (contradiction !== undefined) {
     return {
-      outcome: 'conflict',
+      result: 'conflict',
       reason: 'identity_changed',
       detail: `${contradiction} differs from the one first seen`,
     };
@@ -54,18 +54,16 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
   const heldEpoch = head.order.sourceEpoch ?? 0;
   const { openedAt } = head.join as PredictionMemory;
   const isBefore = openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0;
-  if (isBefore && observation.sourceEpoch === heldEpoch) return { outcome: 'stale' };
+  if (isBefore && observation.sourceEpoch === heldEpoch) return { result: 'stale' };
   if (sourceVersion === undefined)
     return held === undefined ? joinUnversioned(head, observation) : belowVersioned(head, observation);
   if (held === undefined) return accept(head, observation, ownFields(head.order));
 
   if (observation.sourceEpoch !== heldEpoch) {
-    return observation.sourceEpoch > heldEpoch
-      ? accept(head, observation, ownFields(head.order))
-      : { outcome: 'stale' };
+    return observation.sourceEpoch > heldEpoch ? accept(head, observation, ownFields(head.order)) : { result: 'stale' };
   }
   if (sourceVersion > held) return accept(head, observation, ownFields(head.order));
-  return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
+  return sourceVersion === held ? sameVersion(head, observation) : { result: 'stale' };
 }
 
 /**
@@ -75,12 +73,12 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
 function sameVersion(head: Head, observation: Observation): Reduction {
   const theirs = composeOrder(observation.view, head.order);
   const contradicted = contradictedFields(head.order, theirs);
-  if (contradicted.length === 0) return { outcome: 'duplicate' };
+  if (contradicted.length === 0) return { result: 'duplicate' };
   const detail = contradicted
     .map((field) => `${field} ${excerpt(head.order, field)} against ${excerpt(theirs, field)}`)
     .join(', ');
   return {
-    outcome: 'conflict',
+    result: 'conflict',
     reason: 'same_version_other_content',
     detail: `version ${observation.sourceVersion}: ${detail}`,
   };
@@ -94,15 +92,15 @@ function sameVersion(head: Head, observation: Observation): Reduction {
 function belowVersioned(head: Head, observation: Observation): Reduction {
   const { view, overrules } = observation;
   const later = compareInstants(view.updatedAt, head.order.updatedAt);
-  if (later < 0) return { outcome: 'stale' };
+  if (later < 0) return { result: 'stale' };
   const theirs = composeOrder(view, head.order);
   const fields = contradictedFields(head.order, theirs);
-  if (later === 0) return { outcome: fields.length === 0 ? 'duplicate' : 'stale' };
+  if (later === 0) return { result: fields.length === 0 ? 'duplicate' : 'stale' };
   const contradicted = fields.filter((field) => field !== 'updatedAt');
-  if (contradicted.length === 0) return { outcome: 'stale' };
-  if (overrules !== head.revision) return { outcome: 'stale', doubt: 'late' };
+  if (contradicted.length === 0) return { result: 'stale' };
+  if (overrules !== head.revision) return { result: 'stale', doubt: 'late' };
   return {
-    outcome: 'conflict',
+    result: 'conflict',
     reason: 'newer_without_version',
     detail: `the platform shows ${contradicted.map((field) => `${field} ${excerpt(theirs, field)}`).join(', ')} since ${view.updatedAt}, and the stream brought no version above ${head.sourceVersion}`,
   };
@@ -119,7 +117,7 @@ function joinUnversioned(head: Head, observation: Observation): Reduction {
     compareInstants(view.updatedAt, head.order.updatedAt) ||
     compareText(predictionContent(view), predictionContent(head.order));
   if (newer > 0) return accept(head, observation, ownFields(head.order));
-  return { outcome: newer === 0 ? 'duplicate' : 'stale' };
+  return { result: newer === 0 ? 'duplicate' : 'stale' };
 }
 
 function accept(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
@@ -131,8 +129,8 @@ function accept(head: Head | undefined, observation: Observation, own: OwnFields
   const changed = changedFields(head?.order, order);
   const fill = deriveFill(head?.order, order, mayMergeFills(head, observation));
   return fill === undefined
-    ? { outcome: 'applied', head: next, changed }
-    : { outcome: 'applied', head: next, changed, fill };
+    ? { result: 'applied', head: next, changed }
+    : { result: 'applied', head: next, changed, fill };
 }
 
 /** Its versions have nothing to do with those of the order before, whose late views are refused. */
@@ -197,7 +195,7 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
 
 /** REST shows our order: its id is not in question any more. */
 function answered(head: Head, { view, cause }: Observation, reduction: Reduction): Reduction {
-  if (reduction.outcome === 'conflict' || reduction.head !== undefined) return reduction;
+  if (reduction.result === 'conflict' || reduction.head !== undefined) return reduction;
   if (cause === 'stream' || isAnotherOrder(head, view)) return reduction;
   const { inQuestion: _answered, ...join } = head.join;
   return { ...reduction, head: { ...head, join } };
@@ -213,16 +211,16 @@ function answered(head: Head, { view, cause }: Observation, reduction: Reduction
  */
 export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
   if (observation.cause === 'stream' && own.commandId !== undefined && own.commandId === head.join['former'])
-    return { outcome: 'stale' };
+    return { result: 'stale' };
   const plain = reduce(head, observation, own);
   // The order before is not theirs: only the next one may be.
-  if (plain.outcome === 'conflict' || isAnotherOrder(head, observation.view)) return plain;
+  if (plain.result === 'conflict' || isAnotherOrder(head, observation.view)) return plain;
   const base = plain.head ?? head;
   const order = composeOrder(withReference(base.order, observation.view), { ...base.order, ...own });
   const changed = changedFields(head.order, order);
-  if (plain.outcome === 'applied') return { ...plain, head: { ...base, order }, changed };
+  if (plain.result === 'applied') return { ...plain, head: { ...base, order }, changed };
   if (changed.length === 0) return plain;
-  return { outcome: 'applied', head: { ...base, order, revision: head.revision + 1 }, changed };
+  return { result: 'applied', head: { ...base, order, revision: head.revision + 1 }, changed };
 }
 
 /** Where views are joined, the references are joined already: they belong to no single view. */
@@ -242,16 +240,16 @@ export function reduceUnreadable(
   stored: UnreadableHead,
   observation: Observation,
   own: OwnFields = firstSeen,
-): Extract<Reduction, { outcome: 'applied' | 'conflict' }> {
+): Extract<Reduction, { result: 'applied' | 'conflict' }> {
   const { view, cause, sourceVersion, sourceEpoch } = observation;
   if (view.accountId !== stored.accountId)
-    return { outcome: 'conflict', reason: 'identity_changed', detail: 'accountId differs from the one first seen' };
+    return { result: 'conflict', reason: 'identity_changed', detail: 'accountId differs from the one first seen' };
   // Only the state knew the stored version's epoch.
   const isBelow = sourceEpoch === 0 && sourceVersion !== undefined && sourceVersion < (stored.sourceVersion ?? 0n);
   const fresh = cause === 'stream' || isBelow ? undefined : reduce(undefined, observation, own);
-  if (fresh?.outcome !== 'applied')
+  if (fresh?.result !== 'applied')
     return {
-      outcome: 'conflict',
+      result: 'conflict',
       reason: 'state_unreadable',
       detail: `the stored state can't be read: ${stored.fault}`,
     };

@@ -279,7 +279,7 @@ function mayHidePending(baseline: Baseline, heard: readonly ResolvingUpdate[], r
 function endedBefore({ request, orderId = '' }: Command, { status, revision }: Baseline): Verdict {
   return {
     kind: 'verdict',
-    outcome: 'moot',
+    result: 'moot',
     event: 'verdict_moot',
     because: 'ended',
     orderId,

@@ -48,7 +48,7 @@ export function resolvePlace({ command, updates, bound = [] }: Resolving): Findi
   const message = `order ${foreign.orderId} carries our reference, but another account or side`;
   return {
     kind: 'verdict',
-    outcome: 'conflict',
+    result: 'conflict',
     event: 'verdict_conflict',
     because: 'other_identity',
     orderId: foreign.orderId,
@@ -117,11 +117,11 @@ function wasReplaced(orderId: string, command: Command, updates: readonly Resolv
 
 type VenueDecision = 'bound' | 'bound_undecided' | 'bound_rejected';
 
-const outcomes = {
+const results = {
   bound: 'applied',
   bound_undecided: 'accepted',
   bound_rejected: 'rejected',
-} as const satisfies Record<VenueDecision, Verdict['outcome']>;
+} as const satisfies Record<VenueDecision, Verdict['result']>;
 
 function landedAs(
   command: Command,
@@ -133,7 +133,7 @@ function landedAs(
   const because = decision === 'bound_rejected' ? 'venue_refused' : 'landed';
   return {
     kind: 'verdict',
-    outcome: outcomes[decision],
+    result: results[decision],
     event: decision,
     because,
     orderId,

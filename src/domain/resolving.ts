@@ -82,7 +82,7 @@ export type Because =
 export interface Verdict {
   readonly kind: 'verdict';
   /** `accepted`: only for a place whose order is there and awaits the venue. */
-  readonly outcome: 'accepted' | 'applied' | 'rejected' | 'moot' | 'conflict';
+  readonly result: 'accepted' | 'applied' | 'rejected' | 'moot' | 'conflict';
   /** The event for `commandTransition`. */
   readonly event: CommandEvent;
   readonly because: Because;

@@ -37,6 +37,6 @@ export function verdictRule(
 
 function answerRule(state: RecomputedVerdict['state']): string {
   if (state === 'open') return 'the attempt has no answer yet';
-  if (state === 'unknown') return 'no answer says what became of it, and no fact seen since proves an outcome';
+  if (state === 'unknown') return 'no answer says what became of it, and no fact seen since proves a result';
   return 'the answer of the platform says so, and no later fact changes it';
 }

@@ -16,27 +16,27 @@ export const limitNames = [
   'duplicateWindowMs',
 ] as const;
 const commandKinds = ['place', 'replace', 'cancel'];
-const resolvedOutcomes = ['refused', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'];
-const commandOutcomes = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'];
+const resolvedResults = ['refused', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'];
+const commandResults = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'];
 const resolvingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
 
-/** `kind` is place, replace or cancel; `outcome` a command's state. */
+/** `kind` is place, replace or cancel; `result` a command's state. */
 export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
   return {
     commands: counter(
       'tidemark_commands_total',
-      'Commands by the outcome with which they were first answered: accepted, refused, not_sent, unknown, rejected, or resolved before their answer',
-      { kind: commandKinds, outcome: commandOutcomes },
+      'Commands by the result with which they were first answered: accepted, refused, not_sent, unknown, rejected, or resolved before their answer',
+      { kind: commandKinds, result: commandResults },
     ),
     seconds: histogram(
       'tidemark_command_seconds',
-      'Time of a command from its submission to its first outcome, the platform included',
+      'Time of a command from its submission to its first result, the platform included',
       [0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 5.5, 10.5, 30.5],
       { kind: commandKinds },
     ),
     unresolved: gauge(
       'tidemark_commands_unresolved',
-      'Commands whose outcome is not known (unknown), or has to be resolved by a person (conflict)',
+      'Commands whose result is not known (unknown), or has to be resolved by a person (conflict)',
       { kind: commandKinds },
     ),
     oldestUnresolved: gauge(
@@ -50,7 +50,7 @@ export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
     resolutions: counter(
       'tidemark_command_resolutions_total',
       'Commands resolved after an answer that did not, by what resolved them: stream, snapshot, reply, probe, correction, log, answer, person',
-      { kind: commandKinds, outcome: resolvedOutcomes, evidence: resolvingEvidence },
+      { kind: commandKinds, result: resolvedResults, evidence: resolvingEvidence },
     ),
     resolveSeconds: histogram(
       'tidemark_command_resolve_seconds',
@@ -65,11 +65,11 @@ export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
     probes: counter(
       'tidemark_command_probes_total',
       'Reads made to find out what became of commands: complete, failed, skipped (no budget left)',
-      { outcome: ['complete', 'failed', 'skipped'] },
+      { result: ['complete', 'failed', 'skipped'] },
     ),
     journalGroups: counter(
       'tidemark_journal_commits_total',
-      'Statements that wrote commands, evidence, audit lines and marks of published outcomes, each with one commit',
+      'Statements that wrote commands, evidence, audit lines and marks of published results, each with one commit',
     ),
     journalWrites: counter(
       'tidemark_journal_writes_total',
@@ -91,7 +91,7 @@ export function commandMetrics({ counter, gauge, histogram }: MetricMaker) {
     cancelAfter: counter(
       'tidemark_cancel_after_total',
       "Dead man's switches that fired: in_hand (each order has its cancel), open (something may be open)",
-      { outcome: ['in_hand', 'open'] },
+      { result: ['in_hand', 'open'] },
     ),
     placingHalted: gauge(
       'tidemark_placing_halted',

@@ -85,11 +85,11 @@ export class HealthRegistry {
   private async runCheck(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckReport> {
     const { name, effect } = check;
     const beganMs = this.clock.monotonicMs();
-    const result = await this.outcomeOf(check, flight);
+    const result = await this.resultOf(check, flight);
     return { name, effect, ok: result.ok, detail: result.detail, ms: Math.round(this.clock.monotonicMs() - beganMs) };
   }
 
-  private async outcomeOf(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckResult> {
+  private async resultOf(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckResult> {
     try {
       return await withDeadline(
         this.clock,

@@ -69,8 +69,8 @@ function platformMetrics({ counter, gauge, histogram }: MetricMaker) {
     ),
     tokenRefresh: counter(
       'tidemark_token_refresh_total',
-      'Attempts to get a new access token, by outcome: ok, refused, failed',
-      { outcome: ['ok', 'refused', 'failed'] },
+      'Attempts to get a new access token, by result: ok, refused, failed',
+      { result: ['ok', 'refused', 'failed'] },
     ),
   };
 }
@@ -126,7 +126,7 @@ function restMetrics({ counter, gauge }: MetricMaker) {
       { reason: authFailureReasons },
     ),
     issuerKeyReads: counter('tidemark_rest_issuer_key_reads_total', 'Reads of the public keys of the issuer of JWTs', {
-      outcome: ['ok', 'failed'],
+      result: ['ok', 'failed'],
     }),
     streamClients: gauge('tidemark_rest_stream_clients', 'Readers of GET /v1/stream'),
     streamResets: counter('tidemark_rest_stream_resets_total', 'Readers of the stream that had to read anew', {
@@ -144,7 +144,7 @@ function restMetrics({ counter, gauge }: MetricMaker) {
     forwards: counter(
       'tidemark_rest_forwards_total',
       'Requests that another instance had to carry out: answered, unanswered (they may have been carried out) or not_sent',
-      { outcome: ['answered', 'unanswered', 'not_sent'] },
+      { result: ['answered', 'unanswered', 'not_sent'] },
     ),
     heldBytes: gauge('tidemark_rest_held_bytes', 'Answers of reads that sockets have not taken yet'),
     slowReaders: counter(

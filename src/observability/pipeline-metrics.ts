@@ -6,11 +6,11 @@ const fineSeconds = [
 ];
 
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
-const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'dead_lettered'] as const;
+const results = ['applied', 'duplicate', 'stale', 'conflict', 'dead_lettered'] as const;
 /** Equal to `takeoverCauses` in store/. This room may not import it; a test compares the two. */
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
-const topics = ['updates', 'watermarks', 'state', 'outcomes'] as const;
-const recordTopics = ['updates', 'state', 'outcomes'] as const;
+const topics = ['updates', 'watermarks', 'state', 'results'] as const;
+const recordTopics = ['updates', 'state', 'results'] as const;
 /** A producer is replaced after these codes of `PublishError` (service/log/publish-sends.ts). */
 const replaceReasons = [
   'timeout',
@@ -33,8 +33,8 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
   return {
     observations: counter(
       'tidemark_observations_total',
-      'Everything offered to ingest, by what became of it; the outcomes add up to what came in',
-      { stream: streams, cause: causes, outcome: outcomes },
+      'Everything offered to ingest, by what became of it; the results add up to what came in',
+      { stream: streams, cause: causes, result: results },
     ),
     queueDepth: gauge(
       'tidemark_ingest_queue_depth',
@@ -62,8 +62,8 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
     ),
     deadLetterJobRows: counter(
       'tidemark_dead_letter_job_rows_total',
-      'Rows of retries of dead letters as jobs that this process carried out, by outcome (done, failed)',
-      { outcome: ['done', 'failed'] },
+      'Rows of retries of dead letters as jobs that this process carried out, by result (done, failed)',
+      { result: ['done', 'failed'] },
     ),
     latency: batchHistogram(
       'tidemark_latency_seconds',
@@ -81,7 +81,7 @@ export function ingestMetrics({ counter, gauge, histogram, batchHistogram }: Met
     laneFinishes: counter(
       'tidemark_lane_finishes_total',
       'Lanes without a live process that this one has seen to the end (finished), or failed to and tries again (failed)',
-      { outcome: ['finished', 'failed'] },
+      { result: ['finished', 'failed'] },
     ),
     unhealthy: gauge(
       'tidemark_unhealthy',
@@ -120,9 +120,9 @@ export function relayMetrics({ counter, gauge, histogram }: MetricMaker) {
       'When the oldest update not yet acknowledged was committed; 0 when there is none',
       { topic: recordTopics },
     ),
-    records: counter('tidemark_publish_records_total', 'Records handed to Kafka, by outcome: acknowledged, failed', {
+    records: counter('tidemark_publish_records_total', 'Records handed to Kafka, by result: acknowledged, failed', {
       topic: topics,
-      outcome: ['acknowledged', 'failed'],
+      result: ['acknowledged', 'failed'],
     }),
     publishSeconds: histogram(
       'tidemark_publish_seconds',

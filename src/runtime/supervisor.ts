@@ -172,7 +172,7 @@ export class Supervisor {
     const atOnce = fault !== undefined && !this.hasRun;
     const steps = await drainInOrder(touched, this.drainDeadlineMs, atOnce, deps);
     this.current = 'stopped';
-    const unclean = steps.filter(({ outcome }) => outcome !== 'drained').map(({ name }) => name);
+    const unclean = steps.filter(({ result }) => result !== 'drained').map(({ name }) => name);
     const ms = Math.round(deps.clock.monotonicMs() - beganMs);
     if (!atOnce) deps.log.info({ ms, unclean }, 'drained');
     if (fault !== undefined) deps.log.error(fault, `ended: ${sentenceOf(fault.err)}`);
@@ -205,7 +205,7 @@ interface DrainStep {
   readonly name: string;
   readonly ms: number;
   /** `gave_up`: the step did not end by itself in time. Nothing is lost, but it was not clean. */
-  readonly outcome: 'drained' | 'failed' | 'gave_up';
+  readonly result: 'drained' | 'failed' | 'gave_up';
 }
 
 /** This share of the deadline, at its end, is kept for steps that must give up. */
@@ -234,8 +234,8 @@ async function drainInOrder(
     const nowMs = clock.monotonicMs();
     const shareMs = (beganMs + deadlineMs - Math.max(nowMs, giveUpAtMs)) / (services.length - index);
     const step = await drainOne(service, signal, Math.max(0, giveUpAtMs - nowMs) + Math.max(0, shareMs), deps);
-    const { name, ms, outcome } = step;
-    if (!atOnce) log[outcome === 'drained' ? 'info' : 'warn']({ part: name, ms, outcome }, 'drain step');
+    const { name, ms, result } = step;
+    if (!atOnce) log[result === 'drained' ? 'info' : 'warn']({ part: name, ms, result }, 'drain step');
     steps.push(step);
   }
   return steps;
@@ -258,9 +258,9 @@ async function drainOne(
     },
   );
   const late = clock.sleep(limitMs, limit.signal).then(() => 'gave_up' as const);
-  const outcome = await Promise.race([finished, late]);
+  const result = await Promise.race([finished, late]);
   limit.abort();
-  return { name, ms: Math.round(clock.monotonicMs() - beganMs), outcome };
+  return { name, ms: Math.round(clock.monotonicMs() - beganMs), result };
 }
 
 /** Async, so a drain that throws before it awaits fails its own step only. */

@@ -60,12 +60,12 @@ interface Row {
   readonly reason: string | null;
   readonly requested_ms: number;
   readonly answered_ms: number | null;
-  readonly outcome: RepairAnswer['outcome'] | null;
+  readonly result: RepairAnswer['result'] | null;
   readonly detail: string | null;
 }
 
 const columns = `id, kind, stream, public.time_to_ms(since) as since_ms, asked_by, reason, public.time_to_ms(requested_at) as requested_ms,
-  public.time_to_ms(answered_at) as answered_ms, outcome, detail`;
+  public.time_to_ms(answered_at) as answered_ms, result, detail`;
 
 /** The port `AccountRepairs` in Postgres. */
 export class PostgresAccountRepairs implements AccountRepairs {
@@ -116,12 +116,12 @@ export class PostgresAccountRepairs implements AccountRepairs {
 }
 
 function toRepair(row: Row): AccountRepair {
-  const { outcome, answered_ms: answeredMs, since_ms: sinceMs, asked_by: askedBy, reason } = row;
+  const { result, answered_ms: answeredMs, since_ms: sinceMs, asked_by: askedBy, reason } = row;
   return {
     ...{ id: BigInt(row.id), kind: row.kind, stream: row.stream, requestedMs: Number(row.requested_ms) },
     ...(sinceMs !== null && { sinceMs: Number(sinceMs) }),
     ...(askedBy !== null && { askedBy }),
     ...(reason !== null && { reason }),
-    ...(outcome !== null && { answer: { outcome, detail: row.detail ?? '', answeredMs: Number(answeredMs) } }),
+    ...(result !== null && { answer: { result, detail: row.detail ?? '', answeredMs: Number(answeredMs) } }),
   };
 }

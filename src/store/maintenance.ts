@@ -178,7 +178,7 @@ export async function maintainDeadLetters(
      ), forgotten as (
        delete from public.dead_letters where dealt_at < now() - $2 * interval '1 millisecond' and recorded_at < now() - $2 * interval '1 millisecond'
      ), withdrawn as (
-       update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day, or its row is gone'
+       update public.repair_requests set answered_at = now(), result = 'withdrawn', detail = 'no process took it within a day, or its row is gone'
        where answered_at is null and (requested_at < now() - interval '1 day'
          or dead_letter_id is not null and not exists (select from public.dead_letters q where q.id = dead_letter_id and q.dealt_at is null))
      ), answered as (

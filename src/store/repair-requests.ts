@@ -16,7 +16,7 @@ export interface RepairRequest {
 }
 
 export interface RepairAnswer {
-  readonly outcome: 'done' | 'failed' | 'withdrawn';
+  readonly result: 'done' | 'failed' | 'withdrawn';
   readonly detail: string;
 }
 
@@ -65,17 +65,17 @@ export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
 export async function answerRepairs(
   pool: Pool,
   ids: readonly string[],
-  { outcome, detail }: RepairAnswer,
+  { result, detail }: RepairAnswer,
 ): Promise<number> {
   const { rows } = await pool.query<{ of_jobs: number }>(
     `with answered as (
-       update public.repair_requests set answered_at = now(), outcome = $2, detail = $3 where id = any($1::bigint[]) and answered_at is null
+       update public.repair_requests set answered_at = now(), result = $2, detail = $3 where id = any($1::bigint[]) and answered_at is null
        returning dead_letter_id, job_id
      ), dealt as (
        update public.dead_letters q set dealt_at = now() from answered a where q.id = a.dead_letter_id and $2 = 'done' and q.dealt_at is null
      )
      select count(job_id)::int as of_jobs from answered`,
-    [ids, outcome, detail],
+    [ids, result, detail],
   );
   return rows[0]?.of_jobs ?? 0;
 }

@@ -142,7 +142,7 @@ async function readAccounts(
 const unresolved = `l.resolved_at is null and l.state in ('open', 'unknown', 'conflict')`;
 
 /**
- * A page by kind or outcome looks at this many commands, of all accounts together, and at least as
+ * A page by kind or result looks at this many commands, of all accounts together, and at least as
  * many of each as it shows. An index for each would be written at every command. So a page for a
  * rare word may be short, or empty, and says where the next one continues.
  */
@@ -256,7 +256,7 @@ function looked(filter: CommandFilter, { after, accounts, most, place }: Looking
   const of = (...more: string[]) =>
     `select c.command_id, c.created_at, c.kind, c.state, c.resolved_at from public.commands c where ${[...where, ...more].join(' and ')}`;
   const inAccounts = inScope('c.account_id', 1);
-  // Those without a final outcome are few, and none of the older rows between them is read: the
+  // Those without a final result are few, and none of the older rows between them is read: the
   // planner may not take the index by time instead.
   if (isOpen === true || (state !== undefined && !isFinal(state)))
     return `select k.* from public.open_commands w cross join lateral (${of(inAccounts, 'c.command_id = w.command_id')} offset 0) as k where w.standing <> 'resolved'`;

@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly maxBytes?: number;
 }
 
-export type HttpOutcome =
+export type HttpResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -36,7 +36,7 @@ export type HttpOutcome =
  * read up to 8 MiB, or to the request's own bound.
  */
 export interface Http {
-  request(request: HttpRequest): Promise<HttpOutcome>;
+  request(request: HttpRequest): Promise<HttpResult>;
   close(): Promise<void>;
 }
 

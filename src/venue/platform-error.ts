@@ -1,5 +1,5 @@
 import type { Reason } from '../domain/command.ts';
-import type { HttpOutcome } from './http.ts';
+import type { HttpResult } from './http.ts';
 
 /**
  * Why the platform did not grant a request. Made from every body shape (specification, "General
@@ -38,9 +38,9 @@ export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' |
  * `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, which counts from the answer's own
  * `Date`. So the clocks of the two sides need not agree. 0 if there is none, or no such date.
  */
-export function retryAfterMsOf(outcome: HttpOutcome): number {
-  if (outcome.kind !== 'answered') return 0;
-  const { 'retry-after': after = '', date = '' } = outcome.headers;
+export function retryAfterMsOf(result: HttpResult): number {
+  if (result.kind !== 'answered') return 0;
+  const { 'retry-after': after = '', date = '' } = result.headers;
   if (/^\d{1,6}$/.test(after)) return Number(after) * 1000;
   if (!httpDate.test(after) || !httpDate.test(date)) return 0;
   return Math.max(0, Date.parse(after) - Date.parse(date)) || 0;

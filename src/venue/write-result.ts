@@ -1,9 +1,9 @@
 import type { Reason } from '../domain/command.ts';
 import type { Secret } from '../runtime/secret.ts';
-import type { HttpOutcome } from './http.ts';
+import type { HttpResult } from './http.ts';
 
 /**
- * One write's outcome (docs/commands.md, "Outcome of a write", table "observed → outcome").
+ * One write's result (docs/commands.md, "Result of a write", table "observed → result").
  *
  * - `accepted`: a success that names our order. `rejected`: the platform answered that this very
  *   order was rejected.
@@ -57,7 +57,7 @@ export interface WriteLine {
    * Writes the request once and reads its answer. Never rejects; `sent` is `no` only if no byte
    * left. The line is closed afterwards. Throws when it is called a second time.
    */
-  send(request: WriteRequest, signal?: AbortSignal): Promise<HttpOutcome>;
+  send(request: WriteRequest, signal?: AbortSignal): Promise<HttpResult>;
   /** Gives the line up unused. Harmless afterwards. */
   close(): void;
 }

@@ -22,7 +22,7 @@ describe('cancel', () => {
 
   it('tells that an order which the platform does not find may be a prediction order: that one stays live', async () => {
     const reason = { code: 'ORDER_NOT_FOUND', message: 'no such order' };
-    const answer = commandBody({ kind: 'cancel', outcome: 'refused', state: 'refused', reason });
+    const answer = commandBody({ kind: 'cancel', result: 'refused', state: 'refused', reason });
     const rest = await restServer((_request, response) => json(response, 200, answer));
     const { code, out } = await runAgainst(rest.url, ['cancel', 'o-1', '--account', 'A']);
     expect(code).toBe(1);
@@ -45,7 +45,7 @@ describe('cancel', () => {
 describe('cancel --all', () => {
   it('needs a reason, and tells each order', async () => {
     const orders = [
-      { accountId: 'A', stream: 'account', orderId: 'o-1', outcome: 'accepted', commandId: 'c-1' },
+      { accountId: 'A', stream: 'account', orderId: 'o-1', result: 'accepted', commandId: 'c-1' },
       { accountId: 'A', stream: 'prediction', orderId: 'o-2', code: 'ORDER_CLOSED', detail: 'closed' },
     ];
     const declined = [{ accountId: 'B', code: 'ACCOUNT_NOT_TRADED', detail: 'real' }];
@@ -70,7 +70,7 @@ describe('cancel --all', () => {
   it.each([
     [
       'an unresolved place',
-      { places: [{ accountId: 'A', stream: 'account', commandId: 'c-9', outcome: 'unknown' }] },
+      { places: [{ accountId: 'A', stream: 'account', commandId: 'c-9', result: 'unknown' }] },
       /^A +account +- +unknown +c-9$/m,
     ],
     [

@@ -3,7 +3,7 @@ import { commandBody, problemBody, restServer, runAgainst } from '../support/res
 import { json, type Received } from '../support/servers/http-server.ts';
 
 const unknown = {
-  outcome: 'unknown',
+  result: 'unknown',
   state: 'unknown',
   unresolved: true,
   orderId: 'o-9',
@@ -37,7 +37,7 @@ describe('command ls', () => {
       'accepted',
     ]);
     expect(rest.received[0]?.path).toBe('/v1/commands?accountId=SIM-1001&kind=place&state=accepted&limit=50');
-    expect(out).toMatch(/^AGE +OUTCOME +KIND +ACCOUNT +TERMS +ORDER +COMMAND\n/);
+    expect(out).toMatch(/^AGE +RESULT +KIND +ACCOUNT +TERMS +ORDER +COMMAND\n/);
     expect(out).toMatch(/ accepted +place +SIM-1001 +buy 10 AAPL limit at 187\.5, day +- +4f7c1d1e/);
   });
 
@@ -75,7 +75,7 @@ describe('command ls', () => {
       '  evidence  the platform does not know (OUTCOME_UNKNOWN, 504)',
       '            answer unknown 2026-11-21T15:00:02.004Z',
       '            read missed 2 times, last 2026-11-21T15:00:08.000Z',
-      `  resolve    tidemark command resolve ${id} --outcome applied|rejected --reason "…"`,
+      `  resolve    tidemark command resolve ${id} --result applied|rejected --reason "…"`,
       '',
     ]);
   });
@@ -109,7 +109,7 @@ describe('command show', () => {
   const resolved = {
     ...unknown,
     attempts: [attempt],
-    outcome: 'applied',
+    result: 'applied',
     state: 'applied',
     evidence: [...unknown.evidence, landed],
   };
@@ -188,7 +188,7 @@ describe('command show', () => {
 
   it('says when what is recorded does not follow from the evidence', async () => {
     const recomputed = { ...verdict, agrees: false };
-    const rest = await restOf({ ...resolved, outcome: 'rejected', state: 'rejected', recomputed });
+    const rest = await restOf({ ...resolved, result: 'rejected', state: 'rejected', recomputed });
     expect((await runAgainst(rest.url, ['command', 'show', id])).out).toContain(
       `evidence  DIFFERS: computed again it is applied, since ${rule}\n`,
     );
@@ -213,7 +213,7 @@ describe('command show', () => {
 
 it.each([
   ['show', 'null'],
-  ['resolve', 'c-1', '--outcome', 'moot', '--reason', 'x'],
+  ['resolve', 'c-1', '--result', 'moot', '--reason', 'x'],
 ])('command %s asks for a whole id', async (...argv) => {
   const { code, err } = await runAgainst('http://127.0.0.1:1', ['command', ...argv]);
   expect(code).toBe(64);
@@ -225,15 +225,15 @@ describe('command resolve', () => {
     const rest = await restServer(({ path }, response) =>
       path.includes(second)
         ? json(response, 409, problemBody(409, 'ALREADY_RESOLVED', 'it is resolved'))
-        : json(response, 200, commandBody({ outcome: 'rejected', state: 'rejected' })),
+        : json(response, 200, commandBody({ result: 'rejected', state: 'rejected' })),
     );
-    const argv = ['command', 'resolve', first, second, third, '--outcome', 'rejected', '--reason', 'by phone'];
+    const argv = ['command', 'resolve', first, second, third, '--result', 'rejected', '--reason', 'by phone'];
     const { code, out } = await runAgainst(rest.url, argv);
     expect(rest.received.map(({ method, path, body }) => [method, path, body])).toEqual(
       [first, second, third].map((each) => [
         'POST',
         `/v1/commands/${each}/resolution`,
-        '{"outcome":"rejected","reason":"by phone"}',
+        '{"result":"rejected","reason":"by phone"}',
       ]),
     );
     expect(code).toBe(1);
@@ -254,7 +254,7 @@ describe('command resolve', () => {
       'resolve',
       first,
       second,
-      '--outcome',
+      '--result',
       'moot',
       '--reason',
       'x',
@@ -263,7 +263,7 @@ describe('command resolve', () => {
     expect(rest.received).toHaveLength(1);
   });
 
-  it.each([[['--outcome', 'unknown', '--reason', 'x']], [['--outcome', 'applied']], [['--reason', 'x']]])(
+  it.each([[['--result', 'unknown', '--reason', 'x']], [['--result', 'applied']], [['--reason', 'x']]])(
     'refuses %j',
     async (flags) => {
       expect(await runAgainst('http://127.0.0.1:1', ['command', 'resolve', first, ...flags])).toMatchObject({

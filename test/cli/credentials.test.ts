@@ -10,7 +10,7 @@ import { json } from '../support/servers/http-server.ts';
 describe("issue: A gateway's JSON error counted as the service's word, and the order was placed twice.", () => {
   const place = ['place', '--symbol', 'AAPL', '--account', 'A', '--side', 'buy', '--qty', '1', '--type', 'market'];
 
-  it('an error that is no problem of the service leaves the outcome open, and names the line to repeat', async () => {
+  it('an error that is no problem of the service leaves the result open, and names the line to repeat', async () => {
     const rest = await restServer((_request, response) =>
       json(response, 504, { code: 'UPSTREAM_TIMEOUT', message: 'm' }),
     );

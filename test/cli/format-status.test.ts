@@ -99,11 +99,11 @@ it('shows a quiet service in few lines, with ages', async () => {
       ACC-1    account  live   60 s  -      -     -      0     -
 
     way of the data
-      HOP                          WAITING  OLDEST
-      socket to Postgres           0 rows   -
-      Postgres to Kafka, updates   0 rows   -
-      Postgres to Kafka, state     0 rows   -
-      Postgres to Kafka, outcomes  0 rows   -
+      HOP                         WAITING  OLDEST
+      socket to Postgres          0 rows   -
+      Postgres to Kafka, updates  0 rows   -
+      Postgres to Kafka, state    0 rows   -
+      Postgres to Kafka, results  0 rows   -
 
     lane
       lane 1, held by one (this process) for 90 s
@@ -150,7 +150,7 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
         docs/runbooks/SourceNeverLive.md
       rows unsent, for 31 s: the oldest of 3 committed rows has waited 31 s for Kafka
         docs/runbooks/RelayStuck.md
-      commands unresolved, for 7 s: 1 command with an outcome that is not known
+      commands unresolved, for 7 s: 1 command with a result that is not known
         docs/runbooks/CommandUnknown.md
       halted, for 5 min: placing is halted by 1 halt (operator)
         docs/runbooks/PlacingHalted.md
@@ -165,11 +165,11 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
       ACC-1    account  down   60 s  -      -     -      22    ?[2Jthe connection was reset again and a…
 
     way of the data
-      HOP                          WAITING  OLDEST
-      socket to Postgres           0 rows   -
-      Postgres to Kafka, updates   3 rows   31 s
-      Postgres to Kafka, state     0 rows   -
-      Postgres to Kafka, outcomes  0 rows   -
+      HOP                         WAITING  OLDEST
+      socket to Postgres          0 rows   -
+      Postgres to Kafka, updates  3 rows   31 s
+      Postgres to Kafka, state    0 rows   -
+      Postgres to Kafka, results  0 rows   -
 
     lane
       lane 1, held by one (this process) for 90 s

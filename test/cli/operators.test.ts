@@ -80,7 +80,7 @@ describe('probe', () => {
   const report = {
     unresolved: 2,
     probes: 1,
-    resolved: [{ commandId: 'c-1', outcome: 'applied' }],
+    resolved: [{ commandId: 'c-1', result: 'applied' }],
     plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'complete', commands: ['c-1', 'c-2'] }],
   };
 
@@ -94,7 +94,7 @@ describe('probe', () => {
       'ACCOUNT   STREAM   READ      COMMANDS',
       'SIM-1001  account  complete  c-1 c-2',
       '',
-      'OUTCOME  COMMAND',
+      'RESULT   COMMAND',
       'applied  c-1',
       '',
     ]);

@@ -90,18 +90,18 @@ describe('place', () => {
     ]);
   });
 
-  it('ends with 75 while nobody knows the outcome, and says how to go on', async () => {
+  it('ends with 75 while nobody knows the result, and says how to go on', async () => {
     const unknown = commandBody({
-      outcome: 'unknown',
+      result: 'unknown',
       state: 'unknown',
-      reason: { code: 'HTTP_504', message: 'outcome unknown' },
+      reason: { code: 'HTTP_504', message: 'result unknown' },
       advice: 'Do not send it again.',
     });
     const rest = await restServer((_request, response) => json(response, 202, unknown));
     const { code, out } = await runAgainst(rest.url, place);
     expect(code).toBe(75);
     expect(out).toBe(
-      'unknown  command 4f7c1d1e-1111-4222-8333-444455556666\n  outcome unknown (HTTP_504)\n' +
+      'unknown  command 4f7c1d1e-1111-4222-8333-444455556666\n  result unknown (HTTP_504)\n' +
         '  Do not send it again.\n  tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
     );
   });
@@ -112,10 +112,8 @@ describe('place', () => {
     ['rejected', 1],
     ['moot', 1],
     ['applied', 0],
-  ])('ends as a script needs it when the outcome is %s', async (outcome, expected) => {
-    const rest = await restServer((_request, response) =>
-      json(response, 200, commandBody({ outcome, state: outcome })),
-    );
+  ])('ends as a script needs it when the result is %s', async (result, expected) => {
+    const rest = await restServer((_request, response) => json(response, 200, commandBody({ result, state: result })));
     expect((await runAgainst(rest.url, place)).code).toBe(expected);
   });
 
@@ -124,7 +122,7 @@ describe('place', () => {
       json(response, 200, commandBody(), { 'idempotent-replayed': 'true' }),
     );
     const { out } = await runAgainst(rest.url, [...place, '--json', '--idempotency-key', 'k-2']);
-    expect(JSON.parse(out)).toMatchObject({ outcome: 'accepted', idempotencyKey: 'k-2', replayed: true });
+    expect(JSON.parse(out)).toMatchObject({ result: 'accepted', idempotencyKey: 'k-2', replayed: true });
   });
 
   it('says of a connection that broke that it may have arrived, and which line tells', async () => {

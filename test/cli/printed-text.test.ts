@@ -88,7 +88,7 @@ describe("issue: A refusal of the platform had a line that an assistant took for
     service.previewed = { quotes: [], refusals: [{ code: 'REFUSED', message }] as never };
     const shown = await rig.call('preview_place', anyPlace);
     noneForged(shown.text);
-    service.fates = [{ kind: 'answered', with: { outcome: 'refused', state: 'refused', reason } }];
+    service.fates = [{ kind: 'answered', with: { result: 'refused', state: 'refused', reason } }];
     noneForged((await rig.call('commit', { previewId: shown.data.previewId })).text);
     noneForged((await rig.call('list_commands')).text);
 
@@ -102,7 +102,7 @@ describe("issue: A refusal of the platform had a line that an assistant took for
   });
 
   it('nor of what is shown to the on-call', async () => {
-    const unresolved = commandBody({ outcome: 'unknown', state: 'unknown', unresolved: true, reason });
+    const unresolved = commandBody({ result: 'unknown', state: 'unknown', unresolved: true, reason });
     const rest = await restServer(({ path }, response) =>
       json(response, 200, path.includes('?') ? { items: [unresolved] } : unresolved),
     );

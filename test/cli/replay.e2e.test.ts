@@ -100,7 +100,7 @@ it('never writes onto a live topic, but onto that of updates when forced', async
   await using log = await logAndTopic();
   for (const topic of Object.values(log.topics))
     expect(await log.run('--to', topic)).toMatchObject({ code: 64, err: expect.stringMatching(/is a live topic\n/) });
-  for (const topic of [log.topics.state, log.topics.watermarks, log.topics.outcomes])
+  for (const topic of [log.topics.state, log.topics.watermarks, log.topics.results])
     expect((await log.run('--to', topic, '--force')).code).toBe(64);
   const published = new PostgresUpdateLog(log.deps);
   // Two batches of three updates and a mark: the relay sends the rest.

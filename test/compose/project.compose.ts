@@ -83,7 +83,7 @@ async function logOf(service: string): Promise<string> {
   return project.docker(['logs', '--tail', '20', (await project.one(service)).Id]);
 }
 
-/** Places an order that rests, waits for its outcome, and returns the order's id. */
+/** Places an order that rests, waits for its result, and returns the order's id. */
 async function placeOrder(): Promise<RestReply['body']> {
   const { status, body } = await rest().ask({
     ...{ method: 'POST', path: '/v1/orders', key: randomUUID(), headers: { ...bearer(), prefer: 'wait=20' } },
@@ -101,7 +101,7 @@ async function placeOrder(): Promise<RestReply['body']> {
   return eventually(
     async () => {
       const command = await rest().ask({ method: 'GET', path: `/v1/commands/${body.commandId}`, headers: bearer() });
-      expect(command.body).toMatchObject({ outcome: 'applied', orderId: expect.any(String) });
+      expect(command.body).toMatchObject({ result: 'applied', orderId: expect.any(String) });
       return command.body;
     },
     { deadlineMs: 2 * minutes, everyMs: 250 },

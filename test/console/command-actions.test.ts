@@ -22,7 +22,7 @@ it('offers an action only where it may be done and makes sense', () => {
   expect(actionsOf(historyOf(), reader)).toEqual(none);
 });
 
-it('names only outcomes that the kind of command can have', () => {
-  expect(resolutions('place').map(([outcome]) => outcome)).toEqual(['applied', 'rejected', 'not_sent']);
-  expect(resolutions('cancel').map(([outcome]) => outcome)).toEqual(['applied', 'rejected', 'moot', 'not_sent']);
+it('names only results that the kind of command can have', () => {
+  expect(resolutions('place').map(([result]) => result)).toEqual(['applied', 'rejected', 'not_sent']);
+  expect(resolutions('cancel').map(([result]) => result)).toEqual(['applied', 'rejected', 'moot', 'not_sent']);
 });

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { CommandFollower } from '../../src/console/state/commands/command-follower.ts';
 import type { CommandHistory } from '../../src/contract/rest-answers.ts';
 import { ConsoleRig, updateOf } from '../support/rest/console-rig.ts';
-import { historyOf, outcomeOf } from './command-history.ts';
+import { historyOf, resultOf } from './command-history.ts';
 
 const { commandId } = historyOf();
 const path = `/v1/commands/${commandId}`;
@@ -30,12 +30,12 @@ it('reads a command again at each of its steps and at each update of its order, 
   await rig.pass(300);
   expect([state(), reads()]).toEqual(['unknown', 1]);
   await rig.pass(3_600_000);
-  watch.takeOutcome(outcomeOf({ commandId: 'other' }));
+  watch.takeResult(resultOf({ commandId: 'other' }));
   watch.takeUpdate(updateOf({ orderId: 'other' }));
   await rig.settle();
   expect(reads()).toBe(1);
   answer({ state: 'applied', orderId: 'o-1' });
-  watch.takeOutcome(outcomeOf());
+  watch.takeResult(resultOf());
   await rig.settle();
   expect([state(), reads()]).toEqual(['applied', 2]);
   await rig.pass(300);
@@ -46,7 +46,7 @@ it('reads a command again at each of its steps and at each update of its order, 
 
 it('reads once for many steps at once', async () => {
   const { rig, watch, reads } = await start();
-  for (let step = 0; step < 20; step += 1) watch.takeOutcome(outcomeOf());
+  for (let step = 0; step < 20; step += 1) watch.takeResult(resultOf());
   await rig.pass(250);
   expect(reads()).toBe(2);
   await rig.pass(60_000);
@@ -62,7 +62,7 @@ it('reads again when the next look at the platform is over: a look that shows no
   expect(reads()).toBe(2);
 });
 
-it('reads again soon where the facts are ahead of an outcome that is not final, and not where it is', async () => {
+it('reads again soon where the facts are ahead of a result that is not final, and not where it is', async () => {
   const recomputed = { ...historyOf().recomputed, agrees: false };
   const ahead = await start({ recomputed });
   await ahead.rig.pass(250);

@@ -1,5 +1,5 @@
 import type { CommandHistory } from '../../src/contract/rest-answers.ts';
-import type { CommandOutcome } from '../../types/records.d.ts';
+import type { CommandResult } from '../../types/records.d.ts';
 
 const attempt = {
   attemptId: 'tm-1',
@@ -25,7 +25,7 @@ export function historyOf(over: Partial<CommandHistory> = {}): CommandHistory {
     kind: 'place',
     stream: 'account',
     accountId: 'ACC-1',
-    outcome: 'unknown',
+    result: 'unknown',
     state: 'unknown',
     unresolved: true,
     presumedAbsent: false,
@@ -59,14 +59,14 @@ export function factOf(number: number, kind: Fact['kind'], code: string, over: P
 }
 
 /** A step of a command as the stream carries it. */
-export function outcomeOf(over: Partial<CommandOutcome> = {}): CommandOutcome {
+export function resultOf(over: Partial<CommandResult> = {}): CommandResult {
   const { commandId, kind, stream, accountId, terms, createdAt } = historyOf();
   return {
     ...{ commandId, kind, stream, accountId, createdAt, at: createdAt, attempts: [], terms: { ...terms } },
     eventId: 'e',
-    schema: 'tidemark.command-outcome.v1',
+    schema: 'tidemark.command-result.v1',
     version: 4,
-    outcome: 'applied',
+    result: 'applied',
     state: 'applied',
     ...over,
   };

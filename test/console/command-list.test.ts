@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CommandList } from '../../src/console/state/commands/command-list.ts';
 import type { CommandFilters } from '../../src/console/state/commands/command-row.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
-import { historyOf, outcomeOf } from './command-history.ts';
+import { historyOf, resultOf } from './command-history.ts';
 
 const at = (second: number) => `2026-11-21T15:00:${String(second).padStart(2, '0')}.000Z`;
 const resolved = (commandId: string, second: number) =>
@@ -37,9 +37,9 @@ describe('the list of commands', () => {
   it('takes each step as it comes, the newest alone, and draws once a frame', async () => {
     const { rig, list, ids, load } = await start();
     await load();
-    list.takeOutcome(outcomeOf({ commandId: 'a', version: 5, state: 'applied', createdAt: at(10) }));
-    list.takeOutcome(outcomeOf({ commandId: 'a', version: 4, state: 'unknown', createdAt: at(10) }));
-    list.takeOutcome(outcomeOf({ commandId: 'd', version: 1, state: 'open', createdAt: at(40) }));
+    list.takeResult(resultOf({ commandId: 'a', version: 5, state: 'applied', createdAt: at(10) }));
+    list.takeResult(resultOf({ commandId: 'a', version: 4, state: 'unknown', createdAt: at(10) }));
+    list.takeResult(resultOf({ commandId: 'd', version: 1, state: 'open', createdAt: at(40) }));
     expect(ids()).toEqual(['a unknown', 'b unknown', 'c applied']);
     expect(rig.draw()).toBe(1);
     expect(ids()).toEqual(['b unknown', 'd open', 'c applied', 'a applied']);
@@ -48,7 +48,7 @@ describe('the list of commands', () => {
   it('keeps the steps that come while it is read', async () => {
     const { rig, list, ids, load } = await start();
     const loading = load();
-    list.takeOutcome(outcomeOf({ commandId: 'a', version: 5, state: 'rejected', createdAt: at(10) }));
+    list.takeResult(resultOf({ commandId: 'a', version: 5, state: 'rejected', createdAt: at(10) }));
     await loading;
     rig.draw();
     expect(ids()).toEqual(['b unknown', 'c applied', 'a rejected']);
@@ -60,9 +60,9 @@ describe('the list of commands', () => {
     page('/v1/commands?accountId=ACC-1&unresolved=true&limit=500', { items: [unknown('a', 10)] });
     page('/v1/commands?accountId=ACC-1&unresolved=true&limit=50', { items: [unknown('a', 10)] });
     await load();
-    list.takeOutcome(outcomeOf({ commandId: 'x', state: 'unknown', accountId: 'ACC-2' }));
-    list.takeOutcome(outcomeOf({ commandId: 'y', state: 'unknown' }));
-    list.takeOutcome(outcomeOf({ commandId: 'a', version: 9, state: 'applied' }));
+    list.takeResult(resultOf({ commandId: 'x', state: 'unknown', accountId: 'ACC-2' }));
+    list.takeResult(resultOf({ commandId: 'y', state: 'unknown' }));
+    list.takeResult(resultOf({ commandId: 'a', version: 9, state: 'applied' }));
     rig.draw();
     expect(ids()).toEqual(['y unknown']);
   });
@@ -73,7 +73,7 @@ describe('the list of commands', () => {
     page('/v1/commands?idempotencyKey=k&limit=50', { items: [] });
     await load();
     page('/v1/commands?idempotencyKey=k&limit=50', { items: [resolved('mine', 50)] });
-    for (const commandId of ['mine', 'other']) list.takeOutcome(outcomeOf({ commandId }));
+    for (const commandId of ['mine', 'other']) list.takeResult(resultOf({ commandId }));
     const asked = rig.asked.length;
     await rig.pass(1_000);
     expect(rig.asked.length).toBe(asked + 1);
@@ -87,8 +87,8 @@ describe('the list of commands', () => {
     page('/v1/commands?q=O-1&limit=50', { items: [about, resolved('other', 40)] });
     await load();
     expect(ids()).toEqual(['mine applied']);
-    list.takeOutcome(outcomeOf({ commandId: 'new', orderId: 'O-1', createdAt: at(50) }));
-    list.takeOutcome(outcomeOf({ commandId: 'foreign', orderId: 'O-2', createdAt: at(50) }));
+    list.takeResult(resultOf({ commandId: 'new', orderId: 'O-1', createdAt: at(50) }));
+    list.takeResult(resultOf({ commandId: 'foreign', orderId: 'O-2', createdAt: at(50) }));
     rig.draw();
     expect(ids().map((line) => line.split(' ')[0])).toEqual(['new', 'mine']);
   });
@@ -113,7 +113,7 @@ describe('the list of commands', () => {
     const { rig, list, load } = await start();
     await load();
     for (let number = 0; number < 1_200; number += 1)
-      list.takeOutcome(outcomeOf({ commandId: `n-${String(number).padStart(4, '0')}`, createdAt: at(59) }));
+      list.takeResult(resultOf({ commandId: `n-${String(number).padStart(4, '0')}`, createdAt: at(59) }));
     rig.draw();
     const state = list.state.peek();
     expect(state).toMatchObject({ kind: 'shown', isCut: true });

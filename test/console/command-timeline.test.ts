@@ -79,7 +79,7 @@ describe('a fact in words', () => {
       ...said,
       kind: 'person',
       code: 'resolved',
-      detail: { by: 'ann', outcome: 'not_sent', reason: 'asked them' },
+      detail: { by: 'ann', result: 'not_sent', reason: 'asked them' },
     } as const;
     expect([factText(person), factDetail(person)]).toEqual(['ann resolved it as not sent', 'asked them']);
   });

@@ -157,9 +157,9 @@ describe('the doubts', () => {
 describe('rights', () => {
   it('decide which events are followed, and whether any are', async () => {
     const streamOf = (rig: ConsoleRig) => rig.asked.find(({ path }) => path.startsWith('/v1/stream'))?.path;
-    expect(streamOf(await started())).toBe('/v1/stream?events=outcome,halt');
+    expect(streamOf(await started())).toBe('/v1/stream?events=result,halt');
     expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'orders:read')))).toBe(
-      '/v1/stream?events=outcome',
+      '/v1/stream?events=result',
     );
     expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'ops:read')))).toBeUndefined();
   });
@@ -167,10 +167,10 @@ describe('rights', () => {
   it('bring steps of commands and changes of halts', async () => {
     const rig = await started();
     const seen: unknown[] = [];
-    rig.state.outcomes.add(({ commandId }) => seen.push(commandId));
+    rig.state.results.add(({ commandId }) => seen.push(commandId));
     rig.state.halts.add(({ haltId }) => seen.push(haltId));
     await rig.streams[0]?.send(
-      'id: 1.2.3\nevent: outcome\ndata: {"commandId":"c-1"}\n\nid: 1.2.4\nevent: halt\ndata: {"haltId":"h-1"}\n\n',
+      'id: 1.2.3\nevent: result\ndata: {"commandId":"c-1"}\n\nid: 1.2.4\nevent: halt\ndata: {"haltId":"h-1"}\n\n',
     );
     expect(seen).toEqual(['c-1', 'h-1']);
   });

@@ -17,8 +17,8 @@ function sample(seconds: number, over: Partial<HistorySample> = {}): HistorySamp
     relayAgeMs: 0,
     stateRows: 0,
     stateAgeMs: 0,
-    outcomeRows: 0,
-    outcomeAgeMs: 0,
+    resultRows: 0,
+    resultAgeMs: 0,
   };
   return {
     at: atOf(seconds),
@@ -69,7 +69,7 @@ describe('the picture of the pipeline', () => {
     expect(stepsOf(status).map(({ name }) => name)).toEqual(['Sockets', 'Queue', 'Batches', 'Postgres', 'Relay']);
     expect(stepsOf(status).filter(({ late }) => late)).toEqual([]);
     expect(topicsOf(status).map(shortOf)).toEqual([
-      ...['Order updates and watermarks 3 late', 'Order state 0', 'Command outcomes 0'],
+      ...['Order updates and watermarks 3 late', 'Order state 0', 'Command results 0'],
     ]);
     expect(waitedMs(status.lag.relayOldest ?? '', status)).toBe(31_000);
   });

@@ -130,8 +130,8 @@ describe('a cancel-all', () => {
     status: 200,
     body: { open: false, inForce: false, orders, places: [], unread: [], declined: [], ...over },
   });
-  const outcome = (commandId: string, version: number, state: string) =>
-    `id: 1.3.${version}\nevent: outcome\ndata: ${JSON.stringify({ commandId, version, kind: 'cancel', state })}\n\n`;
+  const result = (commandId: string, version: number, state: string) =>
+    `id: 1.3.${version}\nevent: result\ndata: ${JSON.stringify({ commandId, version, kind: 'cancel', state })}\n\n`;
   const words = (run: CancelAllRun) =>
     run.lines().map(({ order: { orderId }, state, word }) => `${orderId}: ${state}, ${word}`);
 
@@ -151,7 +151,7 @@ describe('a cancel-all', () => {
       'o-2: under way, open',
     ]);
     await rig.streams[0]?.send(
-      outcome('c-2', 3, 'applied') + outcome('c-2', 2, 'accepted') + outcome('c-9', 1, 'applied'),
+      result('c-2', 3, 'applied') + result('c-2', 2, 'accepted') + result('c-9', 1, 'applied'),
     );
     await rig.streams[0]?.send(eventOf(20, { orderId: 'o-1', status: 'filled' }));
     expect(words(run)).toEqual(['o-3: not cancelled, RATE_LIMITED', 'o-1: done, accepted', 'o-2: done, applied']);

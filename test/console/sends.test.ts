@@ -21,18 +21,18 @@ describe('issue: A cancel was refused, and the panel of the cancel-all called it
   }
 
   it('an order that landed meanwhile has a line, with the end of its cancel', async () => {
-    const cancel = { commandId: 'c-2', outcome: 'rejected', state: 'rejected' };
-    const place = { ...ids, commandId: 'c-1', outcome: 'applied', state: 'applied', orderId: 'o-1', cancel };
-    const { states } = await asked({ places: [place, { ...ids, commandId: 'c-3', outcome: 'unknown' }] });
+    const cancel = { commandId: 'c-2', result: 'rejected', state: 'rejected' };
+    const place = { ...ids, commandId: 'c-1', result: 'applied', state: 'applied', orderId: 'o-1', cancel };
+    const { states } = await asked({ places: [place, { ...ids, commandId: 'c-3', result: 'unknown' }] });
     expect(states()).toEqual([['o-1', 'not cancelled']]);
   });
 
   it('an answer is newer than a step that was followed before', async () => {
-    const order = { ...ids, orderId: 'o-1', commandId: 'c-1', outcome: 'pending', state: 'open' };
+    const order = { ...ids, orderId: 'o-1', commandId: 'c-1', result: 'pending', state: 'open' };
     const { rig, run, states } = await asked({ orders: [order] });
     const over = new AbortController();
     const followed = run.follow(over.signal);
-    rig.state.outcomes.call({ kind: 'cancel', commandId: 'c-1', version: 2, state: 'accepted' } as never);
+    rig.state.results.call({ kind: 'cancel', commandId: 'c-1', version: 2, state: 'accepted' } as never);
     expect(states()).toEqual([['o-1', 'under way']]);
     over.abort();
     await followed;

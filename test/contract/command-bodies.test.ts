@@ -382,15 +382,15 @@ describe('the bodies of operators', () => {
     expect(faultPaths(parseReason({ reason: 'x', by: 'me' }))).toEqual(['by']);
   });
 
-  it('resolve with one of the outcomes that a person can know', () => {
-    for (const outcome of ['applied', 'rejected', 'not_sent', 'moot'])
-      expect(parseResolution({ outcome, reason: 'seen at the venue' })).toEqual({
+  it('resolve with one of the results that a person can know', () => {
+    for (const result of ['applied', 'rejected', 'not_sent', 'moot'])
+      expect(parseResolution({ result, reason: 'seen at the venue' })).toEqual({
         ok: true,
-        outcome,
+        result,
         reason: 'seen at the venue',
       });
-    for (const outcome of ['unknown', 'refused', 'accepted', 'conflict', 'APPLIED', ''])
-      expect(parseResolution({ outcome, reason: 'x' }).ok).toBe(false);
+    for (const result of ['unknown', 'refused', 'accepted', 'conflict', 'APPLIED', ''])
+      expect(parseResolution({ result, reason: 'x' }).ok).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
+import { commandResultRecord } from '../../src/contract/command-result.ts';
 import { decimal, instant, int64 } from '../../src/contract/normalised-order.ts';
 import { updateRecord, watermarkRecord } from '../../src/contract/update-record.ts';
 
@@ -32,7 +32,7 @@ const columns = 120;
 /** `types/records.d.ts`: a type for each shape with a name, the inner ones first. */
 export function recordTypes(): string {
   const written = new Map<string, string>();
-  for (const shape of [updateRecord, watermarkRecord, commandOutcomeRecord]) typeOf(shape, written);
+  for (const shape of [updateRecord, watermarkRecord, commandResultRecord]) typeOf(shape, written);
   return [head, ...written.values()].join('\n');
 }
 

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import Fastify from 'fastify';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
+import { commandResultRecord } from '../../src/contract/command-result.ts';
 import { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import { updateRecord, watermarkRecord } from '../../src/contract/update-record.ts';
 import type { BatchProof } from '../../src/domain/batch-proof.ts';
 import { attemptStates, type Command, commandStates } from '../../src/domain/command.ts';
-import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
+import { encodeCommandResult } from '../../src/domain/encode-command-result.ts';
 import { encodeOrder, encodeUpdate, encodeWatermark } from '../../src/domain/encode-update.ts';
 import type { Observation, Watermark } from '../../src/domain/observation.ts';
 import {
@@ -46,12 +46,12 @@ async function validators(shapes: Readonly<Record<string, z.ZodType>>): Promise<
 
 let valid: Record<string, Validate>;
 beforeAll(async () => {
-  valid = await validators({ updateRecord, watermarkRecord, normalisedOrder, commandOutcomeRecord });
+  valid = await validators({ updateRecord, watermarkRecord, normalisedOrder, commandResultRecord });
 });
 
 function updatesOf(observations: readonly Observation[]): string[] {
   return fold(observations).reductions.flatMap((reduction) => {
-    if (reduction.outcome !== 'applied') return [];
+    if (reduction.result !== 'applied') return [];
     const { head, changed, fill } = reduction;
     const rest = {
       generation: 0,
@@ -122,7 +122,7 @@ describe('what is published', () => {
     );
   });
 
-  it('of a step of any command satisfies the outcome shape, in zod and in JSON Schema', () => {
+  it('of a step of any command satisfies the result shape, in zod and in JSON Schema', () => {
     const reason = fc.record(
       { code: fc.string(), message: fc.string(), status: fc.nat({ max: 599 }) },
       { requiredKeys: ['code', 'message'] },
@@ -161,7 +161,7 @@ describe('what is published', () => {
       );
     fc.assert(
       fc.property(commands, (command) =>
-        expectShape(commandOutcomeRecord, 'commandOutcomeRecord', encodeCommandOutcome(command)),
+        expectShape(commandResultRecord, 'commandResultRecord', encodeCommandResult(command)),
       ),
     );
   });

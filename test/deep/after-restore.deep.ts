@@ -60,7 +60,7 @@ async function copyOf(world: World): Promise<string> {
 
 async function workedFor(service: RunningService, updates: number): Promise<void> {
   await service.waitLive();
-  await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, updates);
+  await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, updates);
 }
 
 it('consumers keep the right state over a restore of an older copy', async () => {

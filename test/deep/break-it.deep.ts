@@ -105,7 +105,7 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
   await page.getByRole('button', { name: 'Resolve it as rejected' }).click();
   await page.locator('article.incident .badge', { hasText: 'Healed' }).waitFor(limit);
   const path = address.replace('/console/', '/v1/');
-  expect(await (await fetch(new URL(path, demo.console))).json()).toMatchObject({ outcome: 'rejected' });
+  expect(await (await fetch(new URL(path, demo.console))).json()).toMatchObject({ result: 'rejected' });
 
   await page.getByRole('button', { name: 'Compare now' }).click();
   await page.getByText('It holds').waitFor(limit);

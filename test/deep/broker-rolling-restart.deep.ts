@@ -13,7 +13,7 @@ import { cacheDir } from '../support/servers/cache-dir.ts';
 async function further(services: readonly RunningService[], topic: 'updates' | 'state'): Promise<void> {
   const sent = async () => {
     const each = await Promise.all(services.map((service) => service.metrics()));
-    const labels = { topic, outcome: 'acknowledged' };
+    const labels = { topic, result: 'acknowledged' };
     return each.reduce((sum, samples) => sum + sumOf(samples, 'tidemark_publish_records_total', labels), 0);
   };
   const before = await sent();

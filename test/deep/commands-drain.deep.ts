@@ -44,11 +44,11 @@ function untilAccepted(sandbox: SandboxDescription, count: number): Promise<stri
   });
 }
 
-function resolved(service: RunningService, commandId: string, outcome: string) {
+function resolved(service: RunningService, commandId: string, result: string) {
   return eventually(
     async () => {
       const { body } = await call(service, 'GET', `/v1/commands/${commandId}`);
-      expect(body.outcome, JSON.stringify(body)).toBe(outcome);
+      expect(body.result, JSON.stringify(body)).toBe(result);
       return body;
     },
     { deadlineMs: 120_000, everyMs: 100 },
@@ -73,7 +73,7 @@ it('SIGTERM waits for the answer to a command in flight, tells its caller, and t
   network.behave({ kind: 'pass' }, 'toClient');
   const told = await inFlight;
   expect(told.status, JSON.stringify(told.body)).toBe(200);
-  expect(['accepted', 'applied']).toContain(told.body.outcome);
+  expect(['accepted', 'applied']).toContain(told.body.result);
   expect(await service.process.exited).toBe(0);
   await service.awaitLog(
     'a clean end',
@@ -111,8 +111,8 @@ it('SIGTERM with answers that never come: their callers are told what is known o
   expect([
     [200, 'applied'],
     [202, 'unknown'],
-  ]).toContainEqual([told[0]?.status, told[0]?.body.outcome]);
-  expect([told[1]?.status, told[1]?.body.outcome]).toEqual([202, 'unknown']);
+  ]).toContainEqual([told[0]?.status, told[0]?.body.result]);
+  expect([told[1]?.status, told[1]?.body.result]).toEqual([202, 'unknown']);
   for (const { body, headers } of told) expect(headers.get('location')).toBe(`/v1/commands/${body.commandId}`);
   expect(await service.process.exited).toBe(0);
 
@@ -125,7 +125,7 @@ it('SIGTERM with answers that never come: their callers are told what is known o
     expect(body.misses, JSON.stringify(body)).toBeGreaterThan(0);
     return body;
   });
-  expect(open.outcome, 'looked for, not found, and not guessed').toBe('unknown');
+  expect(open.result, 'looked for, not found, and not guessed').toBe('unknown');
   expect(await accepted(sandbox), 'sent once').toEqual(references(command));
   expect(await next.stop()).toBe(0);
 }, 240_000);

@@ -34,7 +34,7 @@ async function placeWithout({ sandbox, service, token }: RunningConsole, rule: o
     body: { ...resting, ...body },
     ...(token !== undefined && { token }),
   });
-  expect(command.outcome).toBe('unknown');
+  expect(command.result).toBe('unknown');
   return command.commandId;
 }
 
@@ -141,7 +141,7 @@ async function placesOnceOverACut(running: RunningConsole, page: Page): Promise<
   expect(await commandCount(service)).toBe(before + 1);
   const { body } = await eventually(async () => {
     const answer = await call(service, 'GET', `/v1/commands/${commandId}`);
-    expect(answer.body.outcome).toBe('applied');
+    expect(answer.body.result).toBe('applied');
     return answer;
   });
   return body.orderId;
@@ -163,7 +163,7 @@ async function replacesAndCancels({ rest, service }: RunningConsole, page: Page,
   await page.getByText('Your replace').waitFor();
   await page.getByRole('button', { name: 'Cancel order …' }).click();
   const other = { body: { accountId, price: '0.03' }, wait: 20 };
-  expect((await call(service, 'PATCH', `/v1/predictions/orders/${orderId}`, other)).body.outcome).toBe('applied');
+  expect((await call(service, 'PATCH', `/v1/predictions/orders/${orderId}`, other)).body.result).toBe('applied');
   await page.getByRole('button', { name: 'Cancel the order' }).click();
   await page.getByText('The order has changed since you opened this, so nothing was sent.').waitFor();
   await page.getByRole('listitem').filter({ hasText: '0.03' }).first().waitFor();
@@ -330,7 +330,7 @@ async function resolvesByTwo(running: RunningConsole, ann: Page, ben: Page): Pro
   await ann.getByText('It is not resolved yet: a second person has to approve it.').waitFor();
   await statusOf(ann, 'not known').waitFor();
   const command = async () => (await call(service, 'GET', `/v1/commands/${commandId}`, { token })).body;
-  expect((await command()).outcome).toBe('unknown');
+  expect((await command()).result).toBe('unknown');
   await approves(ben, new RegExp(`^Approve: resolve command ${commandId}`));
   await statusOf(ann, 'rejected').waitFor();
   expect(await command()).toMatchObject({
@@ -385,7 +385,7 @@ describe('actions of the console in Chromium', () => {
     await page.goto(`${rest}/console/commands/${lost}`);
     await statusOf(page, 'not known').waitFor();
     await page.getByRole('button', { name: 'Ask the platform now' }).click();
-    await page.getByText('It brought no proof of an outcome.').waitFor();
+    await page.getByText('It brought no proof of a result.').waitFor();
     await page
       .getByText(/complete reads? did not show it/)
       .first()
@@ -428,7 +428,7 @@ describe('actions of the console in Chromium', () => {
     await page.getByRole('link', { name: 'Commands' }).first().click();
     await page.getByRole('status').getByText('none unresolved').waitFor();
     expect(await page.locator('tbody tr').count()).toBe(3);
-    await page.getByLabel('Any outcome').selectOption('rejected');
+    await page.getByLabel('Any result').selectOption('rejected');
     await page.getByRole('row').filter({ hasText: 'lost-1' }).waitFor();
     expect(await page.locator('tbody tr').count()).toBe(1);
     expect(new URL(page.url()).search).toBe('?state=rejected');

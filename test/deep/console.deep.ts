@@ -91,9 +91,9 @@ describe('the screens of operators in Chromium, on a real service', () => {
     await giveReason(page, 'once more', 'Backfill');
     const backfill = rowsOf(page, 'Reads that were asked for').filter({ hasText: 'the whole account' });
     await backfill.getByText(/\d+ orders read/).waitFor();
-    expect(await world.query(`select kind, outcome, reason from repair_requests order by id`)).toMatchObject([
-      { outcome: 'done', reason: 'a look' },
-      { kind: 'backfill', outcome: 'done', reason: 'once more' },
+    expect(await world.query(`select kind, result, reason from repair_requests order by id`)).toMatchObject([
+      { result: 'done', reason: 'a look' },
+      { kind: 'backfill', result: 'done', reason: 'once more' },
     ]);
     await expectAccessible(page);
 

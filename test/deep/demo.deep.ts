@@ -46,7 +46,7 @@ it('interrupted by Ctrl-C, the demo still proves its run and ends in order', asy
   const first = await repeat(/^ {2}\$ (curl .* -X POST .*)$/m.exec(demo.out)?.[1] ?? '');
   expect(first, 'the line that was shown, given again').toMatchObject({
     replayed: 'true',
-    body: { outcome: 'applied' },
+    body: { result: 'applied' },
   });
   demo.child.kill('SIGINT');
   expect(await demo.exited, demo.err).toBe(0);

@@ -95,10 +95,10 @@ describe('orders under ids with any character', () => {
       });
     for (const order of one) {
       const { status, body } = await cancel(order);
-      expect([order, status, body.orderId, body.outcome]).toEqual([order, 200, order[1], 'applied']);
+      expect([order, status, body.orderId, body.result]).toEqual([order, 200, order[1], 'applied']);
     }
     expect((await cancel(['account', '..%2Fx'])).body).toMatchObject({
-      outcome: 'not_sent',
+      result: 'not_sent',
       reason: { message: expect.stringMatching(/^nothing was sent: .* only at the platform itself$/) },
     });
     const { body: swept } = await rest.ask({
@@ -107,10 +107,10 @@ describe('orders under ids with any character', () => {
       key: 'all',
       body: { reason: 'a drill' },
     });
-    const outcomes = new Map(
-      swept.orders.map((order: { orderId: string; outcome: string }) => [order.orderId, order.outcome]),
+    const results = new Map(
+      swept.orders.map((order: { orderId: string; result: string }) => [order.orderId, order.result]),
     );
-    expect(unreachable.map((id) => outcomes.get(id))).toEqual(unreachable.map(() => 'not_sent'));
+    expect(unreachable.map((id) => results.get(id))).toEqual(unreachable.map(() => 'not_sent'));
 
     await eventually(async () => expect([...(await listed(rest, 'canceled')).keys()].sort()).toEqual([...ids].sort()), {
       deadlineMs: 30_000,

@@ -37,7 +37,7 @@ function stored(url: string): Promise<{ key: string; payload: string }[]> {
 
 async function further(service: RunningService, count: number): Promise<void> {
   const sent = async () =>
-    sumOf(await service.metrics(), 'tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' });
+    sumOf(await service.metrics(), 'tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' });
   const before = await sent();
   await eventually(async () => expect(await sent()).toBeGreaterThan(before + count), { deadlineMs: 60_000 });
 }

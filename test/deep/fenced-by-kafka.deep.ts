@@ -75,7 +75,7 @@ async function roles(
   });
 }
 
-const ofState = { topic: 'state', outcome: 'acknowledged' };
+const ofState = { topic: 'state', result: 'acknowledged' };
 
 async function acknowledged(service: RunningService): Promise<number> {
   return sumOf(await service.metrics(), 'tidemark_publish_records_total', ofState);

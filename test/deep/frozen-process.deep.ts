@@ -41,7 +41,7 @@ async function loginFor(world: World, name: string): Promise<{ login: string; se
 const isOurs = ({ msg }: { msg: string }) => msg === 'the lane is ours';
 
 function untilPublished(service: RunningService, least: number): Promise<number> {
-  return service.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, least);
+  return service.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, least);
 }
 
 it('the lane of a frozen process is finished and its shards are taken within 10 s; it writes and sends nothing of them when it wakes, and is given shards again', async () => {
@@ -253,10 +253,10 @@ it('a process without shards has commands and resumes carried out by the others,
     },
     { everyMs: 250 },
   );
-  expect([placed.body.outcome, placed.headers.get('idempotent-replayed')]).toEqual(['applied', null]);
+  expect([placed.body.result, placed.headers.get('idempotent-replayed')]).toEqual(['applied', null]);
   expect(placed.headers.get('tidemark-instance')).toBe((await holder.status()).lane.instance);
   const seen = await call(other, 'GET', `/v1/commands/${placed.body.commandId}`);
-  expect(seen.body).toMatchObject({ commandId: placed.body.commandId, outcome: 'applied' });
+  expect(seen.body).toMatchObject({ commandId: placed.body.commandId, result: 'applied' });
   expect((await call(other, 'POST', '/v1/halt', { body: halt })).status).toBe(200);
   await eventually(async () => expect((await call(holder, 'GET', '/v1/halts')).body.halts).toHaveLength(1));
   expect([await other.stop(), await holder.stop()]).toEqual([0, 0]);

@@ -90,17 +90,17 @@ describe('Last-Event-ID, with two processes and a market', () => {
   it('resumes a client that is cut at any moment, at either process: it misses nothing, and gets nothing twice', async () => {
     const { sandbox, world, services } = parts();
     let addresses = await addressesOf(services);
-    const reader = await EventReader.open(`${addresses[0]}/v1/stream?events=outcome,halt`, {
+    const reader = await EventReader.open(`${addresses[0]}/v1/stream?events=result,halt`, {
       authorization: 'Bearer all',
     });
     await eventually(() => expect(reader.lastId).toBeDefined());
     reader.close();
     const from = reader.lastId ?? '';
     const of = {
-      everything: ['?events=outcome,halt', 'all'],
+      everything: ['?events=result,halt', 'all'],
       'updates alone': ['', 'all'],
       'one stream': ['?stream=prediction', 'all'],
-      'one principal': ['?events=outcome,halt', 'desk'],
+      'one principal': ['?events=result,halt', 'desk'],
     } as const;
     const followed = Object.entries(of).map(([name, [query, token]], seed) => ({
       name,
@@ -151,9 +151,9 @@ describe('Last-Event-ID, with two processes and a market', () => {
       expect(textsOf(follow.events, 'reset'), name).toEqual([]);
       expect(follow.connections, name).toBeGreaterThan(10);
       if (!of[name as keyof typeof of][0].includes('events')) continue;
-      const outcomes = follow.events.filter(({ event }) => event === 'outcome');
+      const results = follow.events.filter(({ event }) => event === 'result');
       expect(
-        outcomes.map(({ id, data }) => [id?.replace(/^\d+\./, ''), JSON.parse(data).eventId]),
+        results.map(({ id, data }) => [id?.replace(/^\d+\./, ''), JSON.parse(data).eventId]),
         name,
       ).toEqual(
         steps.filter((row) => !desk || row.account_id === mine).map(({ position, event }) => [position, event]),
@@ -163,7 +163,7 @@ describe('Last-Event-ID, with two processes and a market', () => {
     }
   });
 
-  const resumed = async (id: string, token: string, query = '?events=outcome,halt') => {
+  const resumed = async (id: string, token: string, query = '?events=result,halt') => {
     const { services } = parts();
     const [address] = await addressesOf(services);
     const headers = { authorization: `Bearer ${token}`, 'last-event-id': id };

@@ -6,7 +6,7 @@ import { eventually } from '../support/runs/poll.ts';
 import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
 import { longLeases, serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
-const ofUpdates = { topic: 'updates', outcome: 'acknowledged' };
+const ofUpdates = { topic: 'updates', result: 'acknowledged' };
 const body = { reason: 'a new kernel' };
 
 async function further(service: RunningService): Promise<void> {

@@ -76,7 +76,7 @@ async function front(host: string, port: number, target: number, certificate?: C
 }
 
 async function flowing(service: RunningService): Promise<void> {
-  const labels = { topic: 'updates', outcome: 'acknowledged' };
+  const labels = { topic: 'updates', result: 'acknowledged' };
   await service.waitLive();
   const before = await service.waitMetric('tidemark_publish_records_total', labels, 0);
   await service.waitMetric('tidemark_publish_records_total', labels, before + 100);

@@ -22,12 +22,12 @@ const underLoad = { market: { rate: 200, openOrders: 150, knownOrders: 200 } };
 
 async function acknowledged(service: RunningService): Promise<number> {
   const samples = await service.metrics();
-  return sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' });
+  return sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' });
 }
 
 /** Until further updates have gone the whole way since now. */
 async function expectRecovery(service: RunningService): Promise<void> {
-  const labels = { topic: 'updates', outcome: 'acknowledged' };
+  const labels = { topic: 'updates', result: 'acknowledged' };
   await service.waitMetric('tidemark_publish_records_total', labels, (await acknowledged(service)) + 50, 60_000);
 }
 

@@ -19,7 +19,7 @@ it('a recording of a service, played again, ends with every order as the databas
   const service = await world.serve({ TIDEMARK_RECORD: folder });
   await service.waitLive();
   await control(description, '/faults', { stream: { duplicate: 0.2, reorder: 0.2, silent_loss: 0.05 } });
-  await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 2_000);
+  await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, 2_000);
   await control(description, '/faults', { stream: { duplicate: 0, reorder: 0, silent_loss: 0 } });
   await control(description, '/rate', { rate: 0 });
   expect(await world.resolvedProof(description)).toMatchObject(nothingWrong);

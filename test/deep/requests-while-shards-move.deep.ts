@@ -41,7 +41,7 @@ async function openOrder(service: RunningService, accountId: string): Promise<st
   return eventually(
     async () => {
       const placed = await call(service, 'POST', '/v1/orders', place);
-      expect(placed).toMatchObject({ status: 200, body: { outcome: 'applied', orderId: expect.any(String) } });
+      expect(placed).toMatchObject({ status: 200, body: { result: 'applied', orderId: expect.any(String) } });
       return placed.body.orderId;
     },
     { everyMs: 100, deadlineMs: 60_000 },
@@ -90,8 +90,8 @@ it('a place for an account whose shard was just given away waits at its new proc
   expect(swept.yet, 'the place comes before the sweep').toBe(false);
   const placed = await call(one, 'POST', '/v1/orders', { body: { accountId: moving, ...terms }, wait: 20 });
   expect(swept.yet, 'it was answered behind the sweep').toBe(true);
-  expect(placed).toMatchObject({ status: 200, body: { outcome: 'applied' } });
-  await one.waitMetric('tidemark_rest_forwards_total', { outcome: 'answered' }, 1);
+  expect(placed).toMatchObject({ status: 200, body: { result: 'applied' } });
+  await one.waitMetric('tidemark_rest_forwards_total', { result: 'answered' }, 1);
   const { attempts } = placed.body as { attempts: readonly { attemptId: string }[] };
   expect(attempts).toHaveLength(1);
   const state = (await ask(`${description.control}/state?accountId=${moving}`)).text;

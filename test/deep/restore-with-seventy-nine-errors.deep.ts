@@ -116,7 +116,7 @@ it.each(versions)(
     const body = { ...terms, orderType: 'limit', timeInForce: 'gtc', quantity: '10', price: '0.01' };
     const placed = await eventually(async () => {
       const answer = await call(before, 'POST', '/v1/predictions/orders', { body, key: 'place-1', wait: 20 });
-      expect([answer.status, answer.body.outcome]).toEqual([200, 'applied']);
+      expect([answer.status, answer.body.result]).toEqual([200, 'applied']);
       return answer;
     });
     await control(description, '/rate', { rate: 0 });

@@ -36,7 +36,7 @@ afterAll(() => kafka?.stop());
 
 it('the settings of a topic that may not be read are a doubt that names the right; the others are compared', async () => {
   await grant(kafka.open, 'service', [{ on: 'TOPIC', name: names.state, may: ['DESCRIBE_CONFIGS'] }]);
-  const unread = [names.updates, names.watermarks, names.outcomes, names.checkpoint].map((name) =>
+  const unread = [names.updates, names.watermarks, names.results, names.checkpoint].map((name) =>
     expect.stringMatching(new RegExp(`${name} can't be read.*grant it DescribeConfigs`)),
   );
   await eventually(async () =>

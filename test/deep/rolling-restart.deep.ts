@@ -4,7 +4,7 @@ import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
 import { longLeases, serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
-const ofUpdates = { topic: 'updates', outcome: 'acknowledged' };
+const ofUpdates = { topic: 'updates', result: 'acknowledged' };
 
 async function further(service: RunningService): Promise<void> {
   const before = await service.waitMetric('tidemark_publish_records_total', ofUpdates, 0);

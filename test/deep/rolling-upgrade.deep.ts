@@ -16,7 +16,7 @@ async function joined(service: RunningService): Promise<RunningService> {
 }
 
 function further(service: RunningService): Promise<number> {
-  const labels = { topic: 'updates', outcome: 'acknowledged' };
+  const labels = { topic: 'updates', result: 'acknowledged' };
   return service
     .waitMetric('tidemark_publish_records_total', labels, 0)
     .then((before) => service.waitMetric('tidemark_publish_records_total', labels, before + 100));

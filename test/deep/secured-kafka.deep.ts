@@ -28,7 +28,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   onTestFinished(() => kafka.stop());
   const { description } = await runningSandbox({ market: { rate: 100, openOrders: 50, knownOrders: 80 } });
   const world = await World.create({ brokers: [kafka.open], platform: platformSettings(description) });
-  const { updates, state, watermarks, outcomes, checkpoint } = world.topics;
+  const { updates, state, watermarks, results, checkpoint } = world.topics;
   const topic = (name: string, ...may: Right['may']): Right => ({ on: 'TOPIC', name, may });
 
   // Topics of its own: those of the world are there already.
@@ -45,7 +45,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
     /order-updates\.v1 is missing[\s\S]*A topic that this user of Kafka may not describe is missing, too\./,
   );
   await grant(kafka.open, 'service', [
-    ...[updates, state, watermarks, outcomes, checkpoint].map((name) =>
+    ...[updates, state, watermarks, results, checkpoint].map((name) =>
       topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS'),
     ),
     ...[checkpoint, watermarks].map((name) => topic(name, 'READ')),
@@ -55,7 +55,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   const service = await world.serve(asService);
   await service.waitLive();
   for (const name of ['updates', 'watermarks'])
-    await service.waitMetric('tidemark_publish_records_total', { topic: name, outcome: 'acknowledged' }, 1);
+    await service.waitMetric('tidemark_publish_records_total', { topic: name, result: 'acknowledged' }, 1);
   await eventually(async () => expect((await service.ready()).code).toBe(200), { deadlineMs: 60_000 });
 
   await revoke(kafka.open, 'service', { on: 'TOPIC', name: updates });

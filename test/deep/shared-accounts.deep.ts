@@ -45,18 +45,18 @@ it('two processes share all accounts: they lose nothing, show all of it to a rea
     [one, ofZero, zero],
   ] as const) {
     const placed = await place(service, accountId);
-    expect(placed).toMatchObject({ status: 200, body: { outcome: 'applied' } });
+    expect(placed).toMatchObject({ status: 200, body: { result: 'applied' } });
     expect(placed.headers.get('tidemark-instance')).toBe(await instanceOf(holder));
     const { commandId } = placed.body;
     for (const each of [zero, one])
       expect((await call(each, 'GET', `/v1/commands/${commandId}`)).body).toMatchObject({
         commandId,
-        outcome: 'applied',
+        result: 'applied',
       });
   }
   for (const service of [zero, one])
     for (const accountId of accounts)
-      expect(await place(service, accountId)).toMatchObject({ status: 200, body: { outcome: 'applied' } });
+      expect(await place(service, accountId)).toMatchObject({ status: 200, body: { result: 'applied' } });
   const swept = await call(one, 'POST', '/v1/cancel-all', { body: word });
   expect(swept).toMatchObject({ status: 200, body: { declined: [] } });
   expect(new Set(swept.body.orders.map(({ accountId }: { accountId: string }) => accountId))).toEqual(

@@ -108,7 +108,7 @@ it('of two versions that are one double, the higher stays', async () => {
     '9007199254740992',
   );
   await eventually(async () =>
-    expect(sumOf(await at.service.metrics(), 'tidemark_observations_total', { outcome: 'stale' })).toBe(2),
+    expect(sumOf(await at.service.metrics(), 'tidemark_observations_total', { result: 'stale' })).toBe(2),
   );
   expect(await order(at, id)).toMatchObject({ version: '9007199254740993', revision: '1', state: { cumQty: '3' } });
   await expectGoodUpdatesGoThrough(at);
@@ -156,8 +156,8 @@ it('one version with two contents becomes a dead letter and is counted as a conf
   at.platform.emit('prediction', row, '5');
   at.platform.emit('prediction', { ...row, cumQty: '4', leavesQty: '6', state: 'partially_filled' }, '5');
   at.platform.emit('prediction', row, '5');
-  await at.service.waitMetric('tidemark_observations_total', { stream: 'prediction', outcome: 'conflict' }, 1);
-  await at.service.waitMetric('tidemark_observations_total', { stream: 'prediction', outcome: 'duplicate' }, 1);
+  await at.service.waitMetric('tidemark_observations_total', { stream: 'prediction', result: 'conflict' }, 1);
+  await at.service.waitMetric('tidemark_observations_total', { stream: 'prediction', result: 'duplicate' }, 1);
   expect(await deadLetters(at)).toMatchObject([{ reason: 'same_version_other_content', order_id: id }]);
   expect(await order(at, id)).toMatchObject({ revision: '1', state: { cumQty: '0' } });
   await expectGoodUpdatesGoThrough(at);

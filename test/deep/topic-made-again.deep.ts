@@ -10,7 +10,7 @@ import { type RunningService, World } from '../support/runs/service-under-test.t
 import { deleteTopics, makeTopics, readAll, writeForeign } from '../support/servers/kafka-fixture.ts';
 import { prefixOf } from '../support/servers/topics.ts';
 
-const kinds = ['updates', 'state', 'watermarks', 'outcomes', 'checkpoint'] as const satisfies (keyof TopicNames)[];
+const kinds = ['updates', 'state', 'watermarks', 'results', 'checkpoint'] as const satisfies (keyof TopicNames)[];
 
 /** Waits until this process has the doubt, with such words, or until it has none. */
 function untilDoubted(service: RunningService, words: RegExp | undefined): Promise<void> {
@@ -63,7 +63,7 @@ it('every process doubts a topic that was deleted and made again, until the line
   await one.waitLive();
   // No look may find as many in the new topics: heartbeats begin anew within seconds.
   const many = Array.from({ length: 200 }, (_, i) => ({ key: `foreign:${i}`, value: '{}' }));
-  for (const kind of ['watermarks', 'outcomes', 'checkpoint'] as const)
+  for (const kind of ['watermarks', 'results', 'checkpoint'] as const)
     await writeForeign(world.brokers, world.topics[kind], many);
   await control(description, '/rate', { rate: 0 });
   const state = await eventually(async () => {
@@ -100,9 +100,7 @@ it('every process doubts a topic that was deleted and made again, until the line
   expect(named.map(({ fix }) => fix)).toEqual([
     expect.stringContaining(`tidemark replay --to ${world.topics.updates} --force`),
     expect.stringContaining('tidemark verify --state-only --repair'),
-    ...['watermarks', 'outcomes', 'checkpoint'].map((kind) =>
-      expect.stringContaining(`tidemark topics accept ${kind}`),
-    ),
+    ...['watermarks', 'results', 'checkpoint'].map((kind) => expect.stringContaining(`tidemark topics accept ${kind}`)),
   ]);
 
   const lines = runbookLines();
@@ -120,16 +118,16 @@ it('every process doubts a topic that was deleted and made again, until the line
   // While no process runs; then one that is gone and was not made again;
   // then a partial replay, which ends nothing.
   await Promise.all([one.stop(), two.stop()]);
-  await deleteTopics(world.brokers, [world.topics.updates, world.topics.outcomes]);
+  await deleteTopics(world.brokers, [world.topics.updates, world.topics.results]);
   const three = await world.serve();
-  await untilDoubted(three, /order-updates\.v1 is gone.*command-outcomes\.v1 is gone/);
+  await untilDoubted(three, /order-updates\.v1 is gone.*command-results\.v1 is gone/);
   await makeTopics(world.brokers, topicSpecs(world.topics));
-  // Since the acceptance nothing was on the topic of outcomes: nothing of it is lost.
-  await untilDoubted(three, /^(?!.*command-outcomes).*order-updates\.v1 was deleted and made again/);
+  // Since the acceptance nothing was on the topic of results: nothing of it is lost.
+  await untilDoubted(three, /^(?!.*command-results).*order-updates\.v1 was deleted and made again/);
   const seconds = await command(world, 'tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20 --force');
   expect(seconds).toMatchObject({ code: 0 });
   expect(await doctor(world)).toHaveLength(1);
-  expect(await command(world, 'tidemark topics accept updates outcomes')).toMatchObject({ code: 0 });
+  expect(await command(world, 'tidemark topics accept updates results')).toMatchObject({ code: 0 });
   await untilDoubted(three, undefined);
   expect((await command(world, 'tidemark topics accept updates')).out).toMatch(/nothing to do/);
 }, 600_000);

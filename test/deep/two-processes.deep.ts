@@ -24,7 +24,7 @@ it('two equal processes share all accounts; one is killed, and the other takes o
     deadlineMs: 120_000,
     everyMs: 500,
   });
-  await two.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 100);
+  await two.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, 100);
   await one.kill9();
   await eventually(async () => expect(await shardsOf()).toEqual(['1: 16']), { deadlineMs: 60_000, everyMs: 250 });
   const three = await world.serve();

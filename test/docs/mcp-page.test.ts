@@ -24,7 +24,7 @@ it('docs/mcp.md lists every tool with the scopes that offer it', () => {
   expect(listed).toEqual(rows);
 });
 
-it('docs/mcp.md shows a preview and an unknown outcome as the tools tell them', async () => {
+it('docs/mcp.md shows a preview and an unknown result as the tools tell them', async () => {
   const service = await ScriptedRest.start();
   service.orders = [];
   const rig = await McpRig.start({ url: service.url });
@@ -41,7 +41,7 @@ it('docs/mcp.md shows a preview and an unknown outcome as the tools tell them', 
   expect(page).toContain(`\`\`\`\n${steady(preview.text)}\n\`\`\`\n`);
   const reason = { code: 'REQUEST_OUTCOME_UNKNOWN', message: 'The request may have reached the venue', status: 504 };
   const unknown = {
-    outcome: 'unknown',
+    result: 'unknown',
     state: 'unknown',
     unresolved: true,
     orderId: undefined,

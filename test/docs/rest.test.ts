@@ -60,7 +60,7 @@ describe('docs/rest.md', () => {
 });
 
 describe('docs/commands.md', () => {
-  it('explains every outcome', () => {
+  it('explains every result', () => {
     for (const state of commandStates) if (state !== 'open') expect(commands).toContain(`\`${state}\``);
   });
 

@@ -88,7 +88,7 @@ async function addressesOf(output: NodeJS.ReadableStream): Promise<Demo> {
 }
 
 /**
- * Something for each screen to show: a message that cannot be read, a limit, an order whose outcome
+ * Something for each screen to show: a message that cannot be read, a limit, an order whose result
  * is not known, a fault that has healed, and the proof.
  */
 async function makeAStory(browser: Browser, { rest, control }: Demo): Promise<void> {

@@ -62,7 +62,7 @@ it('no test calls a part of the program a desk', () => {
 const families: Readonly<Record<string, RegExp>> = {
   // A comparison of an account, or of the topics. The audit trail is another word.
   Audit: /^(?:run|judge)?Audit(?:ed|s|Deps|Options|Result|Findings?|Order)*$|(?:a|A)uditTrail|auditText|verifyCommand/,
-  Log: /^(?:Postgres)?(?:Update|Outcome)Log$|^(?:maintain|isIn)Log$|[lL]og(?:Slice|Row|Bounds|Publisher)/,
+  Log: /^(?:Postgres)?(?:Update|Result)Log$|^(?:maintain|isIn)Log$|[lL]og(?:Slice|Row|Bounds|Publisher)/,
   '[Rr]epair':
     /^(?:Postgres|New)?AccountRepairs?|^Repair(?:Answer|Request|Worker|s$)|^(?:answer|list|open)Repair|[rR]epair(?:List|Requests)$/,
   '[Rr]esol(?:ve|ving|ution)':

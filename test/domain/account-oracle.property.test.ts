@@ -104,20 +104,20 @@ describe('an account order, against the rules read out over all its views at onc
         const { head } = fold(set);
         const told = observe(read, { cause: 'probe', overrules: head.revision });
         const reduction = reduce(throughStorage(head), told);
-        const { order } = (reduction.outcome !== 'conflict' && reduction.head) || head;
+        const { order } = (reduction.result !== 'conflict' && reduction.head) || head;
         const asTold = { cumQty: Number(read.cumQty), quantity: read.quantity, status: read.status };
         expect({ cumQty: Number(order.cumQty), quantity: order.quantity, status: order.status }).toEqual(asTold);
         if ('correction' in reduction)
           expect(reduce(throughStorage(reduction.head), observe(read, { cause: 'probe' }))).toEqual({
-            outcome: 'duplicate',
+            result: 'duplicate',
           });
         // A view that leaves a price out does not deny it.
         if (read.price !== undefined && order.price !== undefined) expect(order.price).toBe(read.price);
         const { price: _price, ...unpriced } = read;
         const next = observe({ ...unpriced, updatedAt: instantAt(50), quantity: '11', working: { quantity: '11' } });
-        const after = reduce(reduction.outcome !== 'conflict' && reduction.head ? reduction.head : head, next);
+        const after = reduce(reduction.result !== 'conflict' && reduction.head ? reduction.head : head, next);
         expect(after, 'it is followed from there').toMatchObject({
-          outcome: 'applied',
+          result: 'applied',
           head: { order: { quantity: '11' } },
         });
       }),

@@ -50,7 +50,7 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
   it('joins nothing before two reads agree: the row raises a doubt, and the order stays', () => {
     for (const cause of ['stream', 'snapshot', 'probe', 'reply'] as const) {
       const reduction = reduce(head, see(next, 41n, { cause }));
-      expect(reduction).toMatchObject({ outcome: 'stale', doubt: 'reused' });
+      expect(reduction).toMatchObject({ result: 'stale', doubt: 'reused' });
       expect(reduction).toMatchObject({ head: { order: head.order, revision: 1, join: { inQuestion: true } } });
     }
   });
@@ -76,12 +76,12 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
     for (let of = 2; of < 5; of += 1) {
       const updatedAt = instantAt(50 + of);
       const event = { ...late(ended), status: 'new', statusRaw: 'NEW', cumQty: '0', updatedAt } as OrderView;
-      expect(reduceOwned(now, see(event, BigInt(of + 1)), own)).toEqual({ outcome: 'stale' });
+      expect(reduceOwned(now, see(event, BigInt(of + 1)), own)).toEqual({ result: 'stale' });
       const view = late({ ...bare(next), pendingAction: of % 2 ? 'none' : 'cancel', updatedAt } as OrderView);
       now = throughStorage(applied(reduce(now, see(view, BigInt(of)))).head);
     }
     expect(now.order.commandId).toBeUndefined();
-    expect(reduceOwned(now, see({ ...bare(next), ...late(ended) }, 9n, read), own)).not.toEqual({ outcome: 'stale' });
+    expect(reduceOwned(now, see({ ...bare(next), ...late(ended) }, 9n, read), own)).not.toEqual({ result: 'stale' });
   });
 
   it('counts the fills of the next order from zero', () => {
@@ -98,7 +98,7 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
     const { order } = applied(reduce(ours, see(next, 2n, confirmed))).head;
     expect([order.origin, order.commandId, order.callerRef]).toEqual(['external', undefined, undefined]);
     const theirs = { origin: 'tidemark', commandId: 'c-2' } as const;
-    expect(reduceOwned(head, see(next, 41n, read), theirs)).toMatchObject({ outcome: 'stale', doubt: 'reused' });
+    expect(reduceOwned(head, see(next, 41n, read), theirs)).toMatchObject({ result: 'stale', doubt: 'reused' });
     const { head: bound } = applied(reduceOwned(head, see(next, 2n, confirmed), theirs));
     expect(bound.order).toMatchObject({ commandId: 'c-2', origin: 'tidemark', incarnation: 2 });
   });
@@ -107,8 +107,8 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
     let { head: now } = begun();
     for (const cause of ['stream', 'snapshot'] as const) {
       const reduction = reduce(now, see({ ...ended, updatedAt: instantAt(6) }, 41n, { cause }));
-      expect(reduction.outcome).toBe('stale');
-      now = reduction.outcome === 'stale' && reduction.head !== undefined ? reduction.head : now;
+      expect(reduction.result).toBe('stale');
+      now = reduction.result === 'stale' && reduction.head !== undefined ? reduction.head : now;
     }
     expect(now.order).toEqual(begun().head.order);
     expect(now.revision).toBe(2);
@@ -150,24 +150,24 @@ describe.each(['account', 'prediction'] as const)('an id of the %s stream that i
 
   it('at an earlier instant is confirmed against the same revision alone, as where a clock was set back', () => {
     const back = { ...next, createdAt: instantAt(3), updatedAt: instantAt(3) };
-    expect(reduce(head, see(back, 2n, read))).toMatchObject({ outcome: 'stale', doubt: 'reused_late' });
-    expect(reduce(head, see(back, 2n))).toEqual({ outcome: 'stale' });
-    expect(reduce(head, see(back, 2n, { ...confirmed, overrules: 0 })).outcome).toBe('stale');
+    expect(reduce(head, see(back, 2n, read))).toMatchObject({ result: 'stale', doubt: 'reused_late' });
+    expect(reduce(head, see(back, 2n))).toEqual({ result: 'stale' });
+    expect(reduce(head, see(back, 2n, { ...confirmed, overrules: 0 })).result).toBe('stale');
     expect(reduce(head, see(back, 2n, confirmed))).toMatchObject({ begins: true });
   });
 
   it('is in question no more once REST shows the order that we hold', () => {
     const questioned = reduce(head, see(next, 41n));
-    const held = questioned.outcome === 'stale' ? (questioned.head ?? head) : head;
+    const held = questioned.result === 'stale' ? (questioned.head ?? head) : head;
     expect(held.join).toMatchObject({ inQuestion: true });
     const answered = reduce(held, see(ended, 40n, read));
     expect(answered).toMatchObject({ head: { order: head.order, revision: 1 } });
-    expect(answered.outcome === 'conflict' ? undefined : answered.head?.join['inQuestion']).toBeUndefined();
+    expect(answered.result === 'conflict' ? undefined : answered.head?.join['inQuestion']).toBeUndefined();
   });
 
   it('in another account stays with the first one, also by a confirmed read: it becomes a dead letter', () => {
     const elsewhere = see({ ...next, accountId: 'acct-2' }, 2n, confirmed);
-    expect(reduce(head, elsewhere)).toMatchObject({ outcome: 'conflict', reason: 'identity_changed' });
+    expect(reduce(head, elsewhere)).toMatchObject({ result: 'conflict', reason: 'identity_changed' });
   });
 
   it('may be given a third time', () => {
@@ -193,7 +193,7 @@ describe('an order that has ended without a reference', () => {
     const { head } = fold([observe(bare)]);
     const ours = { ...equityView, clOrdId: 'tm-2', updatedAt: instantAt(50) };
     const own = { origin: 'tidemark', commandId: 'c-2' } as const;
-    expect(reduceOwned(head, observe(ours), own)).toMatchObject({ outcome: 'stale', doubt: 'reused' });
+    expect(reduceOwned(head, observe(ours), own)).toMatchObject({ result: 'stale', doubt: 'reused' });
     const { head: bound } = applied(reduceOwned(head, observe(ours, confirmed), own));
     expect(bound.order).toMatchObject({ commandId: 'c-2', incarnation: 2 });
   });

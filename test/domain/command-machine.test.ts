@@ -159,7 +159,7 @@ describe('a command', () => {
         }
   });
 
-  it('comes to the same outcome whether its order or the answer of a lost write is heard first', () => {
+  it('comes to the same result whether its order or the answer of a lost write is heard first', () => {
     for (const answer of starting('answered_')) {
       const orders: [CommandEvent, CommandEvent][] = [
         ['bound', answer],

@@ -61,7 +61,7 @@ it('a stored head is refused, or reduced upon to an order of the known shape', (
       }
       for (const observation of observations) {
         const reduction = reduce(read, observation);
-        if (reduction.outcome === 'conflict' || reduction.head === undefined) continue;
+        if (reduction.result === 'conflict' || reduction.head === undefined) continue;
         read = reduction.head;
         expect(normalisedOrder.safeParse(JSON.parse(encodeOrder(read.order))).error).toBeUndefined();
         expect(() => encodeHeadJoin(read)).not.toThrow();

@@ -46,7 +46,7 @@ describe('the account join', () => {
         const stored = fold(set, new Set(cuts));
         const straight = fold(set);
         expect(stored.head).toEqual(straight.head);
-        expect(stored.reductions.map((r) => r.outcome)).toEqual(straight.reductions.map((r) => r.outcome));
+        expect(stored.reductions.map((r) => r.result)).toEqual(straight.reductions.map((r) => r.result));
       }),
       { numRuns: 1_000 },
     );
@@ -95,7 +95,7 @@ describe('the account join', () => {
         for (let length = 1; length <= set.length; length += 1) {
           const { head, reductions } = fold(set.slice(0, length));
           const changed = before === undefined || JSON.stringify(byValue(head.order)) !== JSON.stringify(before);
-          expect(reductions.at(-1)?.outcome === 'applied').toBe(changed);
+          expect(reductions.at(-1)?.result === 'applied').toBe(changed);
           revision += changed ? 1 : 0;
           expect(head.revision).toBe(revision);
           before = byValue(head.order);
@@ -122,7 +122,7 @@ describe('the account join', () => {
       fc.property(accountObservations(), (set) => {
         const { head, reductions } = fold(set);
         const fills = reductions.flatMap((r) =>
-          r.outcome === 'applied' && r.fill !== undefined ? [Number(r.fill.quantity)] : [],
+          r.result === 'applied' && r.fill !== undefined ? [Number(r.fill.quantity)] : [],
         );
         expect(fills.reduce((sum, quantity) => sum + quantity, 0)).toBe(Number(head.order.cumQty));
       }),

@@ -44,7 +44,7 @@ describe('an account order', () => {
   it('stays filled when an older frame says NEW', () => {
     const { head, reductions } = all(filled(5), at(1, {}));
     expect(head.order.status).toBe('filled');
-    expect(reductions[1]).toEqual({ outcome: 'stale' });
+    expect(reductions[1]).toEqual({ result: 'stale' });
   });
 
   it('has its price when it was first seen filled', () => {
@@ -130,7 +130,7 @@ describe('an account order', () => {
       const { head } = all(at(0, {}));
       const reduction = reduce(head, observe(partial(5, '5', { accountId: 'acct-2' })));
       expect(reduction).toMatchObject({
-        outcome: 'conflict',
+        result: 'conflict',
         reason: 'identity_changed',
         detail: expect.stringContaining('accountId'),
       });
@@ -174,7 +174,7 @@ describe('an account order', () => {
     it('is not another one where a symbol is only spelt otherwise', () => {
       const spelt = (second: number, symbol: string) => at(second, { instrument: { kind: 'equity', symbol } });
       const { head, reductions } = all(spelt(0, 'BRK/B'), spelt(0, 'BRK.B'), spelt(1, 'BRK.B'), spelt(1, 'BRKB'));
-      expect(reductions[1]).toEqual({ outcome: 'duplicate' });
+      expect(reductions[1]).toEqual({ result: 'duplicate' });
       expect(applied(reductions[2])).toMatchObject({ changed: ['updatedAt'] });
       expect(reductions.some((r) => 'doubt' in r)).toBe(false);
       expect(head.order.instrument.symbol).toBe('BRK.B');
@@ -221,7 +221,7 @@ describe('an account order', () => {
         at(at0, { instrument: { kind: 'option', symbol: 'AAPL', legs } });
       const padded = { ...leg, symbol: 'AAPL  261218C00200000' };
       const { head, reductions } = all(legged(0, [leg, second]), legged(1, [second, leg]), legged(2, [second, padded]));
-      expect(reductions.map(({ outcome }) => outcome)).toEqual(['applied', 'applied', 'applied']);
+      expect(reductions.map(({ result }) => result)).toEqual(['applied', 'applied', 'applied']);
       expect(head.order.instrument.legs).toEqual([second, padded]);
     });
 
@@ -241,9 +241,9 @@ describe('an account order', () => {
 
     it('makes no revision of a row that differs in what events lack', () => {
       const { head, reductions } = all(at(0, {}), listed, listed);
-      expect(reductions.map((r) => r.outcome)).toEqual(['applied', 'duplicate', 'duplicate']);
+      expect(reductions.map((r) => r.result)).toEqual(['applied', 'duplicate', 'duplicate']);
       expect(head.revision).toBe(1);
-      expect(reductions[2]).toEqual({ outcome: 'duplicate' });
+      expect(reductions[2]).toEqual({ result: 'duplicate' });
     });
 
     it('shows what the list alone knows with the next revision', () => {
@@ -258,7 +258,7 @@ describe('an account order', () => {
         at(0, { updatedAt: instantAt(0, 'offset') }),
         at(0, { updatedAt: instantAt(0, 'millis') }),
       );
-      expect(reductions.slice(1)).toEqual([{ outcome: 'duplicate' }, { outcome: 'duplicate' }]);
+      expect(reductions.slice(1)).toEqual([{ result: 'duplicate' }, { result: 'duplicate' }]);
     });
   });
 
@@ -278,15 +278,15 @@ describe('an account order', () => {
         avgPrice: '191.4',
       });
       const stored = throughStorage(reduction.head);
-      expect(reduce(stored, observe(filled(5)))).toEqual({ outcome: 'stale' });
-      expect(reduce(stored, observe(filled(7)))).toEqual({ outcome: 'stale' });
+      expect(reduce(stored, observe(filled(5)))).toEqual({ result: 'stale' });
+      expect(reduce(stored, observe(filled(7)))).toEqual({ result: 'stale' });
       expect(applied(reduce(stored, observe(filled(8)))).fill).toMatchObject({ quantity: '6' });
     });
 
     it('is corrected once by the same read', () => {
       const view = partial(7, '4');
       const once = applied(correcting(all(filled(5)).head, view));
-      expect(correcting(once.head, view)).toEqual({ outcome: 'duplicate' });
+      expect(correcting(once.head, view)).toEqual({ result: 'duplicate' });
     });
 
     it('is corrected again by a later one, which counts', () => {
@@ -311,7 +311,7 @@ describe('an account order', () => {
       expect(reduction).toMatchObject({ correction: true, head: { order: { status } } });
       expect(reduction.head.order.conflict).toBeUndefined();
       for (const view of views)
-        expect(reduce(throughStorage(reduction.head), observe(view))).toEqual({ outcome: expect.any(String) });
+        expect(reduce(throughStorage(reduction.head), observe(view))).toEqual({ result: expect.any(String) });
     });
 
     it('takes another content of one instant, where REST says so, and from then on only from REST', () => {
@@ -319,13 +319,13 @@ describe('an account order', () => {
       const other = at(3, { price: '0.55' });
       const { head, reductions } = all(at(0, {}), first, other);
       expect(head.order.price).toBe('0.6');
-      expect(reductions[2]).toEqual({ outcome: 'stale', doubt: 'contradicted' });
+      expect(reductions[2]).toEqual({ result: 'stale', doubt: 'contradicted' });
       const once = applied(correcting(head, other));
       expect(once).toMatchObject({ correction: true, head: { order: { price: '0.55' } } });
       const stored = throughStorage(once.head);
-      expect(reduce(stored, observe(first))).toEqual({ outcome: 'stale' });
+      expect(reduce(stored, observe(first))).toEqual({ result: 'stale' });
       expect(reduce(stored, observe(first, { cause: 'snapshot' }))).toEqual({
-        outcome: 'stale',
+        result: 'stale',
         doubt: 'contradicted',
       });
       expect(applied(correcting(stored, first)).head.order.price).toBe('0.6');
@@ -339,7 +339,7 @@ describe('an account order', () => {
         [at(3, {}), padded],
         [padded, at(3, {})],
       ])
-        expect(all(...set).reductions[1]).toMatchObject({ outcome: expect.stringMatching(/stale|applied/) });
+        expect(all(...set).reductions[1]).toMatchObject({ result: expect.stringMatching(/stale|applied/) });
       expect(reduce(all(padded).head, observe(at(3, {}), { cause: 'snapshot' }))).not.toHaveProperty(
         'doubt',
         'contradicted',

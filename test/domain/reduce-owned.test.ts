@@ -10,7 +10,7 @@ const seen = (view: OrderView, version?: bigint) =>
   observe(view, version === undefined ? {} : { sourceVersion: version });
 function headOf(view: OrderView, version?: bigint): Head {
   const first = reduce(undefined, seen(view, version));
-  if (first.outcome !== 'applied') throw new Error(first.outcome);
+  if (first.result !== 'applied') throw new Error(first.result);
   return first.head;
 }
 const ref = 'tm-1';
@@ -25,12 +25,12 @@ describe('an observation that first shows the reference of a prediction order', 
     const next = { ...named, cumQty: '3', status: 'partially_filled', updatedAt: instantAt(9) } as const;
     const owned = reduceOwned(head, seen(next, 8n), own);
     expect(owned).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       head: { revision: 2, sourceVersion: 8n, order: { ...own, cumQty: '3' } },
     });
     expect(owned).toMatchObject({ fill: { quantity: '3' } });
     const plain = reduce(head, seen(next, 8n));
-    const [with_, without] = [owned, plain].map((each) => (each.outcome === 'applied' ? each.changed : []));
+    const [with_, without] = [owned, plain].map((each) => (each.result === 'applied' ? each.changed : []));
     expect(with_?.filter((field) => !['origin', 'commandId', 'callerRef'].includes(field))).toEqual(without);
     expect(with_).toEqual(expect.arrayContaining(ownedFields));
   });
@@ -42,32 +42,32 @@ describe('an observation that first shows the reference of a prediction order', 
   ])('at %s makes a revision of what we have, with reference and owner', (_what, version) => {
     const owned = reduceOwned(head, seen(version === 5n ? { ...named, cumQty: '1' } : named, version), own);
     expect(owned).toEqual({
-      outcome: 'applied',
+      result: 'applied',
       changed: ownedFields,
       head: { ...head, revision: 2, order: { ...head.order, ...own, clientOrderRef: ref } },
     });
-    if (owned.outcome !== 'applied') return;
+    if (owned.result !== 'applied') return;
     // Field by field in the order in which every order is written.
     const anew = reduce(undefined, seen(named, 7n), own);
-    expect(JSON.stringify(owned.head.order)).toBe(JSON.stringify(anew.outcome === 'applied' && anew.head.order));
+    expect(JSON.stringify(owned.head.order)).toBe(JSON.stringify(anew.result === 'applied' && anew.head.order));
   });
 
   it('keeps its owner when a later version leaves the reference out again', () => {
     const owned = reduceOwned(head, seen(named, 7n), own);
-    if (owned.outcome !== 'applied') throw new Error(owned.outcome);
+    if (owned.result !== 'applied') throw new Error(owned.result);
     const later = reduce(owned.head, seen({ ...bare, cumQty: '2' }, 9n));
-    expect(later).toMatchObject({ outcome: 'applied', head: { revision: 3, order: own } });
+    expect(later).toMatchObject({ result: 'applied', head: { revision: 3, order: own } });
   });
 
   it('binds nothing where it contradicts what we have', () => {
-    expect(reduceOwned(head, seen({ ...named, accountId: 'acct-2' }, 8n), own)).toMatchObject({ outcome: 'conflict' });
-    expect(reduceOwned(head, seen({ ...named, cumQty: '9' }, 7n), own)).toMatchObject({ outcome: 'conflict' });
+    expect(reduceOwned(head, seen({ ...named, accountId: 'acct-2' }, 8n), own)).toMatchObject({ result: 'conflict' });
+    expect(reduceOwned(head, seen({ ...named, cumQty: '9' }, 7n), own)).toMatchObject({ result: 'conflict' });
   });
 
   it('of somebody else’s order is learnt, and makes it nobody’s', () => {
     const learnt = reduceOwned(head, seen(named, 7n), { origin: 'external' });
     expect(learnt).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       changed: ['clientOrderRef'],
       head: { order: { origin: 'external' } },
     });
@@ -81,15 +81,15 @@ describe('an observation that first shows the reference of an account order', ()
   it('makes it ours with the revision that learns the reference, and keeps the join’s memory', () => {
     const owned = reduceOwned(head, seen({ ...unnamed, clOrdId: ref }), own);
     expect(owned).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       changed: ['origin', 'clOrdId', 'commandId', 'callerRef'],
       head: { revision: 2, order: { ...own, clOrdId: ref } },
     });
-    if (owned.outcome !== 'applied') return;
+    if (owned.result !== 'applied') return;
     expect(owned.head.join).toEqual(head.join);
     const filled: Order | OrderView = { ...unnamed, cumQty: '4', updatedAt: instantAt(99) };
     expect(reduce(owned.head, seen(filled))).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       head: { revision: 3, order: { ...own, clOrdId: ref } },
     });
   });
@@ -98,7 +98,7 @@ describe('an observation that first shows the reference of an account order', ()
     const newer = headOf({ ...unnamed, cumQty: '5', updatedAt: instantAt(50) });
     const owned = reduceOwned(newer, seen({ ...unnamed, clOrdId: ref, updatedAt: instantAt(2) }), own);
     expect(owned).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       head: { revision: 2, order: { ...own, cumQty: '5', clOrdId: ref } },
     });
   });

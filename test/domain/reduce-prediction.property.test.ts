@@ -45,7 +45,7 @@ describe('the prediction reducer', () => {
   it('never meets a conflict in what a platform that keeps its word says', () => {
     fc.assert(
       fc.property(predictionObservations(), (set) => {
-        expect(fold(set).reductions.map((r) => r.outcome)).not.toContain('conflict');
+        expect(fold(set).reductions.map((r) => r.result)).not.toContain('conflict');
       }),
     );
   });
@@ -69,7 +69,7 @@ describe('the prediction reducer', () => {
         let revision = 0;
         let held = [0n, -1n] as readonly [bigint, bigint];
         for (const reduction of fold(set).reductions) {
-          if (reduction.outcome !== 'applied') continue;
+          if (reduction.result !== 'applied') continue;
           const { head } = reduction;
           expect(head.revision).toBe(revision + 1);
           revision = head.revision;
@@ -86,7 +86,7 @@ describe('the prediction reducer', () => {
     fc.assert(
       fc.property(predictionObservations(), (set) => {
         const again = fold([...set, ...set]).reductions.slice(set.length);
-        expect(again.map((r) => r.outcome)).not.toContain('applied');
+        expect(again.map((r) => r.result)).not.toContain('applied');
       }),
     );
   });

@@ -18,11 +18,11 @@ describe('a prediction order', () => {
   it('keeps 9007199254740993 when …992 comes after it, which a double cannot tell apart', () => {
     const { head, reductions } = fold([version(9007199254740993n), version(9007199254740992n)]);
     expect(head.sourceVersion).toBe(9007199254740993n);
-    expect(reductions[1]).toEqual({ outcome: 'stale' });
+    expect(reductions[1]).toEqual({ result: 'stale' });
   });
 
   it('may begin at version 0, which is above none', () => {
-    expect(fold([reply(9), version(0n), version(0n)]).reductions.map((r) => r.outcome)).toEqual([
+    expect(fold([reply(9), version(0n), version(0n)]).reductions.map((r) => r.result)).toEqual([
       'applied',
       'applied',
       'duplicate',
@@ -34,7 +34,7 @@ describe('a prediction order', () => {
       version(1n, { updatedAt: instantAt(0) }),
       version(2n, { updatedAt: instantAt(0) }),
     ]);
-    expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: [] });
+    expect(reductions[1]).toMatchObject({ result: 'applied', changed: [] });
     expect(head.revision).toBe(2);
   });
 
@@ -60,13 +60,13 @@ describe('a prediction order', () => {
         { ...withoutPrice, updatedAt: instantAt(1, 'offset'), extra: { new: 1 } },
         { sourceVersion: 1n },
       );
-      expect(fold([version(1n), again]).reductions[1]).toEqual({ outcome: 'duplicate' });
+      expect(fold([version(1n), again]).reductions[1]).toEqual({ result: 'duplicate' });
     });
 
     it('calls other content a conflict, names what differs, and keeps the first', () => {
       const { head, reductions } = fold([version(1n), version(1n, { status: 'filled', working: { quantity: '9' } })]);
       expect(reductions[1]).toMatchObject({
-        outcome: 'conflict',
+        result: 'conflict',
         reason: 'same_version_other_content',
         detail: expect.stringMatching(/version 1: status "new" against "filled", working /),
       });
@@ -77,7 +77,7 @@ describe('a prediction order', () => {
   it('with another account is a conflict, also at a higher version', () => {
     const reduction = fold([version(1n), version(2n, { accountId: 'acct-2' })]).reductions[1];
     expect(reduction).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
       reason: 'identity_changed',
       detail: expect.stringContaining('accountId'),
     });
@@ -91,11 +91,11 @@ describe('a prediction order', () => {
     'with another %s is a change at a higher version, old news at a lower one, and a conflict at the same',
     (field, over) => {
       const { head, reductions } = fold([version(1n), version(2n, over)]);
-      expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: expect.arrayContaining([field]) });
+      expect(reductions[1]).toMatchObject({ result: 'applied', changed: expect.arrayContaining([field]) });
       expect(head.order).toMatchObject(over);
-      expect(reduce(head, version(1n))).toEqual({ outcome: 'stale' });
+      expect(reduce(head, version(1n))).toEqual({ result: 'stale' });
       expect(reduce(head, version(2n))).toMatchObject({
-        outcome: 'conflict',
+        result: 'conflict',
         reason: 'same_version_other_content',
         detail: expect.stringContaining(field),
       });
@@ -105,23 +105,23 @@ describe('a prediction order', () => {
   describe('told of without a version', () => {
     it('is made by it when nothing is stored, and replaced by the first version whatever its instant', () => {
       const { head, reductions } = fold([reply(9, { status: 'pending_new' }), version(1n)]);
-      expect(reductions.map((r) => r.outcome)).toEqual(['applied', 'applied']);
+      expect(reductions.map((r) => r.result)).toEqual(['applied', 'applied']);
       expect(head).toMatchObject({ revision: 2, sourceVersion: 1n, order: { status: 'new' } });
     });
 
     it('is never changed by it once a version is known, but in doubt when it is newer and another', () => {
       const { head } = fold([version(5n)]);
-      expect(reduce(head, reply(9, { status: 'canceled' }))).toEqual({ outcome: 'stale', doubt: 'late' });
-      expect(reduce(head, reply(9))).toEqual({ outcome: 'stale' });
-      expect(reduce(head, reply(4, { status: 'canceled' }))).toEqual({ outcome: 'stale' });
-      expect(reduce(head, reply(5))).toEqual({ outcome: 'duplicate' });
+      expect(reduce(head, reply(9, { status: 'canceled' }))).toEqual({ result: 'stale', doubt: 'late' });
+      expect(reduce(head, reply(9))).toEqual({ result: 'stale' });
+      expect(reduce(head, reply(4, { status: 'canceled' }))).toEqual({ result: 'stale' });
+      expect(reduce(head, reply(5))).toEqual({ result: 'duplicate' });
     });
 
     it('is for a person where two reads confirm it, at the revision that they were held against', () => {
       const { head } = fold([version(5n)]);
       const confirmed = (overrules: number) => ({ ...reply(9, { status: 'canceled' }), overrules }) as const;
-      expect(reduce(head, confirmed(1))).toMatchObject({ outcome: 'conflict', reason: 'newer_without_version' });
-      expect(reduce(head, confirmed(2))).toEqual({ outcome: 'stale', doubt: 'late' });
+      expect(reduce(head, confirmed(1))).toMatchObject({ result: 'conflict', reason: 'newer_without_version' });
+      expect(reduce(head, confirmed(2))).toEqual({ result: 'stale', doubt: 'late' });
     });
 
     it.each([
@@ -129,18 +129,18 @@ describe('a prediction order', () => {
       ['the same instant and content', 5, {}, 'duplicate'],
       ['the same instant, and content of its own', 5, { cumQty: '0.5' }, 'stale'],
       ['an earlier instant', 4, {}, 'stale'],
-    ] as const)('is a revision only where it is newer than a reply before it: %s', (_what, second, over, outcome) => {
+    ] as const)('is a revision only where it is newer than a reply before it: %s', (_what, second, over, result) => {
       // Of two at one instant the greater content stays, which is this one.
       const { reductions } = fold([reply(5, { cumQty: '1' }), reply(second, { cumQty: '1', ...over })]);
-      expect(reductions[1]?.outcome).toBe(outcome);
+      expect(reductions[1]?.result).toBe(result);
     });
 
     it.each([
-      ['the same instant and content', 5, {}, { outcome: 'duplicate' }],
-      ['the same instant, and other content', 5, { cumQty: '1' }, { outcome: 'stale' }],
-      ['an earlier instant', 4, {}, { outcome: 'stale' }],
-      ['a later instant', 6, {}, { outcome: 'stale' }],
-      ['a later instant, and other content', 6, { cumQty: '1' }, { outcome: 'stale', doubt: 'late' }],
+      ['the same instant and content', 5, {}, { result: 'duplicate' }],
+      ['the same instant, and other content', 5, { cumQty: '1' }, { result: 'stale' }],
+      ['an earlier instant', 4, {}, { result: 'stale' }],
+      ['a later instant', 6, {}, { result: 'stale' }],
+      ['a later instant, and other content', 6, { cumQty: '1' }, { result: 'stale', doubt: 'late' }],
     ] as const)('is no more than evidence beside a version: %s', (_what, second, over, reduction) => {
       const { reductions } = fold([version(5n), reply(second, over)]);
       expect(reductions[1]).toEqual(reduction);
@@ -167,15 +167,15 @@ describe('a prediction order', () => {
 
     it('ignores the old epoch from then on', () => {
       const { head } = fold([version(2n, { updatedAt: instantAt(60) }, epoch1)]);
-      expect(reduce(head, version(50n))).toEqual({ outcome: 'stale' });
+      expect(reduce(head, version(50n))).toEqual({ result: 'stale' });
     });
 
     it('refuses in the new epoch what is older than the row that opened it, also after a restart', () => {
       const { head } = fold([version(50n), version(2n, { updatedAt: instantAt(60) }, epoch1)]);
       const stored = throughStorage(head);
-      expect(reduce(stored, version(51n, { updatedAt: instantAt(59) }, epoch1))).toEqual({ outcome: 'stale' });
+      expect(reduce(stored, version(51n, { updatedAt: instantAt(59) }, epoch1))).toEqual({ result: 'stale' });
       const next = applied(reduce(stored, version(3n, { updatedAt: instantAt(61) }, epoch1)));
-      expect(reduce(next.head, version(51n, { updatedAt: instantAt(59) }, epoch1))).toEqual({ outcome: 'stale' });
+      expect(reduce(next.head, version(51n, { updatedAt: instantAt(59) }, epoch1))).toEqual({ result: 'stale' });
     });
 
     it('measures against the opening row only: later rows of the new epoch may go back in time', () => {
@@ -191,7 +191,7 @@ describe('a prediction order', () => {
     it('does not let a reply without version open the epoch', () => {
       const { head } = fold([version(50n)]);
       const early = observe({ ...predictionView, updatedAt: instantAt(70) }, { cause: 'reply', sourceEpoch: 1 });
-      expect(reduce(head, early)).toEqual({ outcome: 'stale' });
+      expect(reduce(head, early)).toEqual({ result: 'stale' });
     });
   });
 
@@ -327,6 +327,6 @@ describe('issue: An order stayed at the status unknown, though each read of it s
     const asked = reduce(head, observe(read, { cause: 'snapshot' }));
     expect(asked).toMatchObject({ doubt: 'late' });
     const told = reduce(head, observe(read, { cause: 'probe', overrules: head.revision }));
-    expect(told).toMatchObject({ outcome: 'applied', head: { order: { status: 'pending_new' } } });
+    expect(told).toMatchObject({ result: 'applied', head: { order: { status: 'pending_new' } } });
   });
 });

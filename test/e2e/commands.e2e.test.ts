@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
+import { commandResultRecord } from '../../src/contract/command-result.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';
@@ -47,11 +47,11 @@ async function acceptances(
   return decisions.filter(({ decision, reference }) => decision === 'accepted' && ours.has(reference)).length;
 }
 
-function resolvedAs(service: RunningService, commandId: string, outcome: string): Promise<RestAnswer['body']> {
+function resolvedAs(service: RunningService, commandId: string, result: string): Promise<RestAnswer['body']> {
   return eventually(
     async () => {
       const { body } = await call(service, 'GET', `/v1/commands/${commandId}`);
-      expect(body.outcome, JSON.stringify(body)).toBe(outcome);
+      expect(body.result, JSON.stringify(body)).toBe(result);
       return body;
     },
     { deadlineMs: 120_000, everyMs: 100 },
@@ -65,7 +65,7 @@ describe('commands, from REST to the platform and back', () => {
     const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc' };
     const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'mine-1' };
     const placed = await call(service, 'POST', '/v1/predictions/orders', { body, key: 'place-1', wait: 20 });
-    expect([placed.status, placed.body.outcome]).toEqual([200, 'applied']);
+    expect([placed.status, placed.body.result]).toEqual([200, 'applied']);
     const again = await call(service, 'POST', '/v1/predictions/orders', { body, key: 'place-1' });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.body.commandId).toBe(placed.body.commandId);
@@ -73,7 +73,7 @@ describe('commands, from REST to the platform and back', () => {
     const { orderId, commandId } = placed.body;
     const changed = { accountId, quantity: '12', price: '0.02' };
     const replaced = await call(service, 'PATCH', `/v1/predictions/orders/${orderId}`, { body: changed, wait: 20 });
-    expect([replaced.status, replaced.body.outcome]).toEqual([200, 'applied']);
+    expect([replaced.status, replaced.body.result]).toEqual([200, 'applied']);
 
     const order = await call(service, 'GET', `/v1/orders/prediction/${orderId}`);
     expect(order.body.order).toMatchObject({
@@ -86,8 +86,8 @@ describe('commands, from REST to the platform and back', () => {
     for (const update of updates.body.items) expect(update.order).toMatchObject({ commandId, callerRef: 'mine-1' });
 
     const steps = await eventually(async () => {
-      const records = (await readAll(world.brokers, world.topics.outcomes)).filter(({ key }) => key === commandId);
-      const read = records.map(({ value = '' }) => commandOutcomeRecord.parse(JSON.parse(value)));
+      const records = (await readAll(world.brokers, world.topics.results)).filter(({ key }) => key === commandId);
+      const read = records.map(({ value = '' }) => commandResultRecord.parse(JSON.parse(value)));
       expect(read.at(-1)?.state).toBe('applied');
       return read;
     });
@@ -108,12 +108,12 @@ describe('commands, from REST to the platform and back', () => {
 
     await nextPlace(sandbox, { applied: 'no' });
     const lost = await call(service, 'POST', '/v1/orders', { body: { ...resting, symbol: 'MSFT' }, key: 'lost-1' });
-    expect([lost.status, lost.body.outcome]).toEqual([202, 'unknown']);
+    expect([lost.status, lost.body.result]).toEqual([202, 'unknown']);
     expect(lost.headers.get('location')).toBe(`/v1/commands/${lost.body.commandId}`);
     expect(lost.headers.get('retry-after')).toMatch(/^\d+$/);
     await nextPlace(sandbox, { applied: 'late', delayMs: 6000 });
     const late = await call(service, 'POST', '/v1/orders', { body: { ...resting, symbol: 'KO' } });
-    expect(late.body.outcome).toBe('unknown');
+    expect(late.body.result).toBe('unknown');
     const same = await call(service, 'POST', '/v1/orders', { body: { ...resting, symbol: 'MSFT' } });
     expect([same.status, same.body.code]).toEqual([409, 'UNRESOLVED_PRIOR_COMMAND']);
 
@@ -126,7 +126,7 @@ describe('commands, from REST to the platform and back', () => {
       expect(body.misses).toBeGreaterThan(0);
       return body;
     });
-    expect(still).toMatchObject({ outcome: 'unknown', presumedAbsent: false });
+    expect(still).toMatchObject({ result: 'unknown', presumedAbsent: false });
     const replayed = await call(next, 'POST', '/v1/orders', { body: { ...resting, symbol: 'MSFT' }, key: 'lost-1' });
     expect(replayed.body.commandId).toBe(lost.body.commandId);
     const exposure = await call(next, 'GET', `/v1/exposure?accountId=${accountId}`);
@@ -188,14 +188,14 @@ async function theOnCallResolves(service: RunningService, commandId: string): Pr
   const url = await service.restAddress();
   const listed = await runAgainst(url, ['command', 'ls', '--unresolved']);
   expect([listed.code, listed.err]).toEqual([0, '']);
-  expect(listed.out).toContain(`tidemark command resolve ${commandId} --outcome applied|rejected`);
+  expect(listed.out).toContain(`tidemark command resolve ${commandId} --result applied|rejected`);
   const shown = await runAgainst(url, ['command', 'show', commandId]);
   expect(shown.out).toMatch(/^evidence +computed again: unknown, since no answer says what became of it/m);
   const resolved = await runAgainst(url, [
     'command',
     'resolve',
     commandId,
-    '--outcome',
+    '--result',
     'rejected',
     '--reason',
     'not in the ledger',

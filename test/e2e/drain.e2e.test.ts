@@ -27,7 +27,7 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const world = await World.create({ platform: platformSettings(description) });
   const polite = await world.serve();
   await polite.waitLive();
-  await polite.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 500);
+  await polite.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, 500);
   expect(await polite.stop()).toBe(0);
   const end = await polite.awaitLog('the end of the drain', ({ msg }) => msg === 'drained');
   expect(end).toMatchObject({ ms: expect.any(Number), unclean: [] });
@@ -35,7 +35,7 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const steps = drained.map(({ part }) => String(part));
   expect(steps.filter((step) => wayOfTheData.includes(step))).toEqual(wayOfTheData);
   expect([steps.at(0), steps.at(1), steps.at(-1)]).toEqual(['fleet', 'commands', 'admin']);
-  for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), outcome: 'drained' });
+  for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), result: 'drained' });
   // What it had committed, it had published; and its shards and
   // its lane are free for the next process.
   const rest = await world.query(
@@ -47,7 +47,7 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
 
   const hasty = await world.serve();
   await hasty.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');
-  await hasty.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 100);
+  await hasty.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, 100);
   hasty.process.signal('SIGTERM');
   hasty.process.signal('SIGINT');
   expect([128 + 2, 128 + 15]).toContain(await hasty.process.exited);

@@ -11,7 +11,7 @@ it('a managed failover under 200 changes a second: readiness and doctor say why,
   const { description } = await runningSandbox({ market: { rate: 200, openOrders: 150, knownOrders: 200 } });
   const world = await World.create({ databaseUrl: servers.url, platform: platformSettings(description) });
   const service = await world.serve();
-  const acknowledged = { topic: 'updates', outcome: 'acknowledged' };
+  const acknowledged = { topic: 'updates', result: 'acknowledged' };
   await service.waitLive();
   const before = await service.waitMetric('tidemark_publish_records_total', acknowledged, 300);
 

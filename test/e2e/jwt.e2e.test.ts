@@ -22,7 +22,7 @@ it('a caller with a JWT sees and trades the accounts that the token names, and n
 
   const token = await issuer.sign({ accounts: [accountId] });
   const placed = await call(service, 'POST', '/v1/orders', { body: order, token, wait: 20 });
-  expect([placed.status, placed.body.outcome], JSON.stringify(placed.body)).toEqual([200, 'applied']);
+  expect([placed.status, placed.body.result], JSON.stringify(placed.body)).toEqual([200, 'applied']);
   expect(await world.query('select principal, account_id from commands')).toEqual([
     { principal: `jwt:${issuer.env.TIDEMARK_AUTH_ISSUER}#trader`, account_id: accountId },
   ]);

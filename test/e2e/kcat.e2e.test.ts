@@ -17,7 +17,7 @@ it('kcat reads the updates, and per order the revisions rise by one once repeats
   // was acknowledged and not yet noted as such.
   for (let life = 0; life < 2; life += 1) {
     const service = await world.serve();
-    await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 300);
+    await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', result: 'acknowledged' }, 300);
     await service.kill9();
   }
   await control(description, '/rate', { rate: 0 });

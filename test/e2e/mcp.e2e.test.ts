@@ -45,7 +45,7 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
       data: { value: '0.1', account: { simulated: true }, limits: [], halts: [] },
     });
     const placed = await rig.call('commit', { previewId: preview.data.previewId, waitSeconds: 20 });
-    expect(placed).toMatchObject({ isError: false, data: { outcome: 'applied', final: true } });
+    expect(placed).toMatchObject({ isError: false, data: { result: 'applied', final: true } });
     expect(placed.data.evidence.length).toBeGreaterThan(0);
     const { orderId, commandId } = placed.data.command;
 
@@ -53,9 +53,7 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     expect(order.data.order).toMatchObject({ commandId, callerRef: 'mine-1', quantity: '10', price: '0.01' });
     expect(order.data.history.length).toBeGreaterThan(0);
     expect((await rig.call('list_orders', { symbol, find: 'mine-1' })).data.orders).toMatchObject([{ orderId }]);
-    expect((await rig.call('list_commands', { find: commandId })).data.commands).toMatchObject([
-      { outcome: 'applied' },
-    ]);
+    expect((await rig.call('list_commands', { find: commandId })).data.commands).toMatchObject([{ result: 'applied' }]);
     expect((await rig.call('show_command', { commandId })).data.recomputed).toMatchObject({
       state: 'applied',
       agrees: true,
@@ -63,11 +61,11 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
 
     const replace = await rig.call('preview_replace', { orderId, terms: { accountId, price: '0.02' } });
     const replaced = await rig.call('commit', { previewId: replace.data.previewId, waitSeconds: 20 });
-    expect(replaced.data).toMatchObject({ outcome: 'applied', command: { kind: 'replace' } });
+    expect(replaced.data).toMatchObject({ result: 'applied', command: { kind: 'replace' } });
     const late = await rig.call('preview_replace', { orderId, terms: { accountId, price: '0.03' } });
     const cancel = await rig.call('preview_cancel', { stream: 'prediction', orderId, accountId });
     const cancelled = await rig.call('commit', { previewId: cancel.data.previewId, waitSeconds: 20 });
-    expect(cancelled.data).toMatchObject({ outcome: 'applied', command: { kind: 'cancel' } });
+    expect(cancelled.data).toMatchObject({ result: 'applied', command: { kind: 'cancel' } });
     const refused = await rig.call('commit', { previewId: late.data.previewId });
     expect(refused, 'the order has changed since that preview').toMatchObject({
       isError: true,
@@ -101,14 +99,14 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     const unknown = await assistant.rig.call('commit', { previewId, waitSeconds: 0 });
     expect(unknown).toMatchObject({
       isError: false,
-      data: { outcome: 'unknown', final: false, askAgain: { tool: 'receipt' } },
+      data: { result: 'unknown', final: false, askAgain: { tool: 'receipt' } },
     });
     assistant.kill9();
     const { rig } = await McpProcess.start(env);
     const found = await eventually(
       async () => {
         const { data } = await rig.call('commit', { previewId });
-        expect(data.outcome).toBe('applied');
+        expect(data.result).toBe('applied');
         return data;
       },
       { deadlineMs: 120_000, everyMs: 250 },

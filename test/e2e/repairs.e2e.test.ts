@@ -37,7 +37,7 @@ it('accounts are read whole, and orders of dead letters again, by the service th
   const { stream, account } = known;
 
   const backfill = JSON.parse((await run('backfill', account, '--stream', stream, '--json')).out);
-  expect(backfill).toEqual([{ stream, outcome: 'done', detail: expect.stringMatching(/^\d+ orders read$/) }]);
+  expect(backfill).toEqual([{ stream, result: 'done', detail: expect.stringMatching(/^\d+ orders read$/) }]);
   expect(Number.parseInt(backfill[0].detail, 10)).toBeGreaterThanOrEqual(known.orders);
   expect(await run('backfill', 'NOBODY')).toMatchObject({
     code: 1,
@@ -51,14 +51,14 @@ it('accounts are read whole, and orders of dead letters again, by the service th
   const retried = await run('dead-letters', 'retry', String(there), String(gone), String(nameless), '999999', '--json');
   expect(retried.code).toBe(1);
   expect(JSON.parse(retried.out)).toEqual([
-    { id: String(there), outcome: 'done', detail: 'the order was read again and went through ingest' },
-    { id: String(gone), outcome: 'failed', detail: 'the platform does not show the order any more' },
+    { id: String(there), result: 'done', detail: 'the order was read again and went through ingest' },
+    { id: String(gone), result: 'failed', detail: 'the platform does not show the order any more' },
     {
       id: String(nameless),
-      outcome: 'failed',
+      result: 'failed',
       detail: `it names no order: run \`tidemark backfill ${account}\`, and discard it`,
     },
-    { id: '999999', outcome: 'failed', detail: 'there is no such row' },
+    { id: '999999', result: 'failed', detail: 'there is no such row' },
   ]);
 
   const listed = await run('dead-letters', 'ls');

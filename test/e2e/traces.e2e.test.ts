@@ -41,7 +41,7 @@ it('shows a command from the caller to its verdict in one trace, and its updates
     TIDEMARK_TRACE_UPDATES_EVERY: '5',
   };
   const world = await World.create({ platform: platformSettings(sandbox), env });
-  const records = await followTraceparents(world.brokers, [world.topics.updates, world.topics.outcomes]);
+  const records = await followTraceparents(world.brokers, [world.topics.updates, world.topics.results]);
   const service = await world.serve();
   await service.waitLive();
 
@@ -50,7 +50,7 @@ it('shows a command from the caller to its verdict in one trace, and its updates
   });
   const body = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
   const placed = await callAt(await service.restAddress(), 'POST', '/v1/orders', { body, traceparent });
-  expect(placed.body.outcome).toBe('unknown');
+  expect(placed.body.result).toBe('unknown');
   const { commandId, attempts } = placed.body;
 
   const ofCommand = () => collector.spans.filter((span) => span.traceId === traceId);
@@ -79,7 +79,7 @@ it('shows a command from the caller to its verdict in one trace, and its updates
   const update = await eventually(() => named('update'), { deadlineMs: 30_000 });
   expect(update.about).toMatchObject({ 'tidemark.command.id': commandId, 'tidemark.stream': 'account' });
   const sends = await eventually(() => {
-    const spans = ofCommand().filter(({ name }) => name === 'publish update' || name === 'publish outcome');
+    const spans = ofCommand().filter(({ name }) => name === 'publish update' || name === 'publish result');
     expect(new Set(spans.map(({ name }) => name)).size).toBe(2);
     return spans;
   });
@@ -87,13 +87,13 @@ it('shows a command from the caller to its verdict in one trace, and its updates
     for (const span of sends) {
       const key = span.about['messaging.kafka.message.key'];
       expect(records).toContainEqual({
-        topic: span.name === 'publish update' ? world.topics.updates : world.topics.outcomes,
+        topic: span.name === 'publish update' ? world.topics.updates : world.topics.results,
         key,
         traceparent: `00-${traceId}-${span.spanId}-01`,
       });
     }
   });
-  expect(records.find(({ topic }) => topic === world.topics.outcomes)?.key).toBe(commandId);
+  expect(records.find(({ topic }) => topic === world.topics.results)?.key).toBe(commandId);
 
   // Updates that no command of ours caused: about one in five.
   const others = () =>

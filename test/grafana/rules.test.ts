@@ -140,7 +140,7 @@ describe('issue: When Kafka was away at the start, three pages and a ticket came
       [
         'Kafka is away',
         [
-          ...['updates', 'state', 'outcomes'].map((topic) => fire('RelayStuck', { topic })),
+          ...['updates', 'state', 'results'].map((topic) => fire('RelayStuck', { topic })),
           ...['CanaryStale', 'FreshnessBurn'].map((name) => fire(name)),
           fire('ProducerReplaced', { reason: 'connection' }),
         ],

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { CommandOutcome, NormalisedOrder, OrderUpdate, Watermark } from 'tidemark/records';
+import type { CommandResult, NormalisedOrder, OrderUpdate, Watermark } from 'tidemark/records';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
+import type { commandResultRecord } from '../../src/contract/command-result.ts';
 import type { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import type { updateRecord, watermarkRecord } from '../../src/contract/update-record.ts';
 import type { Order } from '../../src/domain/order.ts';
@@ -25,7 +25,7 @@ describe('the types of the records', () => {
     expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<NormalisedOrder>>();
     expectTypeOf<Parsed<z.output<typeof updateRecord>>>().toEqualTypeOf<Parsed<OrderUpdate>>();
     expectTypeOf<Parsed<z.output<typeof watermarkRecord>>>().toEqualTypeOf<Parsed<Watermark>>();
-    expectTypeOf<Parsed<z.output<typeof commandOutcomeRecord>>>().toEqualTypeOf<Parsed<CommandOutcome>>();
+    expectTypeOf<Parsed<z.output<typeof commandResultRecord>>>().toEqualTypeOf<Parsed<CommandResult>>();
     expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<Order>>();
   });
 });
@@ -58,12 +58,12 @@ describe('the packed package', () => {
 
   it("lets a stranger's program with its record types compile", () => {
     const program = `
-      import type { CommandOutcome, Watermark, OrderUpdate } from 'tidemark/records';
+      import type { CommandResult, Watermark, OrderUpdate } from 'tidemark/records';
       export function newest(update: OrderUpdate): bigint {
         if (update.order.status === 'filled' && update.fill?.inferred === false) return BigInt(update.sourceVersion ?? '0');
         return 0n;
       }
-      export const isOver = ({ outcome }: CommandOutcome): boolean => outcome === 'applied' || outcome === 'rejected';
+      export const isOver = ({ result }: CommandResult): boolean => result === 'applied' || result === 'rejected';
       export const completeUpTo = ({ event, at }: Watermark): string | undefined => (event === 'heartbeat' ? at : undefined);
     `;
     expect(compile(program)).toEqual({ status: 0, stdout: '' });

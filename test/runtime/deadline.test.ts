@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { DeadlineError, withDeadline } from '../../src/runtime/waiting.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
-const outcomeOf = (work: Promise<unknown>) => {
+const resultOf = (work: Promise<unknown>) => {
   const seen: { value?: unknown; error?: unknown } = {};
   work.then(
     (value) => {
@@ -29,7 +29,7 @@ it('gives the error of work that fails in time', async () => {
 
 it('names the work and the limit when it takes longer, as an error that may be tried again', async () => {
   const clock = new VirtualClock();
-  const seen = outcomeOf(withDeadline(clock, 100, 'reading', new Promise(() => {})));
+  const seen = resultOf(withDeadline(clock, 100, 'reading', new Promise(() => {})));
   await clock.advance(99);
   expect(seen.error).toBeUndefined();
   await clock.advance(1);
@@ -40,7 +40,7 @@ it('names the work and the limit when it takes longer, as an error that may be t
 it('ignores what late work comes to', async () => {
   const clock = new VirtualClock();
   const late = clock.sleep(500).then(() => Promise.reject(new Error('too late to matter')));
-  const seen = outcomeOf(withDeadline(clock, 100, 'reading', late));
+  const seen = resultOf(withDeadline(clock, 100, 'reading', late));
   await clock.advance(1000);
   expect(seen.error).toBeInstanceOf(DeadlineError);
 });

@@ -78,8 +78,8 @@ describe('the supervisor', () => {
     await clock.advance(1200);
     const steps = logged.filter(({ message }) => message === 'drain step').map(({ fields }) => fields);
     expect(steps).toEqual([
-      { part: 'slow', ms: 1200, outcome: 'drained' },
-      { part: 'quick', ms: 0, outcome: 'drained' },
+      { part: 'slow', ms: 1200, result: 'drained' },
+      { part: 'quick', ms: 0, result: 'drained' },
     ]);
   });
 

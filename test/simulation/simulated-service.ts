@@ -16,9 +16,9 @@ import { LossCheck } from '../../src/service/fleet/loss-check.ts';
 import { OwnFitness } from '../../src/service/fleet/own-fitness.ts';
 import { ShardKeeper } from '../../src/service/fleet/shard-keeper.ts';
 import { CheckpointWriter } from '../../src/service/log/checkpoint-writer.ts';
-import { OutcomeRelay } from '../../src/service/log/outcome-relay.ts';
 import type { Publisher, StatePublisher } from '../../src/service/log/publisher.ts';
 import { Relay } from '../../src/service/log/relay.ts';
+import { ResultRelay } from '../../src/service/log/result-relay.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
@@ -27,7 +27,7 @@ import { Connectors } from '../../src/service/sources/connectors.ts';
 import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
 import { Window } from '../../src/service/sources/window.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
-import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
+import type { ResultLog } from '../../src/store/commands/result-log.ts';
 import { platformReads } from '../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../src/venue/platform/platform-venue.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
@@ -59,9 +59,9 @@ export interface SimulatedServiceDeps {
   readonly checkpointPublisher: Publisher;
   /** The part of this process of the shards. */
   readonly weight: number;
-  readonly outcomePublisher: Publisher;
+  readonly resultPublisher: Publisher;
   readonly journal: CommandJournal;
-  readonly outcomes: OutcomeLog;
+  readonly results: ResultLog;
   readonly points: CrashPoints;
   /** The newest of each lane on Kafka, and their comparison with the database. */
   readonly checkpoints: () => Promise<readonly LaneCheckpoint[]>;
@@ -157,20 +157,20 @@ export class SimulatedService {
       settings.ingest,
     );
     this.connectors = this.sources(deps, settings);
-    const outcomes = new OutcomeRelay({
+    const results = new ResultRelay({
       ...shared,
       logger: log,
-      log: deps.outcomes,
+      log: deps.results,
       shards: () => this.held.shards,
-      publisher: deps.outcomePublisher,
+      publisher: deps.resultPublisher,
       checkpoint,
       lease: this.lease,
       metrics: metrics.relay,
     });
-    this.commands = this.commandService(deps, settings, outcomes);
+    this.commands = this.commandService(deps, settings, results);
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay };
     this.shards = this.shardKeeper(deps, settings, lossCheck);
-    const parts = { ...way, shards: this.shards, outcomes };
+    const parts = { ...way, shards: this.shards, results };
     const work = new LaneParts({ ...parts, lossCheck, checkpoint, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
@@ -184,7 +184,7 @@ export class SimulatedService {
     const sourcesStep = closing('sources', () => this.connectors.end());
     const fleetStep = closing('fleet', (signal) => this.shards.retire(signal));
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
-    const data = [this.relay, outcomes];
+    const data = [this.relay, results];
     this.supervisor = new Supervisor(shared, {
       phases: [
         { name: 'lane', starts: [], ends: [shardsStep, this.keeper] },
@@ -304,11 +304,7 @@ export class SimulatedService {
     );
   }
 
-  private commandService(
-    deps: SimulatedServiceDeps,
-    settings: ServiceSettings,
-    outcomes: OutcomeRelay,
-  ): CommandService {
+  private commandService(deps: SimulatedServiceDeps, settings: ServiceSettings, results: ResultRelay): CommandService {
     const { host, random, log, platform, tokens, journal } = deps;
     const { clock } = host;
     const { connectors } = this;
@@ -338,7 +334,7 @@ export class SimulatedService {
         random,
         log,
         metrics: this.metrics.commands,
-        onStep: () => outcomes.wake(),
+        onStep: () => results.wake(),
         noticeLost: (act) => this.noticeLost(deps, act),
       },
       { ...settings.commands, ...deps.commandOptions },

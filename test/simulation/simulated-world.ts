@@ -16,11 +16,11 @@ import { DatabaseOrders } from './database-orders.ts';
 import type { LogEntry } from './database-rows.ts';
 import { Host } from './host.ts';
 import { journalClient, lacksActs } from './journal-client.ts';
-import { journalOutcomes } from './journal-outcomes.ts';
+import { journalResults } from './journal-results.ts';
 import { CheckpointWatch } from './oracles/checkpoint-watch.ts';
 import { CommandWatch } from './oracles/command-watch.ts';
 import { HaltOracle } from './oracles/halt-oracle.ts';
-import { OutcomeWatch } from './oracles/outcome-watch.ts';
+import { ResultWatch } from './oracles/result-watch.ts';
 import { type Assignment, SafetyWatch } from './oracles/safety-watch.ts';
 import { Callers } from './plan/callers.ts';
 import { type CommandPlan, type CommandWishes, drawCommandPlan } from './plan/command-plan.ts';
@@ -75,7 +75,7 @@ export class SimulatedWorld {
   readonly commandWatch: CommandWatch;
   readonly haltOracle: HaltOracle;
   readonly callers: Callers;
-  readonly outcomes: OutcomeWatch;
+  readonly results: ResultWatch;
   readonly operator: FleetOperator;
   private readonly checkpointed = new CheckpointWatch();
   /** Waits for commits that the database can lose without anybody alive having seen them. */
@@ -167,7 +167,7 @@ export class SimulatedWorld {
     this.callers = new Callers(this, this.source(7));
     this.stopping = this.source(16);
     this.stops = new OperatorActions(this, this.stopping, (what) => this.pastBreaches.push(what));
-    this.outcomes = new OutcomeWatch(this.journal);
+    this.results = new ResultWatch(this.journal);
     this.operator = new FleetOperator({ database, trace, random: this.source(13), services: () => this.services });
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);
     this.trace.add('world', 'seed', String(seed));
@@ -358,8 +358,8 @@ export class SimulatedWorld {
         ...{ ...ofJournal, random: this.source(2000 + this.started) },
         checkpoint: () => (this.slots[slot]?.host === host ? this.checkpointOf(slot) : undefined),
       }),
-      outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
-      outcomePublisher: this.broker.publisher(host),
+      results: journalResults({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
+      resultPublisher: this.broker.publisher(host),
       // It names only what is committed, so it needs no lease.
       checkpointPublisher: this.broker.publisher(host, `${host.name}/checkpoint`),
       points,
@@ -441,7 +441,7 @@ export class SimulatedWorld {
       ...this.commandWatch.breaches,
       ...this.haltOracle.breaches,
       ...this.callers.breaches,
-      ...this.outcomes.breaches,
+      ...this.results.breaches,
       ...this.checkpointed.breaches,
       ...this.services.flatMap(({ coverage }) => coverage.breaches),
     ];
@@ -486,8 +486,8 @@ export class SimulatedWorld {
       trace.add(from, `to ${topic}`, row.payload);
       this.lonely?.appended(row);
       if (topic === 'checkpoint') this.checkpointed.checkpoint(row);
-      else if (topic !== 'outcomes') this.checkpointed.record(row, from);
-      if (topic === 'outcomes') this.outcomes.appended(row, from);
+      else if (topic !== 'results') this.checkpointed.record(row, from);
+      if (topic === 'results') this.results.appended(row, from);
       else if (topic !== 'checkpoint') watch.appended(topic, row, from);
     };
     broker.onSend = (from) => this.mustHold(from);

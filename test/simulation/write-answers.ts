@@ -2,17 +2,17 @@ import type { Random } from '../../src/runtime/random.ts';
 import { isRefusal, type Refusal, type Write } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeOrder, Stream } from '../../src/sandbox/exchange/exchange-order.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';
-import type { HttpOutcome } from '../../src/venue/http.ts';
+import type { HttpResult } from '../../src/venue/http.ts';
 import { predictionErrors } from '../../src/venue/platform/wire/error-bodies.ts';
 
 /** What order entry answers when nothing goes wrong. */
-export function plainAnswer(write: Write | undefined, result: ExchangeOrder | Refusal): HttpOutcome {
+export function plainAnswer(write: Write | undefined, result: ExchangeOrder | Refusal): HttpResult {
   if (isRefusal(result)) return refusal(result);
   if (write === undefined) throw new Error('an order without a write');
   return answered(write.answer.status, write.answer.body(result));
 }
 
-export function refusal({ status, code, message, shape }: Refusal): HttpOutcome {
+export function refusal({ status, code, message, shape }: Refusal): HttpResult {
   if (shape === 'flat')
     return answered(status, JSON.stringify({ error: message, codes: [{ code, description: message }] }));
   const type = (predictionErrors as Readonly<Record<string, { readonly type: string }>>)[code]?.type ?? 'any';
@@ -20,13 +20,13 @@ export function refusal({ status, code, message, shape }: Refusal): HttpOutcome 
   return answered(status, JSON.stringify(shape === 'prediction' ? { success: false, error } : { error }));
 }
 
-export const unauthorized: HttpOutcome = answered(
+export const unauthorized: HttpResult = answered(
   401,
   '{"error":{"type":"authentication","code":"UNAUTHENTICATED","message":"no"}}',
 );
 
 /** The documented word that nothing was sent. */
-export function nothingSent(random: Random): HttpOutcome {
+export function nothingSent(random: Random): HttpResult {
   const [status, code, type] = oneOf(random, [
     [429, 'ORDER_ENTRY_AT_CAPACITY', 'rate_limit'],
     [503, 'ORDER_ENTRY_UNAVAILABLE', 'unavailable'],
@@ -45,14 +45,14 @@ export function spoiledAnswer(
   stream: Stream,
   body: string | undefined,
   other: string | undefined,
-): HttpOutcome | typeof hangs {
+): HttpResult | typeof hangs {
   const unknown =
     '{"success":false,"error":{"code":"REQUEST_OUTCOME_UNKNOWN","message":"it may have reached the venue","type":"timeout"}}';
   const html = '<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>';
   // The documented word of prediction order entry, in a body that is not its own, or on a path
   // where it is no word at all.
   const claim = stream === 'prediction' ? 'RATE_LIMITED' : 'ORDER_ENTRY_AT_CAPACITY';
-  const answers: (HttpOutcome | typeof hangs)[] = [
+  const answers: (HttpResult | typeof hangs)[] = [
     hangs,
     broken('reset'),
     broken('torn'),
@@ -73,10 +73,10 @@ export function spoiledAnswer(
   return oneOf(random, answers);
 }
 
-export function broken(message: string): HttpOutcome {
+export function broken(message: string): HttpResult {
   return { kind: 'failed', code: 'broken', message, sent: 'maybe' };
 }
 
-function answered(status: number, text: string): HttpOutcome {
+function answered(status: number, text: string): HttpResult {
   return { kind: 'answered', status, headers: {}, text };
 }

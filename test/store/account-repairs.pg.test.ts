@@ -42,10 +42,10 @@ describe('a read of an account that a person asks for', () => {
       { ids: ['2'], kind: 'read', stream: 'prediction', accountId: 'a', alone: true },
       { ids: ['3'], kind: 'backfill', stream: 'prediction', accountId: 'a', alone: true, sinceMs },
     ]);
-    await answerRepairs(rig.pool, ['2'], { outcome: 'done', detail: '3 orders read' });
+    await answerRepairs(rig.pool, ['2'], { result: 'done', detail: '3 orders read' });
     const cli = await askRepair(rig.pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     await askRepair(rig.pool, { kind: 'retry', stream: 'account', accountId: 'a', deadLetterId: 1n });
-    const answer = { outcome: 'done', detail: '3 orders read', answeredMs: expect.any(Number) };
+    const answer = { result: 'done', detail: '3 orders read', answeredMs: expect.any(Number) };
     expect(await rig.repairs.list('a', 3)).toEqual([
       { id: cli, kind: 'backfill', stream: 'account', requestedMs },
       { id: 3n, kind: 'backfill', stream: 'prediction', sinceMs, requestedMs, ...said },
@@ -60,7 +60,7 @@ describe('a read of an account that a person asks for', () => {
     for (let i = 0; i < 5; i += 1)
       expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toHaveLength(2);
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toBe('too_many');
-    await answerRepairs(rig.pool, ['1'], { outcome: 'failed', detail: 'no' });
+    await answerRepairs(rig.pool, ['1'], { result: 'failed', detail: 'no' });
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', stream: 'account', ...said })).toHaveLength(1);
   });
 });

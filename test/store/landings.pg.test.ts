@@ -4,13 +4,13 @@ import { journalRig } from '../support/commands/journal-rig.ts';
 import { batch } from '../support/orders/store-rig.ts';
 import { storedOrder } from '../support/orders/stored-orders.ts';
 
-const outcomes = ['refused', 'not_sent', 'rejected', 'moot'] as const;
+const results = ['refused', 'not_sent', 'rejected', 'moot'] as const;
 
 describe('orders of places that came to nothing', () => {
   it('are found page by page, however long ago that was, and none of places that are applied, open or others’', async () => {
     await using rig = await journalRig();
     const landed = [];
-    for (const to of outcomes) landed.push(await unknown(rig.journal, newPlace(), { to, atMs: 1_000 }));
+    for (const to of results) landed.push(await unknown(rig.journal, newPlace(), { to, atMs: 1_000 }));
     const applied = await unknown(rig.journal, newPlace(), { to: 'applied', orderId: `of-applied` });
     const others = [applied, await unknown(rig.journal), await unknown(rig.journal, newPlace(), { to: 'refused' })];
     const orders = [...landed, ...others].map((command, i) => ({
@@ -31,7 +31,7 @@ describe('orders of places that came to nothing', () => {
     const updates = orders.map(({ update }) => update);
     expect((await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads, updates, bindings }))).kind).toBe('committed');
     const wanted = bindings
-      .slice(0, outcomes.length)
+      .slice(0, results.length)
       .map(({ attemptId, commandId, orderId, matches }) => ({ attemptId, commandId, orderId, matches }));
     const byCommand = (a: { commandId: string }, b: { commandId: string }) => (a.commandId < b.commandId ? -1 : 1);
     expect(await rig.journal.landings(fence.shard, undefined, 100)).toEqual({ bound: wanted.toSorted(byCommand) });
@@ -64,7 +64,7 @@ describe('orders of places that came to nothing', () => {
     ['a person said so with the order in sight', 'moot', 'in sight', ['works', 'filled']],
     ['a person said so', 'moot', 'said', ['refused', 'pending', 'unknown', 'uncertain', 'works', 'filled']],
     ['nothing was sent', 'not_sent', 'said', ['refused', 'pending', 'unknown', 'uncertain', 'works', 'filled']],
-  ] as const)('that agree with the outcome are left out: %s, %s', async (_why, to, how, expected) => {
+  ] as const)('that agree with the result are left out: %s, %s', async (_why, to, how, expected) => {
     await using rig = await journalRig();
     const named = new Map<string, Shown>();
     for (const [i, name] of (Object.keys(shown) as Shown[]).entries()) {

@@ -7,9 +7,9 @@ import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../src/runtime/random.ts';
 import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
 import { storeParts } from '../../src/service/run/store-parts.ts';
-import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { recordAction } from '../../src/store/commands/read-audit-trail.ts';
+import { PostgresResultLog } from '../../src/store/commands/result-log.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { type AfterRestoreOptions, afterRestore, type LaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
@@ -96,12 +96,12 @@ describe('issue: Consumers dropped the first updates after a failover.', () => {
   it('a step of a command names the generation in which it is told, from the second one on', async () => {
     await using rig = await storeRig();
     const journal = createPostgresJournal(rig.deps);
-    const outcomes = new PostgresOutcomeLog(rig.deps);
+    const results = new PostgresResultLog(rig.deps);
     await rig.pool.query('update shards set lane = 0, epoch = 1 where shard = $1', [fence.shard]);
     await journal.takeOver(fence, 0, 0);
     await journal.open(newPlace(), fence);
     const told = async () =>
-      (await outcomes.readUnpublished(10, [fence.shard])).map((row) => JSON.parse(row.payload).generation);
+      (await results.readUnpublished(10, [fence.shard])).map((row) => JSON.parse(row.payload).generation);
     expect(await told()).toEqual([undefined]);
     await rig.pool.query('update lanes set generation = 3');
     expect(await told()).toEqual([3]);
@@ -401,7 +401,7 @@ describe('issue: After a failover that lost commits, old requests, marks and num
 
   it('a mark of a step that was lost takes no step that has its number now', async () => {
     await using rig = await journalRig();
-    const log = new PostgresOutcomeLog(rig.deps);
+    const log = new PostgresResultLog(rig.deps);
     await rig.journal.open(newPlace(), fence);
     const [now] = await log.readUnpublished(10, [0]);
     if (now === undefined) throw new Error('it is not there');
@@ -420,7 +420,7 @@ describe('issue: After a failover that lost commits, old requests, marks and num
     const next = { ...fence, epoch: fence.epoch + 1n };
     await rig.journal.takeOver(next, atMs, 0);
     await rig.journal.open(newPlace(), next);
-    const [row] = await new PostgresOutcomeLog(rig.deps).readUnpublished(10, [0]);
+    const [row] = await new PostgresResultLog(rig.deps).readUnpublished(10, [0]);
     expect(row?.id).toBeGreaterThan(1n << 40n);
   });
 

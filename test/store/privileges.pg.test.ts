@@ -4,8 +4,8 @@ import type { Measure } from '../../src/domain/measure-command.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
-import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
+import { PostgresResultLog } from '../../src/store/commands/result-log.ts';
 import { endJobs } from '../../src/store/dead-letters/dead-letter-jobs.ts';
 import { countDeadLetters, newestDeadLetter } from '../../src/store/dead-letters/dead-letters.ts';
 import { PostgresDeadLetters } from '../../src/store/dead-letters/postgres-dead-letters.ts';
@@ -105,7 +105,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await maintainDeadLetters(pool, { maxUndealt: 0, retentionMs: 60_000 })).toBe(0);
     const request = await askRepair(pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     expect(await openRepairs(pool)).toHaveLength(1);
-    expect(await answerRepairs(pool, [`${request}`], { outcome: 'done', detail: 'read' })).toBe(0);
+    expect(await answerRepairs(pool, [`${request}`], { result: 'done', detail: 'read' })).toBe(0);
     expect(await deadLetters.discard({ kind: 'all' }, '1', word)).toBe(false);
     await deadLetters.retry({ kind: 'all' }, '1', word);
     for (const action of ['retry', 'discard'] as const) {
@@ -207,7 +207,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.openCancelAll(cancelAll, second)).toEqual({ kind: 'opened', cancelAll });
     expect(await journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
 
-    const outbox = new PostgresOutcomeLog(deps);
+    const outbox = new PostgresResultLog(deps);
     await outbox.markPublished(await outbox.readUnpublished(10, [0]));
     expect(await maintainCommands(pool, { retentionMs: -1_000 })).toEqual({ forgotten: 2, freedKeys: 0 });
 
@@ -293,7 +293,7 @@ describe('a member of tidemark_reader', () => {
       'journal',
       'open_commands',
       'facts',
-      'outcome_positions',
+      'result_positions',
       'order_bindings',
       'halts',
       'audit_log',

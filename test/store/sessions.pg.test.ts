@@ -429,7 +429,7 @@ describe('issue: On a database with settings of its own, the service read and wr
         const raw = `{"symbol":"\\u00c9\\\\'§ 東京"}`;
         const beganMs = Date.now();
         const rows = [deadLetter({ accountId: 'A', orderId: 'NULL', raw, observedAtMs: 1_764_100_000_123 })];
-        const outcome = await store.orders.applyBatch(
+        const result = await store.orders.applyBatch(
           batch(
             acquired.epoch,
             1,
@@ -440,7 +440,7 @@ describe('issue: On a database with settings of its own, the service read and wr
             { deadLetters: rows },
           ),
         );
-        expect(outcome.kind).toBe('committed');
+        expect(result.kind).toBe('committed');
         const [listed] = await listDeadLetters(store.pool, 0n, 10);
         expect(listed).toMatchObject({ orderId: 'NULL' });
         const { rows: read } = await store.pool.query(

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
+import { PostgresResultLog } from '../../src/store/commands/result-log.ts';
 import { maintainCommands } from '../../src/store/maintenance.ts';
 import type { EventPosition } from '../../src/store/orders/order-reads.ts';
 import { untilEnded } from '../../src/store/orders/read-stream.ts';
@@ -53,7 +53,7 @@ const halt = {
   sinceMs: 1_795_000_000_000,
 } as const;
 
-describe('outcomes and halts after a position', () => {
+describe('results and halts after a position', () => {
   it('are every step and every change of a halt, once, in pages of any size, with the text of Kafka', async () => {
     await using rig = await readRig();
     const place = newPlace();
@@ -65,11 +65,11 @@ describe('outcomes and halts after a position', () => {
     const horizon = await resolved(rig);
     const whole = await readAll(rig, start, horizon, 100);
     expect(whole.events.map(({ kind, accountId, stream }) => [kind, accountId, stream])).toEqual([
-      ['outcome', place.request.accountId, place.request.stream],
+      ['result', place.request.accountId, place.request.stream],
       ['halt', 'acct-1', undefined],
       ['halt', undefined, undefined],
       ['halt', 'acct-1', undefined],
-      ['outcome', place.request.accountId, place.request.stream],
+      ['result', place.request.accountId, place.request.stream],
     ]);
     expect(JSON.parse(whole.events[0]?.payload ?? '')).toMatchObject({
       eventId: `${place.commandId}:1`,
@@ -141,7 +141,7 @@ describe('outcomes and halts after a position', () => {
     );
     expect((await maintainCommands(rig.pool, { retentionMs: 86_400_000 })).forgotten).toBe(1);
     expect(await rig.reads.eventsAfter(start, horizon, 9)).toMatchObject({
-      events: [{ kind: 'outcome' }],
+      events: [{ kind: 'result' }],
       complete: false,
     });
     expect((await rig.reads.eventsAfter(at, await resolved(rig), 9)).complete).toBe(true);
@@ -168,7 +168,7 @@ describe('outcomes and halts after a position', () => {
   });
 });
 
-describe('issue: After a restore on another server the stream sent old outcomes as new, and left some out.', () => {
+describe('issue: After a restore on another server the stream sent old results as new, and left some out.', () => {
   it.each([-2, 30])(
     'positions and events of the server before, whose transactions were %d apart, are those of before',
     async (apart) => {
@@ -218,17 +218,17 @@ describe('issue: After a restore on another server the stream sent old outcomes 
   );
 });
 
-describe('issue: A reader of the event stream could not tell two outcomes of one version apart.', () => {
+describe('issue: A reader of the event stream could not tell two results of one version apart.', () => {
   /**
    * After lost commits a version of a command may be given again. Kafka's record named the
    * generation that tells the two apart, and the same step in the stream of events did not.
    */
-  it.each([1, 3])('an outcome in the stream of events is the record of Kafka, in generation %i', async (generation) => {
+  it.each([1, 3])('a result in the stream of events is the record of Kafka, in generation %i', async (generation) => {
     await using rig = await readRig();
     await rig.rows('update lanes set generation = $1', [generation]);
     await rig.journal.open(newPlace(), fence);
-    const outcomes = new PostgresOutcomeLog({ pool: rig.pool, clock: systemClock, random: systemRandom });
-    const [record] = await outcomes.readUnpublished(10, [fence.shard]);
+    const results = new PostgresResultLog({ pool: rig.pool, clock: systemClock, random: systemRandom });
+    const [record] = await results.readUnpublished(10, [fence.shard]);
     // Other tests share the server: a transaction of theirs that has
     // just ended may still count for a moment.
     const event = await eventually(async () => {

@@ -48,7 +48,7 @@ async function uncertain({ first, control }: Fleet, applied: 'yes' | 'no'): Prom
   if (applied === 'yes') return;
   await systemClock.sleep(settleMs);
   await call(first.rest, 'POST', `/v1/commands/${commandId}/resolution`, {
-    outcome: 'rejected',
+    result: 'rejected',
     reason: "not in the platform's ledger",
   });
 }

@@ -61,7 +61,7 @@ function commandTable(commands: readonly Listed[], nowMs: number): string {
     commands,
     {
       AGE: ({ createdAt }) => ageOf(createdAt, nowMs),
-      OUTCOME: ({ outcome, presumedAbsent }) => outcome + (presumedAbsent ? ', presumed absent' : ''),
+      RESULT: ({ result, presumedAbsent }) => result + (presumedAbsent ? ', presumed absent' : ''),
       KIND: 'kind',
       ACCOUNT: 'accountId',
       TERMS: ({ kind, terms }) => termsText(kind, terms),

@@ -13,7 +13,7 @@ const revision = shapedNumber(/^[1-9]\d{0,14}$/, 'It must be a whole number abov
 /** The part of a command shown to its sender. */
 export const sentAnswer = commandAnswer.pick({
   commandId: true,
-  outcome: true,
+  result: true,
   orderId: true,
   orderStatus: true,
   reason: true,
@@ -27,20 +27,20 @@ export const sentFields = {
   about: 'a command',
   answer: sentAnswer,
   text: sentText,
-  end: (io: CliIo, { outcome }: SentCommand, _flags: object, { isOpen }: Sent) => {
-    const tookEffect = outcome === 'accepted' || outcome === 'applied';
+  end: (io: CliIo, { result }: SentCommand, _flags: object, { isOpen }: Sent) => {
+    const tookEffect = result === 'accepted' || result === 'applied';
     io.exit(isOpen ? exitCodes.unresolved : tookEffect ? exitCodes.ok : exitCodes.failed);
   },
 } as const;
 
 function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, replayed }: Sent): string {
-  const { commandId, outcome, orderId, orderStatus, reason, advice } = command;
+  const { commandId, result, orderId, orderStatus, reason, advice } = command;
   const order =
     orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
-  const lines = [`${outcome}  command ${commandId}${order}${replayed ? '  (sent before with this key)' : ''}`];
+  const lines = [`${result}  command ${commandId}${order}${replayed ? '  (sent before with this key)' : ''}`];
   if (reason !== undefined) lines.push(`  ${reason.message} (${reason.code})`);
   // The platform has the same code for an unknown order, and the same fix applies.
-  if (outcome === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
+  if (result === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
   if (advice !== undefined) lines.push(`  ${advice}`);
   if (isOpen) lines.push(`  tidemark command show ${commandId}`);
   return lines.map((line) => `${printable(line)}\n`).join('');

@@ -26,12 +26,12 @@ export const commandShow: Verb<typeof commandHistory> = {
 };
 
 function commandText(command: History, nowMs: number): string {
-  const { commandId: id, outcome, state, kind, orderId, orderStatus, reason, recomputed } = command;
-  // An order that lands after a person's word has another outcome, and the time stays the first.
+  const { commandId: id, result, state, kind, orderId, orderStatus, reason, recomputed } = command;
+  // An order that lands after a person's word has another result, and the time stays the first.
   const overruled = command.evidence.some(({ kind: by }) => by === 'person') && recomputed.because !== 'person';
   return factsText({
     command: id,
-    outcome: `${outcome}${state === outcome ? '' : ` (${state})`}${command.presumedAbsent ? ', presumed absent' : ''}`,
+    result: `${result}${state === result ? '' : ` (${state})`}${command.presumedAbsent ? ', presumed absent' : ''}`,
     reason: reason && `${reason.message} (${reason.code})`,
     what: `${kind}: ${termsText(kind, command.terms)}`,
     account: `${command.accountId}, ${command.stream}`,

@@ -16,13 +16,13 @@ export function parseCommand(body: unknown): RestCommand {
  * evidence, and the line to resolve it.
  */
 export function describeUnresolved(command: RestCommand & { readonly venueOrderId?: string }, nowMs: number): string {
-  const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderId, orderStatus } = command;
+  const { kind, accountId, stream, commandId, result, presumedAbsent, createdAt, orderId, orderStatus } = command;
   const { venueOrderId } = command;
   const status = orderStatus === undefined ? '' : ` (${orderStatus})`;
   const atVenue = venueOrderId === undefined ? '' : `, at the venue ${venueOrderId}`;
   const label = presumedAbsent ? ', presumed absent' : '';
   const lines = [
-    `${outcome}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
+    `${result}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
     `  command   ${commandId}`,
     `  terms     ${termsText(kind, command.terms)}`,
     `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
@@ -54,10 +54,10 @@ function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
 }
 
 /**
- * The person chooses the outcome: the platform's support, the
+ * The person chooses the result: the platform's support, the
  * venue, or the platform's own screen knows it.
  */
 function resolveLine({ commandId, kind }: RestCommand): string {
   const never = kind === 'place' ? 'rejected' : 'rejected|moot';
-  return `tidemark command resolve ${commandId} --outcome applied|${never} --reason "…"`;
+  return `tidemark command resolve ${commandId} --result applied|${never} --reason "…"`;
 }

@@ -83,15 +83,15 @@ export function checkEncryption(config: Config): Finding[] {
  * warning, since the client-credentials grant does not need it.
  */
 export async function checkSignInScreen(authUrl: string, http: Http): Promise<Finding> {
-  const outcome = await http.request({
+  const result = await http.request({
     operation: 'authorize',
     method: 'GET',
     url: `${authUrl}/oauth2/authorize`,
     headers: {},
   });
   const fix = "Check PLATFORM_AUTH_URL; without it people can't link their accounts.";
-  if (outcome.kind === 'failed') return warn('sign-in screen', `${authUrl} does not answer: ${outcome.message}`, fix);
-  return outcome.status < 500
+  if (result.kind === 'failed') return warn('sign-in screen', `${authUrl} does not answer: ${result.message}`, fix);
+  return result.status < 500
     ? ok('sign-in screen', 'answers')
-    : warn('sign-in screen', `${authUrl} answers with ${outcome.status}`, fix);
+    : warn('sign-in screen', `${authUrl} answers with ${result.status}`, fix);
 }

@@ -116,27 +116,27 @@ async function checkLogin(
     };
   }
   const url = `${deps.platformUrl}${accountsPath}`;
-  const outcome = await getSignedIn({ ...deps, accessToken }, 'list_accounts', url, { maxBytes: accountsMaxBytes });
-  if (outcome.kind === 'failed')
+  const result = await getSignedIn({ ...deps, accessToken }, 'list_accounts', url, { maxBytes: accountsMaxBytes });
+  if (result.kind === 'failed')
     return {
       finding: fail(
         part,
-        `${url} does not answer: ${outcome.message}`,
+        `${url} does not answer: ${result.message}`,
         'Check PLATFORM_URL, and that this machine may reach it.',
       ),
     };
-  if (outcome.status === 401 && token.refreshToken !== undefined) {
+  if (result.status === 401 && token.refreshToken !== undefined) {
     const detail = 'the platform refuses its access token (401), and the service renews it when it meets this';
     const fix = `Where \`tidemark status\` says LOGIN_REQUIRED: ${again}`;
     return { finding: warn(part, detail, fix) };
   }
-  if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token (401)', again) };
-  if (outcome.status !== 200) {
-    const fix = fixOfStatus(outcome.status, 'account:information', 'PLATFORM_URL');
-    const then = outcome.status === 403 ? ` Then: ${again}` : '';
-    return { finding: fail(part, `its list of accounts (${url}) is answered with ${outcome.status}`, `${fix}${then}`) };
+  if (result.status === 401) return { finding: fail(part, 'the platform refuses its token (401)', again) };
+  if (result.status !== 200) {
+    const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
+    const then = result.status === 403 ? ` Then: ${again}` : '';
+    return { finding: fail(part, `its list of accounts (${url}) is answered with ${result.status}`, `${fix}${then}`) };
   }
-  const listed = userAccounts.safeParse(jsonOrUndefined(outcome.text));
+  const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
   if (!listed.success) {
     const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
     return {

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpOutcome } from '../../venue/http.ts';
+import type { Http, HttpResult } from '../../venue/http.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
 import { tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
@@ -63,7 +63,7 @@ export async function checkPlatform(config: Config, deps: ClientTokenDeps): Prom
 
 type SignedInFinding =
   | { readonly finding: Finding }
-  | { readonly finding: Finding; readonly accessToken: Secret; readonly listed: HttpOutcome };
+  | { readonly finding: Finding; readonly accessToken: Secret; readonly listed: HttpResult };
 
 /** With the token that is there, and with another one only where the platform refuses it. */
 async function signIn(
@@ -128,18 +128,18 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
 }
 
 /**
- * Compares the accounts visible to the token (`outcome`: their list) with PLATFORM_ACCOUNTS, and
+ * Compares the accounts visible to the token (`result`: their list) with PLATFORM_ACCOUNTS, and
  * checks whether their orders may be read.
  */
-async function checkAccounts(config: Config, at: SignedIn, outcome: HttpOutcome): Promise<Finding[]> {
+async function checkAccounts(config: Config, at: SignedIn, result: HttpResult): Promise<Finding[]> {
   const url = `${at.platformUrl}${accountsPath}`;
-  if (outcome.kind === 'failed')
-    return [fail('accounts', `${url}: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.')];
-  if (outcome.status !== 200) {
-    const fix = fixOfStatus(outcome.status, 'account:information', 'PLATFORM_URL');
-    return [fail('accounts', `the list (${url}) is answered with ${outcome.status}`, fix)];
+  if (result.kind === 'failed')
+    return [fail('accounts', `${url}: ${result.message}`, 'Check PLATFORM_URL, and that this machine may reach it.')];
+  if (result.status !== 200) {
+    const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
+    return [fail('accounts', `the list (${url}) is answered with ${result.status}`, fix)];
   }
-  const listed = userAccounts.safeParse(jsonOrUndefined(outcome.text));
+  const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
   if (!listed.success)
     return [
       fail(
@@ -219,18 +219,18 @@ async function checkOrders(config: Config, at: SignedIn, accountId: string): Pro
   ];
 }
 
-function listFinding(part: string, outcome: HttpOutcome, url: string, setting: string): Finding {
-  if (outcome.kind === 'failed')
+function listFinding(part: string, result: HttpResult, url: string, setting: string): Finding {
+  if (result.kind === 'failed')
     return fail(
       part,
-      `${url} does not answer: ${outcome.message}`,
+      `${url} does not answer: ${result.message}`,
       `Check ${setting}, and that this machine may reach it.`,
     );
-  if (outcome.status === 200) return ok(part, 'the list can be read');
+  if (result.status === 200) return ok(part, 'the list can be read');
   return fail(
     part,
-    `the list (${url}) is answered with ${outcome.status}`,
-    fixOfStatus(outcome.status, 'order:information', setting),
+    `the list (${url}) is answered with ${result.status}`,
+    fixOfStatus(result.status, 'order:information', setting),
   );
 }
 
@@ -246,16 +246,16 @@ const seenFromMs = 1_500;
  */
 async function checkClock(platformUrl: string, http: Http, clock: Clock): Promise<Finding> {
   const beganMs = clock.monotonicMs();
-  const outcome = await http.request({
+  const result = await http.request({
     operation: 'health',
     method: 'GET',
     url: `${platformUrl}/v1/health`,
     headers: {},
   });
-  const reading = readingOf(outcome, clock.nowMs(), clock.monotonicMs() - beganMs);
-  if (outcome.kind === 'failed') {
+  const reading = readingOf(result, clock.nowMs(), clock.monotonicMs() - beganMs);
+  if (result.kind === 'failed') {
     const fix = 'Check PLATFORM_URL, and that this machine may reach it.';
-    return fail('platform', `${platformUrl} does not answer: ${outcome.message}`, fix);
+    return fail('platform', `${platformUrl} does not answer: ${result.message}`, fix);
   }
   if (reading === undefined)
     return warn(

@@ -25,15 +25,15 @@ export async function checkStreams(config: Config, accessToken: Secret, deps: St
 
 async function checkStream(part: string, url: string, accessToken: Secret, deps: StreamCheckDeps): Promise<Finding> {
   const setting = part === 'stream' ? 'PLATFORM_STREAM_URL' : 'PLATFORM_STAGING_STREAM_URL';
-  const outcome = await handshake(url, accessToken, deps);
-  if (outcome === 'open') return ok(part, 'the handshake succeeds');
-  if (outcome === 'late')
+  const result = await handshake(url, accessToken, deps);
+  if (result === 'open') return ok(part, 'the handshake succeeds');
+  if (result === 'late')
     return fail(
       part,
       `${url}: no handshake within ${handshakeWithinMs} ms`,
       `Check ${setting}, and that this machine may reach it.`,
     );
-  return fail(part, `${url}: ${describeEnd(outcome)}`, fixOf(outcome, setting));
+  return fail(part, `${url}: ${describeEnd(result)}`, fixOf(result, setting));
 }
 
 /**

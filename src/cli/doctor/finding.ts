@@ -1,5 +1,5 @@
 import { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../../venue/http.ts';
+import type { Http, HttpRequest, HttpResult } from '../../venue/http.ts';
 
 /** The result of one check. */
 export interface Finding {
@@ -40,7 +40,7 @@ export function getSignedIn(
   operation: string,
   url: string,
   more: Pick<HttpRequest, 'maxBytes'> = {},
-): Promise<HttpOutcome> {
+): Promise<HttpResult> {
   return http.request({
     operation,
     method: 'GET',

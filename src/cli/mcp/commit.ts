@@ -17,12 +17,12 @@ export const commit = tool({
   name: 'commit',
   title: 'Send what a preview showed',
   description:
-    'Sends the request of a preview, once. To call it again with the same previewId is safe: it never sends a second time, and answers with the receipt. An outcome of unknown is not an error: ask receipt again, and make no new preview of the same order.',
+    'Sends the request of a preview, once. To call it again with the same previewId is safe: it never sends a second time, and answers with the receipt. A result of unknown is not an error: ask receipt again, and make no new preview of the same order.',
   scopes: ['orders:write'],
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     previewId: anyId,
-    waitSeconds: z.int().min(0).max(30).default(5).describe('How long to wait for the final outcome'),
+    waitSeconds: z.int().min(0).max(30).default(5).describe('How long to wait for the final result'),
   }),
   output: receiptShape,
   run: (session, { previewId, waitSeconds }) => {
@@ -40,7 +40,7 @@ export const receipt = tool({
   name: 'receipt',
   title: 'Show what became of a commit',
   description:
-    'State, outcome and evidence of a command, by its previewId or its commandId. Sends nothing. Works for previews of an earlier process too, since a command is found by the key of its preview.',
+    'State, result and evidence of a command, by its previewId or its commandId. Sends nothing. Works for previews of an earlier process too, since a command is found by the key of its preview.',
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
   input: z.strictObject({ id: anyId.describe('A previewId or a commandId') }),

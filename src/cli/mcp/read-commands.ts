@@ -12,7 +12,7 @@ export const listCommands = tool({
   name: 'list_commands',
   title: 'List commands',
   description:
-    'Lists commands (requests to place, replace or cancel an order), the newest first, with the outcome of each. An outcome of unknown is not an error: the service is finding out, or, where it is presumed absent, a person has to decide.',
+    'Lists commands (requests to place, replace or cancel an order), the newest first, with the result of each. A result of unknown is not an error: the service is finding out, or, where it is presumed absent, a person has to decide.',
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
   input: z.strictObject({
@@ -36,7 +36,7 @@ export const showCommand = tool({
   name: 'show_command',
   title: 'Show one command with its evidence',
   description:
-    'One command: what was asked for, each attempt to send it, the evidence for its outcome, and the outcome that follows from the evidence alone. The newest 20 facts; earlierEvidence is the evidenceBefore of the next call.',
+    'One command: what was asked for, each attempt to send it, the evidence for its result, and the result that follows from the evidence alone. The newest 20 facts; earlierEvidence is the evidenceBefore of the next call.',
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
   input: z.strictObject({

@@ -23,13 +23,13 @@ import type { ToolAnswer } from './tool-answer.ts';
  * send the order again.
  */
 export const receiptShape = z.object({
-  outcome: z
+  result: z
     .enum(['unknown', 'accepted', 'applied', 'rejected', 'refused', 'not_sent', 'moot', 'conflict', 'not_committed'])
     .describe(
       'unknown: the service is finding out, or a person has to decide (presumedAbsent). accepted: the platform has it, and the venue has not decided. applied: it took effect. rejected: the venue refused it. refused: the platform refused it. not_sent: it was never sent. moot: the order ended otherwise. conflict: a person has to resolve it. not_committed: the preview waits for its commit',
     ),
-  final: z.boolean().describe('The outcome will not change by itself'),
-  underWay: z.string().optional().describe('What is being done about an outcome that is not final'),
+  final: z.boolean().describe('The result will not change by itself'),
+  underWay: z.string().optional().describe('What is being done about a result that is not final'),
   askAgain: z
     .object({ tool: z.literal('receipt'), id: z.string(), afterSeconds: z.int() })
     .optional()
@@ -47,13 +47,13 @@ const neverAgain =
 
 /** For a command in the journal. */
 export function commandReceipt(command: RestCommand, nowMs: number, previewId?: string): ToolAnswer {
-  const { outcome, commandId, presumedAbsent, nextProbe } = command;
+  const { result, commandId, presumedAbsent, nextProbe } = command;
   const underWay =
-    outcome === 'unknown'
+    result === 'unknown'
       ? searching(presumedAbsent)
-      : outcome === 'accepted'
+      : result === 'accepted'
         ? deciding
-        : outcome === 'conflict'
+        : result === 'conflict'
           ? resolving
           : undefined;
   const askAgain =
@@ -61,7 +61,7 @@ export function commandReceipt(command: RestCommand, nowMs: number, previewId?: 
       ? undefined
       : { tool: 'receipt' as const, id: commandId, afterSeconds: secondsUntil(nextProbe?.at, nowMs) };
   const data: Receipt = present({
-    outcome,
+    result,
     final: underWay === undefined,
     underWay,
     askAgain,
@@ -101,7 +101,7 @@ export function unansweredReceipt(
     : 'Its time is over, so nothing more is sent for it. If the journal still has no command after a minute, the request most likely never arrived: a person has to decide.';
   const underWay = `The service gave no answer, so it is not known whether the request arrived. ${next} Do not make a new preview of the same order meanwhile.`;
   const data: Receipt = {
-    outcome: 'unknown',
+    result: 'unknown',
     final: false,
     underWay,
     askAgain: { tool: 'receipt', id: previewId, afterSeconds: 5 },
@@ -114,7 +114,7 @@ export function unansweredReceipt(
 /** For a preview that was not committed. */
 export function waitingReceipt({ id, expiresAtMs }: Preview): ToolAnswer {
   const expiresAt = formatInstant(expiresAtMs);
-  const data: Receipt = { outcome: 'not_committed', final: false, previewId: id, idempotencyKey: keyOf(id), expiresAt };
+  const data: Receipt = { result: 'not_committed', final: false, previewId: id, idempotencyKey: keyOf(id), expiresAt };
   return { lines: [`not_committed  preview ${id}: nothing was sent. It ends at ${expiresAt}.`], data };
 }
 

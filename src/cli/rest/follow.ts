@@ -53,7 +53,7 @@ export async function follow<T>(
 export const stillAsked = 'no process that follows the account has read it yet; it stays asked for';
 
 /** The exit code of work asked from a process: 1 if a part failed, 75 if one is open. */
-export function endAs(io: CliIo, results: readonly { readonly outcome: string }[]): void {
-  if (results.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
-  else if (results.some(({ outcome }) => outcome !== 'done')) io.exit(exitCodes.unresolved);
+export function endAs(io: CliIo, results: readonly { readonly result: string }[]): void {
+  if (results.some(({ result }) => result === 'failed')) io.exit(exitCodes.failed);
+  else if (results.some(({ result }) => result !== 'done')) io.exit(exitCodes.unresolved);
 }

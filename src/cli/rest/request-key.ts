@@ -14,10 +14,10 @@ export interface KeyFlags extends RestFlags {
 }
 
 export function addKeyFlags(command: Command): Command {
-  const about = 'the same key sends once, until seven days after its outcome; when left out, one is made and printed';
+  const about = 'the same key sends once, until seven days after its result; when left out, one is made and printed';
   return command
     .option('--idempotency-key <key>', about, idempotencyKey)
-    .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds(30));
+    .option('--wait <seconds>', 'how long to wait for the final result, at most 30', waitSeconds(30));
 }
 
 /**
@@ -57,7 +57,7 @@ export function namingKey(error: unknown, key: string): unknown {
     fix: [
       'It is not known whether the service took it. Give the same line again with',
       `  --idempotency-key ${key}`,
-      'which shows its outcome, and sends it only if it had not arrived.',
+      'which shows its result, and sends it only if it had not arrived.',
     ].join('\n'),
     cause: error,
   });

@@ -20,7 +20,7 @@ export interface RestFlags {
 }
 
 export const restExitCodes =
-  'Exit codes: 0 done, 1 refused or without effect, 64 wrong usage, 69 unavailable, 75 outcome not known yet, 77 not allowed with this token.';
+  'Exit codes: 0 done, 1 refused or without effect, 64 wrong usage, 69 unavailable, 75 result not known yet, 77 not allowed with this token.';
 
 export function addRestFlags(command: Command): Command {
   return addSignInFlags(command).option('--json', 'print the answer as JSON');

@@ -24,7 +24,7 @@ const gapLine = z.object({ leftOut: z.number().int().positive() });
 
 /** What came of one line. `control`: a frame without an order. `gap`: rows that were left out. */
 type Came =
-  | Reduction['outcome']
+  | Reduction['result']
   | 'unreadable'
   | 'foreign'
   | 'unacknowledged'
@@ -103,14 +103,14 @@ export class ReplayedRecording {
     const key = orderKey(item.view.stream, orderId);
     const head = this.heads.get(key);
     const reduction = reduce(head, isConfirmed ? { ...item, overrules: this.doubted.get(key) } : item);
-    const next = reduction.outcome === 'conflict' ? head : (reduction.head ?? head);
+    const next = reduction.result === 'conflict' ? head : (reduction.head ?? head);
     if (next !== undefined) this.heads.set(key, next);
-    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined) this.doubted.set(key, next?.revision ?? 0);
+    if (reduction.result !== 'conflict' && reduction.doubt !== undefined) this.doubted.set(key, next?.revision ?? 0);
     return {
-      ...{ came: reduction.outcome, orderId, status },
+      ...{ came: reduction.result, orderId, status },
       ...(next !== undefined && { revision: next.revision }),
-      ...(reduction.outcome === 'applied' && { changed: reduction.changed }),
-      ...(reduction.outcome === 'conflict'
+      ...(reduction.result === 'applied' && { changed: reduction.changed }),
+      ...(reduction.result === 'conflict'
         ? { detail: `${reduction.reason}: ${reduction.detail}` }
         : reduction.doubt !== undefined && { doubt: reduction.doubt }),
     };

@@ -18,7 +18,7 @@ export function CommandNote({ state, command, about }: CommandNoteProps) {
   const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
   useEffect(
     () =>
-      state.outcomes.add(({ commandId, ...step }) => {
+      state.results.add(({ commandId, ...step }) => {
         if (commandId === command.commandId) setNewest((before) => (step.version > before.version ? step : before));
       }),
     [state, command],

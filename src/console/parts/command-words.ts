@@ -32,7 +32,7 @@ export function commandTone(state: State): 'live' | 'done' | 'over' | 'bad' | 'd
 /** The meaning of a state for this kind of command, in one sentence. */
 export function stateMeaning({ state, kind, presumedAbsent, orderId }: CommandHistory): string {
   if (state === 'unknown' && presumedAbsent)
-    return 'Its outcome is not known. Enough complete reads did not show it, so a new command may name it as the one that it replaces.';
+    return 'Its result is not known. Enough complete reads did not show it, so a new command may name it as the one that it replaces.';
   if (state === 'accepted' && kind === 'place' && orderId !== undefined)
     return 'The order is there, and its venue has not decided yet.';
   return meanings[state];

@@ -36,7 +36,7 @@ const words: Readonly<Record<string, string>> = {
 /** A fact as a person reads it. An unknown one keeps its code. */
 export function factText({ kind, code, detail }: Fact): string {
   if (kind === 'person')
-    return `${textOf(detail['by']) ?? 'A person'} resolved it as ${commandStateText(textOf(detail['outcome']) ?? code)}`;
+    return `${textOf(detail['by']) ?? 'A person'} resolved it as ${commandStateText(textOf(detail['result']) ?? code)}`;
   return words[`${kind} ${code}`] ?? `${kind}: ${code.replaceAll('_', ' ')}`;
 }
 

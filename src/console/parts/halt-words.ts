@@ -1,5 +1,5 @@
 const causes: Readonly<Record<string, string>> = {
-  unresolved: 'too many outcomes are not known',
+  unresolved: 'too many results are not known',
   unreadable: 'a command cannot be read',
   late_landing: 'an order landed late',
   rate: 'too many orders in a short time',

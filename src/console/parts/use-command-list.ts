@@ -13,7 +13,7 @@ export function useCommandList(state: ConsoleState, filters: CommandFilters) {
   useEffect(() => {
     const abort = new AbortController();
     leave.current = abort;
-    const end = state.outcomes.add((outcome) => list.takeOutcome(outcome));
+    const end = state.results.add((result) => list.takeResult(result));
     void list.load(abort.signal);
     return () => {
       abort.abort();

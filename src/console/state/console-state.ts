@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
+import type { CommandResult, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../contract/halt-answers.ts';
 import type { CancelAllRun } from './commands/cancel-all-run.ts';
 import { Ticket } from './commands/ticket.ts';
@@ -50,7 +50,7 @@ export class ConsoleState {
   readonly today = signal('');
   /** Each update, step of a command and change of a halt, as it arrives. */
   readonly updates = new Listeners<OrderUpdate>();
-  readonly outcomes = new Listeners<CommandOutcome>();
+  readonly results = new Listeners<CommandResult>();
   readonly halts = new Listeners<HaltChange>();
   /** The newest cancel-all in this tab, until the reader dismisses it. */
   readonly cancelAll = signal<CancelAllRun | undefined>(undefined);
@@ -71,7 +71,7 @@ export class ConsoleState {
       {
         onReadOrders: () => void this.readOpen(),
         onUpdate: (update) => this.takeUpdate(update),
-        onOutcome: (outcome) => this.outcomes.call(outcome),
+        onResult: (result) => this.results.call(result),
         onHalt: (halt) => this.halts.call(halt),
         onReset: (reason) => this.wasReset(reason),
         onTokenEnd: (token, why) => this.session.tokenEnded(token, why),
@@ -122,7 +122,7 @@ export class ConsoleState {
    */
   private streamPath(): string | undefined {
     if (!this.session.may('orders:read')) return undefined;
-    return `/v1/stream?events=${this.session.may('ops:read') ? 'outcome,halt' : 'outcome'}`;
+    return `/v1/stream?events=${this.session.may('ops:read') ? 'result,halt' : 'result'}`;
   }
 
   /** Nothing seen with the old token stays. */

@@ -59,7 +59,7 @@ const words: Readonly<Record<string, string>> = {
   canary_late: 'Heartbeat late',
   rows_not_stored: 'Changes not stored',
   rows_unsent: 'Changes not sent',
-  commands_unresolved: 'Outcomes unknown',
+  commands_unresolved: 'Results unknown',
   orders_out_of_reach: 'Orders out of reach',
   topics_replaced: 'Topic made again',
   topics_differ: 'Topics not as planned',

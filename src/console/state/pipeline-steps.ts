@@ -60,7 +60,7 @@ export function topicsOf(status: StatusDocument): PipelineStep[] {
   return [
     topic('Order updates and watermarks', lag.relayRows, lag.relayOldest),
     topic('Order state', lag.stateRows),
-    topic('Command outcomes', lag.outcomeRows),
+    topic('Command results', lag.resultRows),
   ];
 }
 

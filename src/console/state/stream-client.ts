@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
+import type { CommandResult, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../contract/halt-answers.ts';
 import { type EventBlock, EventBlocks } from './orders/event-blocks.ts';
 import { type Ports, pause } from './ports.ts';
@@ -22,7 +22,7 @@ interface StreamEvents {
   /** The stream has come to this id. */
   readonly onPlace?: (id: string) => void;
   /** A step of a command. */
-  readonly onOutcome: (outcome: CommandOutcome) => void;
+  readonly onResult: (result: CommandResult) => void;
   /** A halt was raised or cleared. */
   readonly onHalt: (halt: HaltChange) => void;
   /** The service says that it skipped updates, or cut a slow reader. */
@@ -168,7 +168,7 @@ export class StreamClient {
     if (id !== undefined) this.events.onPlace?.(id);
     if (data === undefined) return undefined;
     if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);
-    else if (event === 'outcome') this.events.onOutcome(JSON.parse(data) as CommandOutcome);
+    else if (event === 'result') this.events.onResult(JSON.parse(data) as CommandResult);
     else if (event === 'halt') this.events.onHalt(JSON.parse(data) as HaltChange);
     else if (event === 'reset') return this.reset(reasonIn(data));
     else if (event === 'shutdown') return this.shutdown(reasonIn(data));

@@ -93,6 +93,6 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
 function actionText({ action, accountId }: ApprovalDocument): string {
   if (action.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
   if (action.kind === 'resolve')
-    return `resolve command ${String(action['commandId'])}: ${commandStateText(String(action['outcome']))}`;
+    return `resolve command ${String(action['commandId'])}: ${commandStateText(String(action['result']))}`;
   return `change limits of ${scopeText(accountId)}: ${JSON.stringify(action['change'])}`;
 }

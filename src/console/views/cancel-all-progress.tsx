@@ -102,10 +102,10 @@ function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDo
           <b>{accountId}</b>: nothing was cancelled: {detail}
         </li>
       ))}
-      {awaited.slice(0, mostLines).map(({ accountId, commandId, state, outcome }) => (
+      {awaited.slice(0, mostLines).map(({ accountId, commandId, state, result }) => (
         <li>
           <b>{accountId}</b>: an order may still appear from{' '}
-          <Link to={addressOf('command', { commandId })}>a place</Link> ({commandStateText(state ?? outcome)})
+          <Link to={addressOf('command', { commandId })}>a place</Link> ({commandStateText(state ?? result)})
         </li>
       ))}
     </ul>

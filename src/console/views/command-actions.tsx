@@ -23,7 +23,7 @@ interface ActionBarProps {
 
 interface ProbeReport {
   readonly probes: number;
-  readonly resolved: readonly { readonly commandId: string; readonly outcome: string }[];
+  readonly resolved: readonly { readonly commandId: string; readonly result: string }[];
 }
 
 /** This reader's actions on the command as it is now. */
@@ -88,15 +88,15 @@ function probedText(answer: Answer<ProbeReport>, commandId: string): string {
   const resolved = answer.body.resolved.find((each) => each.commandId === commandId);
   const asked = `The platform was asked: ${plural(answer.body.probes, 'complete read')}.`;
   return resolved === undefined
-    ? `${asked} It brought no proof of an outcome.`
-    : `${asked} The outcome is: ${commandStateText(resolved.outcome)}.`;
+    ? `${asked} It brought no proof of a result.`
+    : `${asked} The result is: ${commandStateText(resolved.result)}.`;
 }
 
 function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
-  const [outcome, setOutcome] = useState('');
+  const [result, setResult] = useState('');
   const run = (reason: string): Promise<Answer<unknown>> => {
-    if (outcome === '') return Promise.resolve(noOutcome);
-    return state.rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { outcome, reason } });
+    if (result === '') return Promise.resolve(noResult);
+    return state.rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { result, reason } });
   };
   const resolved = (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => {
     // With four eyes the answer is a request, not the command.
@@ -119,11 +119,11 @@ function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { 
       close={close}
     >
       <label>
-        Outcome
+        Result
         <select
           required
-          value={outcome}
-          onChange={(event: Event) => setOutcome((event.target as HTMLSelectElement).value)}
+          value={result}
+          onChange={(event: Event) => setResult((event.target as HTMLSelectElement).value)}
         >
           <option value="">Choose …</option>
           {resolutions(command.kind).map(([value, words]) => (
@@ -135,10 +135,10 @@ function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { 
   );
 }
 
-const noOutcome: Answer<never> = {
+const noResult: Answer<never> = {
   kind: 'problem',
   status: 400,
-  code: 'NO_OUTCOME',
-  detail: 'choose an outcome first',
+  code: 'NO_RESULT',
+  detail: 'choose a result first',
   faults: [],
 };

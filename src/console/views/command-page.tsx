@@ -25,7 +25,7 @@ import { CommandVerdict } from './command-verdict.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 /**
- * One command: its outcome with the facts behind it, the actions, and everything that happened by
+ * One command: its result with the facts behind it, the actions, and everything that happened by
  * attempt.
  */
 export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) {
@@ -36,7 +36,7 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
   useEffect(() => {
     const abort = new AbortController();
     const ends = [
-      state.outcomes.add((outcome) => watch.takeOutcome(outcome)),
+      state.results.add((result) => watch.takeResult(result)),
       state.updates.add((update) => watch.takeUpdate(update)),
     ];
     void watch.follow(abort.signal);

@@ -26,7 +26,7 @@ export function commandTable(
   return (
     <Table
       label="Commands"
-      head={['Outcome', 'Age or time', 'What', !ofOneOrder && 'Account', 'Caller’s reference', !ofOneOrder && 'Order']}
+      head={['Result', 'Age or time', 'What', !ofOneOrder && 'Account', 'Caller’s reference', !ofOneOrder && 'Order']}
     >
       {rows.map((row) => (
         <tr key={row.commandId} class={isUnresolved(row) ? 'unresolved' : ''}>
@@ -49,7 +49,7 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
   const known = isNamed ? undefined : state.orders.rows.get(keyOf({ stream, orderId }))?.order;
   return (
     <>
-      <td data-label="Outcome">
+      <td data-label="Result">
         <span>
           <Link to={addressOf('command', { commandId })} class={`status ${commandTone(row.state)}`}>
             {commandStateText(row.state)}

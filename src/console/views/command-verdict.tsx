@@ -11,14 +11,14 @@ interface VerdictProps {
   readonly command: CommandHistory;
 }
 
-/** The stored outcome beside the one by the facts, and when the platform is asked next. */
+/** The stored result beside the one by the facts, and when the platform is asked next. */
 export function CommandVerdict({ state, command }: VerdictProps) {
   const { recomputed } = command;
   const judged = judge(command);
   return (
     <section class="panel verdict-panel" aria-labelledby="verdict-title">
       <h2 id="verdict-title" class="unseen">
-        Outcome
+        Result
       </h2>
       <div class="verdict-sides">
         <div>
@@ -61,7 +61,7 @@ function judge({ recomputed, resolvedAt }: CommandHistory): { readonly tone: str
       text: 'They differ, which proves nothing here: some updates of the order could not be read.',
     };
   if (resolvedAt === undefined)
-    return { tone: 'soft', text: 'The facts are a moment ahead: the outcome is about to be stored.' };
+    return { tone: 'soft', text: 'The facts are a moment ahead: the result is about to be stored.' };
   return { tone: 'differs', text: 'They differ, so a person has to look.' };
 }
 

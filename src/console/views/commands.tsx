@@ -15,7 +15,7 @@ import { type FilterTexts, filtersIn } from '../state/filter-address.ts';
 import { commandTable } from './command-table.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
-/** Commands of every caller: unknown outcomes first, then the newest. */
+/** Commands of every caller: unknown results first, then the newest. */
 export function Commands({ state, query }: ScreenProps) {
   const go = useContext(Go);
   const filters = filtersIn(commandFilters, query);

@@ -14,7 +14,7 @@ import { visibleText } from '../state/text/visible-text.ts';
 import type { JobAction } from './job-dialog.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
-const isOpen = ({ retry }: DeadLetterRowDocument) => retry !== undefined && retry.outcome === undefined;
+const isOpen = ({ retry }: DeadLetterRowDocument) => retry !== undefined && retry.result === undefined;
 
 /** One dead letter, with the message as it came. */
 export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
@@ -105,16 +105,13 @@ function factsOf(
   return <Facts facts={facts} />;
 }
 
-const outcomes = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
+const results = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
 
-function retryText(
-  { requestedAt, outcome, detail }: NonNullable<DeadLetterRowDocument['retry']>,
-  nowMs: number,
-): VNode {
-  const words = outcome === undefined ? 'waits or is under way' : outcomes[outcome];
+function retryText({ requestedAt, result, detail }: NonNullable<DeadLetterRowDocument['retry']>, nowMs: number): VNode {
+  const words = result === undefined ? 'waits or is under way' : results[result];
   return (
     <>
-      <span class={`badge ${outcome === 'done' ? 'good' : outcome === undefined ? '' : 'warn'}`}>{words}</span>{' '}
+      <span class={`badge ${result === 'done' ? 'good' : result === undefined ? '' : 'warn'}`}>{words}</span>{' '}
       {timeText(requestedAt, nowMs)} <span class="outside">{detail}</span>
     </>
   );

@@ -17,7 +17,7 @@ const mostLines = 500;
 
 /**
  * Open orders by account, instrument and side, and what would be added if every command without a
- * known outcome were live.
+ * known result were live.
  */
 export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
   const exposure = usePolled(watch.exposure);
@@ -46,7 +46,7 @@ function tableOf(all: readonly ExposureLine[], wanted: string) {
     `${accountId} ${symbol} ${outcome}`.toLowerCase().includes(wanted),
   );
   if (lines.length === 0) {
-    const why = all.length === 0 ? 'No open order, and no command without a known outcome.' : 'Nothing matches.';
+    const why = all.length === 0 ? 'No open order, and no command without a known result.' : 'Nothing matches.';
     return <p class="hint panel-body">{why}</p>;
   }
   return (
@@ -58,9 +58,9 @@ function tableOf(all: readonly ExposureLine[], wanted: string) {
           'Side',
           number('Open orders'),
           number('Quantity'),
-          number('Outcome not known'),
+          number('Result not known'),
           number('Quantity'),
-          number('All, as if live', 'Open orders, and commands without a known outcome as if they were live'),
+          number('All, as if live', 'Open orders, and commands without a known result as if they were live'),
         ]}
       >
         {lines.slice(0, mostLines).map(lineOf)}

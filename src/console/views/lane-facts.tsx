@@ -88,5 +88,5 @@ export function instancesTable({ instances, unanswered = [] }: StatusDocument): 
   );
 }
 
-const figures = ['Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown outcomes'];
+const figures = ['Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown results'];
 const headings = ['Instance', 'State', ...figures.map((text) => number(text))];

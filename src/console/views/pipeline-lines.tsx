@@ -38,7 +38,7 @@ const charts: readonly ChartText[] = [
       { figure: 'ingestAgeMs', name: 'to be stored' },
       { figure: 'relayAgeMs', name: 'for order updates', dash: [6, 3] },
       { figure: 'stateAgeMs', name: 'for order state', dash: [2, 3] },
-      { figure: 'outcomeAgeMs', name: 'for outcomes', dash: [8, 3, 2, 3] },
+      { figure: 'resultAgeMs', name: 'for results', dash: [8, 3, 2, 3] },
     ],
   },
   {

@@ -131,7 +131,7 @@ function CancelAllDialog({ state, asked: { accountId }, done, close }: RiskDialo
           checked={onLanding === 'cancel'}
           onChange={() => setOnLanding(onLanding === 'cancel' ? 'leave' : 'cancel')}
         />
-        <span>Cancel orders that appear later from places whose outcome is not known now</span>
+        <span>Cancel orders that appear later from places whose result is not known now</span>
       </label>
     </ActionDialog>
   );

@@ -13,7 +13,7 @@ export interface LedgerLine {
   readonly order?: { readonly symbol?: string };
   /** For an event: its change's `seq`. */
   readonly change?: number;
-  readonly outcome?: string;
+  readonly result?: string;
   /** For a session. */
   readonly what?: string;
 }
@@ -43,7 +43,7 @@ export interface HarmedChange {
 
 interface Followed extends Omit<HarmedChange, 'fate' | 'healedBy'> {
   readonly step: string;
-  readonly outcomes: string[];
+  readonly results: string[];
 }
 
 /** Rows kept for one order: a row may be read before the ledger's line that it heals. */
@@ -80,7 +80,7 @@ export class StreamHarm {
   takeLedger(lines: readonly LedgerLine[]): void {
     for (const line of lines) {
       if (line.kind === 'change') this.follow(line);
-      else if (line.kind === 'event') this.waiting.get(line.change ?? 0)?.outcomes.push(line.outcome ?? '');
+      else if (line.kind === 'event') this.waiting.get(line.change ?? 0)?.results.push(line.result ?? '');
     }
     for (const [seq, change] of this.waiting) {
       const fate = fateOf(change);
@@ -113,7 +113,7 @@ export class StreamHarm {
     order,
   }: LedgerLine): void {
     if (!this.accounts.has(accountId)) return;
-    this.waiting.set(seq, { step, stream, orderId, updatedAt, symbol: order?.symbol ?? '', outcomes: [] });
+    this.waiting.set(seq, { step, stream, orderId, updatedAt, symbol: order?.symbol ?? '', results: [] });
   }
 
   private heal(): void {
@@ -126,15 +126,15 @@ export class StreamHarm {
 }
 
 /** Undefined: its message arrived as it should. */
-function fateOf({ outcomes, step }: Followed): Fate | 'held' | undefined {
+function fateOf({ results, step }: Followed): Fate | 'held' | undefined {
   if (step === 'unknown_store_lost') return 'unsure';
-  if (outcomes.includes('sent_twice')) return 'twice';
-  if (outcomes.includes('sent')) return undefined;
-  if (outcomes.includes('released')) return 'late';
-  if (outcomes.includes('dropped')) return 'dropped';
-  if (outcomes.includes('held')) return 'held';
-  if (outcomes.includes('silently_lost')) return 'silently_lost';
-  if (outcomes.includes('half_open')) return 'half_open';
+  if (results.includes('sent_twice')) return 'twice';
+  if (results.includes('sent')) return undefined;
+  if (results.includes('released')) return 'late';
+  if (results.includes('dropped')) return 'dropped';
+  if (results.includes('held')) return 'held';
+  if (results.includes('silently_lost')) return 'silently_lost';
+  if (results.includes('half_open')) return 'half_open';
   return 'unheard';
 }
 

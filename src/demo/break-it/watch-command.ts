@@ -8,7 +8,7 @@ import { readDoubts, type WatchDeps } from './watch-streams.ts';
 
 interface CommandBody {
   readonly commandId?: string;
-  readonly outcome?: CommandState;
+  readonly result?: CommandState;
   readonly detail?: string;
   readonly evidence?: readonly Fact[];
   readonly attempts?: readonly { readonly attemptId: string }[];
@@ -90,13 +90,13 @@ async function follow(deps: Following, incident: Incident, commandId: string, si
       if (text !== undefined) incident.add('evidence', text, orderOf(fact));
     }
     shown = facts.length;
-    const { outcome = 'unknown', misses = 0 } = body;
-    if (isFinal(outcome)) resolvedMs ??= incident.ageMs;
+    const { result = 'unknown', misses = 0 } = body;
+    if (isFinal(result)) resolvedMs ??= incident.ageMs;
     const resolvedForMs = incident.ageMs - (resolvedMs ?? incident.ageMs);
-    if (isFinal(outcome) && (doubts.clear || resolvedForMs > doubtMs))
-      incident.end('healed', verdicts[outcome] ?? `The verdict is ${outcome}.`);
+    if (isFinal(result) && (doubts.clear || resolvedForMs > doubtMs))
+      incident.end('healed', verdicts[result] ?? `The verdict is ${result}.`);
     else if (deps.waits && incident.underWay && misses >= enoughMisses) await askLedger(deps, incident, body);
-    else if (incident.ageMs > patienceMs) incident.end('stuck', 'Its outcome is still not known.');
+    else if (incident.ageMs > patienceMs) incident.end('stuck', 'Its result is still not known.');
     await io.clock.sleep(everyMs, signal);
   }
 }
@@ -135,7 +135,7 @@ function factText({ kind, code, detail = {} }: Fact): string | undefined {
       : 'Read the whole account: the order is not there.';
   if (kind === 'update' || kind === 'read')
     return `Seen ${detail['cause'] === 'stream' ? 'on the stream' : 'by a read'}: the order is there.`;
-  if (kind === 'person') return `Resolved by a person as ${String(detail['outcome'])}: ${String(detail['reason'])}.`;
+  if (kind === 'person') return `Resolved by a person as ${String(detail['result'])}: ${String(detail['reason'])}.`;
   return `${kind} ${code}`.replaceAll('_', ' ');
 }
 

@@ -46,7 +46,7 @@ export class DemoWatch {
 
   /** A person does this who asked the platform, and heard that it never took the order. */
   async resolveAsRejected(commandId: string): Promise<void> {
-    const body = { outcome: 'rejected', reason: "not in the platform's ledger" };
+    const body = { result: 'rejected', reason: "not in the platform's ledger" };
     await this.done(this.rest.send('POST', `/v1/commands/${encodeURIComponent(commandId)}/resolution`, { body }));
   }
 

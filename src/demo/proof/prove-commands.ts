@@ -10,7 +10,7 @@ import { type JournaledCommand, judgeCommands } from './judge-commands.ts';
 export interface CommandsProof {
   readonly commands: number;
   readonly resolved: number;
-  /** Those with an unknown or contradicted outcome. */
+  /** Those with an unknown or contradicted result. */
   readonly unresolved: number;
   /** How many have each state. */
   readonly byState: Readonly<Record<string, number>>;

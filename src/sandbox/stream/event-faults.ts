@@ -72,7 +72,7 @@ interface Held {
 }
 
 /** One event's fate on one connection. */
-type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut' | 'hidden';
+type EventResult = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut' | 'hidden';
 
 const longestHoldMs = 250;
 /** A late acknowledgement comes after this. */
@@ -119,22 +119,22 @@ export class EventFaults {
     this.words = deps.words;
   }
 
-  deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
+  deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventResult {
     if (session.isHalfOpen) return 'half_open';
     if (!session.open) return 'cut';
     if (this.concealments.hides(order)) return 'hidden';
     const { stream, account, orderId } = order.terms;
     const fault = this.plan.forEvent({ stream, accountId: account.id, orderId });
-    const outcome = fault === undefined ? this.send(session, text) : this.meet(fault, session, order, text, change);
-    if (this.held.size > 0 && outcome !== 'held') this.overtake(session);
-    return outcome;
+    const result = fault === undefined ? this.send(session, text) : this.meet(fault, session, order, text, change);
+    if (this.held.size > 0 && result !== 'held') this.overtake(session);
+    return result;
   }
 
   /** Sends one frame that no client can make sense of, in the place of an event for `order`. */
   sendGarbage(session: StreamSession, order: ExchangeOrder | undefined, kind: GarbageKind): void {
     const event = order === undefined ? undefined : this.eventOf(order);
     session.sendRaw(garbageOf(kind, session.opcode, event));
-    this.ledger.enter('event', `,"session":${session.number},"outcome":"garbage","garbage":"${kind}"`);
+    this.ledger.enter('event', `,"session":${session.number},"result":"garbage","garbage":"${kind}"`);
   }
 
   /**
@@ -147,7 +147,7 @@ export class EventFaults {
     session.sendEvent(this.eventOf(order));
     this.ledger.enter(
       'event',
-      `,"session":${session.number},"outcome":"foreign","orderId":${jsonText(order.terms.orderId)}`,
+      `,"session":${session.number},"result":"foreign","orderId":${jsonText(order.terms.orderId)}`,
     );
     return true;
   }
@@ -171,7 +171,7 @@ export class EventFaults {
     session.sendEvent(this.eventOf(order));
     this.ledger.enter(
       'event',
-      `,"session":${session.number},"outcome":"early","orderId":${jsonText(order.terms.orderId)}`,
+      `,"session":${session.number},"result":"early","orderId":${jsonText(order.terms.orderId)}`,
     );
   }
 
@@ -193,7 +193,7 @@ export class EventFaults {
     order: ExchangeOrder,
     text: string,
     change: number,
-  ): EventOutcome {
+  ): EventResult {
     switch (fault) {
       case 'duplicate':
         session.sendEvent(text);
@@ -221,12 +221,12 @@ export class EventFaults {
     }
   }
 
-  private send(session: StreamSession, text: string): EventOutcome {
+  private send(session: StreamSession, text: string): EventResult {
     session.sendEvent(text);
     return 'sent';
   }
 
-  private hold(session: StreamSession, held: Held): EventOutcome {
+  private hold(session: StreamSession, held: Held): EventResult {
     const queue = this.held.get(session) ?? [];
     queue.push(held);
     this.held.set(session, queue);
@@ -250,9 +250,9 @@ export class EventFaults {
   }
 
   private release(session: StreamSession, held: Held): void {
-    const outcome = session.open ? 'released' : 'dropped';
+    const result = session.open ? 'released' : 'dropped';
     session.sendEvent(held.text);
-    this.ledger.enter('event', `,"change":${held.change},"session":${session.number},"outcome":"${outcome}"`);
+    this.ledger.enter('event', `,"change":${held.change},"session":${session.number},"result":"${result}"`);
   }
 
   /** Forgets a connection that has ended. */

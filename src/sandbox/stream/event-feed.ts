@@ -88,8 +88,8 @@ export class EventFeed {
   }
 
   private deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): void {
-    const outcome = this.faults.deliver(session, order, text, change);
-    if (outcome === 'sent') this.sent += 1;
-    this.ledger.enter('event', `,"change":${change},"session":${session.number},"outcome":"${outcome}"`);
+    const result = this.faults.deliver(session, order, text, change);
+    if (result === 'sent') this.sent += 1;
+    this.ledger.enter('event', `,"change":${change},"session":${session.number},"result":"${result}"`);
   }
 }

@@ -32,7 +32,7 @@ export interface AccountRead {
 type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
 
 /**
- * The reads to find out the outcome of commands, within one budget.
+ * The reads to find out the result of commands, within one budget.
  *
  * An account read's states: waiting for its token, first come, first served → running → done, as
  * failed where its term is over: what it showed may not have gone through ingest. Callers
@@ -70,7 +70,7 @@ export class AccountReads {
   async direct(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook | undefined> {
     const { metrics, probes } = this.deps;
     if (!probes.takeDirect()) {
-      metrics.probes.inc({ outcome: 'skipped' });
+      metrics.probes.inc({ result: 'skipped' });
       return undefined;
     }
     return this.run(read, stop);
@@ -97,7 +97,7 @@ export class AccountReads {
       deadlineMs: this.options.probeDeadlineMs,
       stops: [stop],
     });
-    this.deps.metrics.probes.inc({ outcome: look.complete ? 'complete' : 'failed' });
+    this.deps.metrics.probes.inc({ result: look.complete ? 'complete' : 'failed' });
     return look;
   }
 }

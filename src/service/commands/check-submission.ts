@@ -36,7 +36,7 @@ export type CheckResult =
   | Declined;
 
 /**
- * All checks to decline a command before anything is journaled (docs/commands.md, "Outcome of a
+ * All checks to decline a command before anything is journaled (docs/commands.md, "Result of a
  * write"). A cancel is checked only for whether its account may be traded: the platform has to say
  * whether its order is still open. Called in the account's turn: no other command is opened between
  * these checks and the opening. Rejects when the order could not be read. `isPaced`: a cancel from
@@ -180,7 +180,7 @@ function* placingObjections(
   else if (options.needsLive && account?.live !== true)
     yield declined(
       'SOURCE_NOT_LIVE',
-      'the order stream of the account is not live: an outcome would be learnt late',
+      'the order stream of the account is not live: a result would be learnt late',
       2_000,
     );
   if (standing === undefined)

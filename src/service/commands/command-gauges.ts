@@ -43,12 +43,12 @@ export class CommandGauges {
     this.refresh();
   }
 
-  /** A version of a watched command was committed: its first outcome is counted. */
+  /** A version of a watched command was committed: its first result is counted. */
   changed({ command, openedAtMs }: Watched, before: Command): void {
     const { metrics, clock } = this.deps;
     const { state, request } = command;
     if (before.state !== 'open' || state === 'open') return;
-    metrics.commands.inc({ kind: request.kind, outcome: state });
+    metrics.commands.inc({ kind: request.kind, result: state });
     metrics.seconds.observe({ kind: request.kind }, (clock.monotonicMs() - openedAtMs) / 1000);
   }
 

@@ -28,9 +28,9 @@ export interface CommandOptions {
    */
   readonly cancelRate: BucketOptions;
   readonly breaker: BreakerOptions;
-  /** So many commands with an unknown outcome halt the account, or the service. */
+  /** So many commands with an unknown result halt the account, or the service. */
   readonly haltAt: { readonly account: number; readonly service: number };
-  /** Reads spent on finding out the outcome of commands. */
+  /** Reads spent on finding out the result of commands. */
   readonly probes: BucketOptions;
   readonly probeDeadlineMs: number;
   /**

@@ -71,7 +71,7 @@ export class CommandSteps {
   }
 
   /**
-   * Rejects when the journal can't be reached, or its commit's outcome is not known. Asking again
+   * Rejects when the journal can't be reached, or its commit's result is not known. Asking again
    * is safe, since a written step is then found.
    */
   async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
@@ -125,7 +125,7 @@ export class CommandSteps {
         return { kind: 'stepped', command: result.command, decision };
       }
       // The version we know was acknowledged, so it is lost. The next step would be given its
-      // number again, with other content, and outcome consumers would pass over it.
+      // number again, with other content, and result consumers would pass over it.
       if (result.command.version < version) await noticeLost?.(['step', commandId, version, newest.updatedAtMs]);
       newest = result.command;
       book.adopt(newest);
@@ -147,22 +147,22 @@ export class CommandSteps {
   private reportStep(before: Command, after: Command, decision: Decision): void {
     const { metrics, log, clock, book } = this.deps;
     const { kind, accountId } = after.request;
-    const { commandId, state: outcome } = after;
+    const { commandId, state: result } = after;
     if (decision.lateLanding) {
       metrics.lateLandings.inc({ kind });
       log.error({ commandId, accountId, orderId: after.orderId, was: before.state }, 'an order landed late');
     }
     if (decision.alarm !== undefined) log.error({ commandId, accountId, orderId: after.orderId }, decision.alarm);
     if (before.state === 'open') return;
-    const resolves = before.state !== after.state && (isFinal(outcome) || outcome === 'conflict');
+    const resolves = before.state !== after.state && (isFinal(result) || result === 'conflict');
     const sentAtMs = book.get(commandId)?.sentAtMs;
     // The doubt ends when the order appears; the time that its venue then takes does not count.
     if (sentAtMs !== undefined && !awaitsVenue(before) && (resolves || awaitsVenue(after)))
       metrics.resolveSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
     if (!resolves) return;
-    metrics.resolutions.inc({ kind, outcome, evidence: decision.evidence });
+    metrics.resolutions.inc({ kind, result, evidence: decision.evidence });
     log.info(
-      { commandId, accountId, orderId: after.orderId, outcome, was: before.state, by: decision.evidence },
+      { commandId, accountId, orderId: after.orderId, result, was: before.state, by: decision.evidence },
       'a command is resolved',
     );
   }

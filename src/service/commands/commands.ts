@@ -1,5 +1,5 @@
 import type { SpanContext } from '@opentelemetry/api';
-import type { Command, CommandOutcome, CommandRequest } from '../../domain/command.ts';
+import type { Command, CommandRequest, ResultWord } from '../../domain/command.ts';
 import type { BoundsChange, LimitReading, LimitRow, LimitScope } from '../../domain/limits.ts';
 import type { Measure } from '../../domain/measure-command.ts';
 import type { Stream } from '../../domain/order.ts';
@@ -96,7 +96,7 @@ export interface Allowance {
 export interface ProbeReport {
   readonly unresolved: number;
   readonly probes: number;
-  readonly resolved: readonly { readonly commandId: string; readonly outcome: CommandOutcome }[];
+  readonly resolved: readonly { readonly commandId: string; readonly result: ResultWord }[];
   /** The reads that would be made, or were made. */
   readonly plan: readonly {
     readonly accountId: string;
@@ -133,7 +133,7 @@ export type CancelAll = Done<{
   /** The key was known: the orders are those of its first call. */
   readonly replayed: boolean;
   /**
-   * It goes on: orders wait for their cancels, or places for their outcome. An order that lands is
+   * It goes on: orders wait for their cancels, or places for their result. An order that lands is
    * cancelled, unless the caller asked to leave it.
    */
   readonly inForce: boolean;
@@ -168,7 +168,7 @@ export type HaltsNow = Done<{ readonly halts: readonly Halt[] }>;
 export type LimitsNow = Done<{ readonly limits: readonly LimitRow[] }>;
 export type Approvals = Done<{ readonly approvals: readonly Approval[] }>;
 export type Probed = Done<{ readonly report: ProbeReport }>;
-/** Commands without an outcome in the journal, of every shard. */
+/** Commands without a result in the journal, of every shard. */
 export type OpenCommands = Done<{
   readonly commands: readonly { readonly commandId: string; readonly accountId: string }[];
 }>;
@@ -177,7 +177,7 @@ export type OpenCommands = Done<{
 export interface OperatorActs {
   resolve(
     commandId: string,
-    outcome: 'applied' | 'rejected' | 'not_sent' | 'moot',
+    result: 'applied' | 'rejected' | 'not_sent' | 'moot',
     word: OperatorWord,
   ): Promise<Answer<Done<{ command: Command }> | Requested>>;
   halt(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>>;

@@ -205,7 +205,7 @@ export function decideAbsence(command: Command, missed: MissedBy): Decision | un
   return { evidence: 'probe', step: { to: 'unknown', atMs, misses, presumedAbsent: true, evidence: [miss, label] } };
 }
 
-export type PersonsOutcome = 'applied' | 'rejected' | 'not_sent' | 'moot';
+export type PersonsResult = 'applied' | 'rejected' | 'not_sent' | 'moot';
 
 /**
  * The step after an operator's word, on an unknown, accepted or conflicting command. Undefined
@@ -213,11 +213,11 @@ export type PersonsOutcome = 'applied' | 'rejected' | 'not_sent' | 'moot';
  */
 export function decidePerson(
   command: Command,
-  outcome: PersonsOutcome,
+  result: PersonsResult,
   word: OperatorWord,
   atMs: number,
 ): Decision | undefined {
-  const event: CommandEvent = `person_${outcome}`;
+  const event: CommandEvent = `person_${result}`;
   const transition = commandTransition(command.request.kind, standingOf(command), event);
   if (typeof transition === 'string') return undefined;
   const { by, reason, requestId, approval } = word;
@@ -232,7 +232,7 @@ export function decidePerson(
         {
           kind: 'person',
           code: 'resolved',
-          detail: { outcome, by, reason, requestId, ...secondPrincipal(word) },
+          detail: { result, by, reason, requestId, ...secondPrincipal(word) },
           atMs,
         },
       ],

@@ -36,9 +36,9 @@ interface OpenedCommand {
  */
 export class Opening {
   private readonly want = Promise.withResolvers<OpenedAs>();
-  private readonly outcome = Promise.withResolvers<OpenedCommand | undefined>();
+  private readonly result = Promise.withResolvers<OpenedCommand | undefined>();
   /** For when the journal has answered, or is not asked any more. */
-  readonly resolve: (opened: OpenedCommand | undefined) => void = this.outcome.resolve;
+  readonly resolve: (opened: OpenedCommand | undefined) => void = this.result.resolve;
 
   constructor({ kind }: Pick<CommandRequest, 'kind'>) {
     if (kind === 'replace') this.want.resolve('prepared');
@@ -50,11 +50,11 @@ export class Opening {
   }
 
   /**
-   * Asks for the opening, and waits for its outcome; undefined: the command was not journaled, and
+   * Asks for the opening, and waits for its result; undefined: the command was not journaled, and
    * nothing may be written. It may be open in another state than `as`. Never rejects.
    */
   ask(as: OpenedAs): Promise<OpenedCommand | undefined> {
     this.want.resolve(as);
-    return this.outcome.promise;
+    return this.result.promise;
   }
 }

@@ -19,7 +19,7 @@ import { type Answer, anotherLeads, type Declined, type Done, declined } from '.
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type { HaltsNow, LimitsNow, OperatorActs, OperatorWord, Requested } from './commands.ts';
-import { decidePerson, type PersonsOutcome } from './decide-step.ts';
+import { decidePerson, type PersonsResult } from './decide-step.ts';
 import { FourEyes, noSuchRequest, secondPrincipal } from './four-eyes.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
@@ -99,13 +99,13 @@ interface ResolveByPersonDeps {
 }
 
 /**
- * An operator gives a command's outcome. It is recorded as evidence and as the command's reason; a
+ * An operator gives a command's result. It is recorded as evidence and as the command's reason; a
  * resolved command is not changed. Never rejects.
  */
 async function resolveByPerson(
   { journal, steps, termOf, nowMs }: ResolveByPersonDeps,
   commandId: string,
-  outcome: PersonsOutcome,
+  result: PersonsResult,
   word: OperatorWord,
 ): Promise<Answer<Resolved>> {
   try {
@@ -114,10 +114,10 @@ async function resolveByPerson(
     const term = termOf(command.shard);
     if (term === undefined) return anotherLeads;
     const atMs = nowMs();
-    const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
-    if (result.kind === 'over') return anotherLeads;
-    if (result.kind === 'stepped') return { kind: 'done', command: result.command };
-    return result.notWaiting ? noSuchRequest : resolvedAlready(result.command);
+    const commit = await steps.commit(command, (newest) => decidePerson(newest, result, word, atMs), term);
+    if (commit.kind === 'over') return anotherLeads;
+    if (commit.kind === 'stepped') return { kind: 'done', command: commit.command };
+    return commit.notWaiting ? noSuchRequest : resolvedAlready(commit.command);
   } catch {
     return unresolved;
   }
@@ -168,8 +168,8 @@ export class OperatorService implements OperatorActs {
     this.options = options;
   }
 
-  async resolve(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Resolved | Requested>> {
-    if (!this.options.fourEyes) return this.resolveNow(commandId, outcome, word);
+  async resolve(commandId: string, result: PersonsResult, word: OperatorWord): Promise<Answer<Resolved | Requested>> {
+    if (!this.options.fourEyes) return this.resolveNow(commandId, result, word);
     let command: Command | undefined;
     try {
       command = await this.deps.journal.find(commandId);
@@ -180,9 +180,9 @@ export class OperatorService implements OperatorActs {
       return unresolved;
     }
     if (command === undefined) return noSuchCommand;
-    const action = { kind: 'resolve', commandId, outcome } as const;
+    const action = { kind: 'resolve', commandId, result } as const;
     const waits = await this.approvals.request(action, command.request.accountId, word);
-    return waits ?? this.resolveNow(commandId, outcome, word);
+    return waits ?? this.resolveNow(commandId, result, word);
   }
 
   /**
@@ -235,26 +235,26 @@ export class OperatorService implements OperatorActs {
       const ofSomeAccounts = word.ofSomeAccounts ?? (action.kind === 'resume' ? action.ofSomeAccounts : undefined);
       const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
       if (action.kind === 'resume') return this.resumeNow(action.scope, both);
-      if (action.kind === 'resolve') return this.resolveNow(action.commandId, action.outcome, both);
+      if (action.kind === 'resolve') return this.resolveNow(action.commandId, action.result, both);
       return changeLimits(this.deps, action.scope, action.change, both, async () => undefined);
     });
   }
 
-  private async resolveNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<Answer<Resolved>> {
+  private async resolveNow(commandId: string, result: PersonsResult, word: OperatorWord): Promise<Answer<Resolved>> {
     const { journal, steps, termOf, clock, record } = this.deps;
-    const result = await resolveByPerson(
+    const answer = await resolveByPerson(
       { journal, steps, termOf, nowMs: () => clock.nowMs() },
       commandId,
-      outcome,
+      result,
       word,
     );
-    if (result.kind === 'done') {
+    if (answer.kind === 'done') {
       const { by: principal, reason, requestId } = word;
-      const { accountId } = result.command.request;
-      const detail = { outcome, ...secondPrincipal(word) };
+      const { accountId } = answer.command.request;
+      const detail = { result, ...secondPrincipal(word) };
       record({ principal, action: 'resolve', accountId, commandId, requestId, reason, detail });
     }
-    return result;
+    return answer;
   }
 
   private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow>> {

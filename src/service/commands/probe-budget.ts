@@ -3,7 +3,7 @@ import type { ReadBudget } from '../../venue/order-reads.ts';
 import { type BucketOptions, TokenBucket } from './rate-budget.ts';
 
 /**
- * The read budget for finding out command outcomes, for all terms in the process, and the line
+ * The read budget for finding out command results, for all terms in the process, and the line
  * waiting for it.
  *
  * Invariant: no more reads begin, and no more requests are repeated, than the bucket gives tokens,

@@ -172,10 +172,10 @@ export class ProbeWatch {
     const { kind, stream, accountId } = request;
     const fields = { commandId, kind, stream, accountId, state, presumedAbsent, ageSeconds: Math.round(ageMs / 1000) };
     if (level === 'warned') {
-      log.warn(fields, 'a command has no outcome yet');
+      log.warn(fields, 'a command has no result yet');
       return;
     }
-    log.error(fields, 'a command still has no outcome; `tidemark command show` says what is known');
+    log.error(fields, 'a command still has no result; `tidemark command show` says what is known');
     const evidence = {
       kind: 'note',
       code: 'escalated',

@@ -1,4 +1,4 @@
-import { type Command, type CommandOutcome, isFinal, isUnresolved } from '../../domain/command.ts';
+import { type Command, isFinal, isUnresolved, type ResultWord } from '../../domain/command.ts';
 import type { LogRow } from '../../domain/committed-batch.ts';
 import { decodeUpdate } from '../../domain/encode-update.ts';
 import { orderKey, type Stream } from '../../domain/order.ts';
@@ -43,7 +43,7 @@ const judgedAtOnce = 8;
 const longestAgeMs = 365 * 86_400_000;
 
 /**
- * Finds out command outcomes: first from the batches ingest commits; without news there, by reads
+ * Finds out command results: first from the batches ingest commits; without news there, by reads
  * on a schedule. It never sends anything.
  *
  * Invariant: every command in the held shards is followed here, from `begin` until it is final or
@@ -261,6 +261,6 @@ async function probeNow(
   over.abort();
   const resolved = followed
     .filter(({ command }) => isFinal(command.state))
-    .map(({ command }) => ({ commandId: command.commandId, outcome: command.state as CommandOutcome }));
+    .map(({ command }) => ({ commandId: command.commandId, result: command.state as ResultWord }));
   return { unresolved, probes: plan.length, resolved, plan };
 }

@@ -29,7 +29,7 @@ interface SendAttemptsDeps extends Ambient {
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */
 export interface Pacing {
-  /** Its first attempt is over, with any outcome. Called once or more. */
+  /** Its first attempt is over, with any result. Called once or more. */
   readonly firstOver: () => void;
   /** No further attempt is begun before it resolves. Never rejects. */
   readonly others: Promise<void>;
@@ -52,7 +52,7 @@ export interface Sending {
 }
 
 /**
- * Sends one command's attempts, one after the other, each at most once, and records their outcomes.
+ * Sends one command's attempts, one after the other, each at most once, and records their results.
  *
  * Invariant: an attempt is written only after SENDING is committed for it (`WritePermit`): of the
  * first one by the opening, where its connection was there in time. Another one is prepared only in

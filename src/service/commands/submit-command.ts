@@ -76,7 +76,7 @@ type Opened =
 const confirmDelaysMs = [0, 100, 400] as const;
 
 /**
- * Takes a command from the caller's request to its answer (docs/commands.md, "Outcome of a write").
+ * Takes a command from the caller's request to its answer (docs/commands.md, "Result of a write").
  *
  * Invariant: declined means this call has sent nothing and will send nothing; a known key is
  * answered even if a new command would be declined. Of equal places, of one order's replaces and of
@@ -207,7 +207,7 @@ export class SubmitCommand {
 
   /**
    * Its key may belong to a command at work: a caller must not read "not sent" as the command's
-   * outcome.
+   * result.
    */
   private uncheckable(err: unknown, { requestId }: Submission): Declined {
     this.deps.log.warn({ err, requestId }, 'a command could not be checked against the journal');
@@ -343,7 +343,7 @@ export class SubmitCommand {
   }
 
   /**
-   * The outcome of the commit was lost, and 4xx and 5xx mean nothing was journaled. Never rejects.
+   * The result of the commit was lost, and 4xx and 5xx mean nothing was journaled. Never rejects.
    */
   private async lookForLost(command: NewCommand, term: Term, err: unknown): Promise<Answer<OpenResult>> {
     const { journal, clock, log, sweep } = this.deps;

@@ -101,7 +101,7 @@ export class CommandTraces {
             'tidemark.attempt.reason': reason?.code,
             'http.response.status_code': reason?.status,
           });
-          return kind === 'unknown' ? 'its outcome is not known' : undefined;
+          return kind === 'unknown' ? 'its result is not known' : undefined;
         },
       );
     };

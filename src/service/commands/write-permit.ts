@@ -35,7 +35,7 @@ interface PermitScope {
  * States: not asked → granted → still granted when the write asks, or refused with its reason.
  * Asked a second time, it is refused. Invariant: `granted` is true only after the journal itself
  * has answered that the attempt is SENDING, less than `writeWithinMs` after it was asked, with a
- * lease still able to act. A commit without a known outcome grants nothing, also where the command
+ * lease still able to act. A commit without a known result grants nothing, also where the command
  * is found by a look-up. No attempt becomes SENDING that an earlier committed halt (or another
  * stop) forbids, and the write follows within `writeWithinMs`: so long after a halt's commit, no
  * process writes anything but cancels. A process with the halt in memory writes nothing from then

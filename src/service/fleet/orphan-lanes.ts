@@ -93,11 +93,11 @@ export class OrphanLanes {
     const { finish, metrics, clock, log } = this.deps;
     try {
       await finish(lane, over, leaving);
-      metrics.laneFinishes.inc({ outcome: 'finished' });
+      metrics.laneFinishes.inc({ result: 'finished' });
       this.failed.delete(lane);
     } catch (err) {
       if (over.aborted) return;
-      metrics.laneFinishes.inc({ outcome: 'failed' });
+      metrics.laneFinishes.inc({ result: 'failed' });
       if (!this.failed.has(lane))
         log.warn({ err, lane }, 'a lane without a process could not be finished; trying again');
       this.failed.set(lane, clock.monotonicMs());

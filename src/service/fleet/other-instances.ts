@@ -24,7 +24,7 @@ export interface InstanceAnswer {
   readonly text: string;
 }
 
-type Outcome =
+type InstanceResult =
   | InstanceAnswer
   /** No whole answer. `sent`: whether bytes of the request may have arrived. */
   | { readonly kind: 'failed'; readonly code: string; readonly sent: 'no' | 'maybe' };
@@ -38,6 +38,6 @@ export interface InstanceHttp {
     readonly headers: Readonly<Record<string, string | Secret>>;
     readonly body?: string;
     readonly signal?: AbortSignal;
-  }): Promise<Outcome>;
+  }): Promise<InstanceResult>;
   close(): Promise<void>;
 }

@@ -108,7 +108,7 @@ export class OwnFitness {
   private async look(others: readonly LaneMember[]): Promise<void> {
     const { sources, metrics, asksKafka, clock } = this.deps;
     const nowMs = clock.monotonicMs();
-    const acknowledged = await sumOfSeries(metrics.relay.records, { outcome: 'acknowledged' });
+    const acknowledged = await sumOfSeries(metrics.relay.records, { result: 'acknowledged' });
     if (acknowledged > this.acknowledged) this.kafkaWorkedMs = nowMs;
     this.acknowledged = acknowledged;
     const anotherHas = (trouble: Trouble) => others.some(({ unwell }) => unwell?.trouble === trouble);

@@ -25,7 +25,7 @@ export interface PipelineReading {
   /** Committed rows that Kafka has not acknowledged, by topic. */
   readonly updatesTopic: Waiting;
   readonly stateTopic: Waiting;
-  readonly outcomesTopic: Waiting;
+  readonly resultsTopic: Waiting;
   /** When a heartbeat last came back from Kafka, by wall time; left out until the first one. */
   readonly heartbeatMs?: number;
 }
@@ -52,7 +52,7 @@ export async function readPipeline({ clock, metrics, ingest }: ReadingDeps): Pro
   return {
     atMs: clock.nowMs(),
     monotonicMs: clock.monotonicMs(),
-    updates: await sumOfSeries(metrics.ingest.observations, { outcome: 'applied' }),
+    updates: await sumOfSeries(metrics.ingest.observations, { result: 'applied' }),
     latency: await sumOfBuckets(metrics.ingest.latency, { stage: 'total' }),
     ingest: {
       rows: ingest.depth,
@@ -61,7 +61,7 @@ export async function readPipeline({ clock, metrics, ingest }: ReadingDeps): Pro
     },
     updatesTopic: await waiting('updates'),
     stateTopic: await waiting('state'),
-    outcomesTopic: await waiting('outcomes'),
+    resultsTopic: await waiting('results'),
     ...(heartbeat > 0 && { heartbeatMs: heartbeat * 1000 }),
   };
 }

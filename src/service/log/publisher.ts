@@ -5,7 +5,7 @@ import type { LogRow } from '../../domain/committed-batch.ts';
  * checkpoint.
  */
 export interface PublishRow {
-  readonly topic: LogRow['topic'] | 'outcomes' | 'checkpoint';
+  readonly topic: LogRow['topic'] | 'results' | 'checkpoint';
   readonly key: string;
   readonly payload: string;
   /** The record's header, if it is traced (docs/tracing.md). */

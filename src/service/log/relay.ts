@@ -258,7 +258,7 @@ export class Relay implements Service {
       await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted, checkpoint?.along(upToBatch));
     } catch (err) {
       checkpoint?.doubt();
-      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      metrics.records.inc({ topic, result: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       term.handoff.reread('failure');
       await this.waitAfterFailure(term);
@@ -267,7 +267,7 @@ export class Relay implements Service {
     this.backoff.reset();
     this.kafkaTrouble.passed();
     metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
-    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    metrics.records.inc({ topic, result: 'acknowledged' }, rows.length);
     return true;
   }
 

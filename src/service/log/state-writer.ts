@@ -231,12 +231,12 @@ export class StateWriter {
       try {
         await statePublisher.flush(rows);
       } catch (err) {
-        metrics.records.inc({ topic: 'state', outcome: 'failed' }, rows.length);
+        metrics.records.inc({ topic: 'state', result: 'failed' }, rows.length);
         throw err;
       }
       this.share = Math.min(1, this.share * 2);
       metrics.publishSeconds.observe({ topic: 'state' }, (clock.monotonicMs() - startedMs) / 1000);
-      metrics.records.inc({ topic: 'state', outcome: 'acknowledged' }, rows.length);
+      metrics.records.inc({ topic: 'state', result: 'acknowledged' }, rows.length);
     }
     this.position.advance(upTo);
     // Also with nothing new: the last save may have failed, and a lane on its way to another

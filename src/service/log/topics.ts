@@ -23,7 +23,7 @@ export interface TopicNames {
   /** Changes in the sources' state, and heartbeats "complete up to". */
   readonly watermarks: string;
   /** Each step of a command. */
-  readonly outcomes: string;
+  readonly results: string;
   /**
    * Each lane's newest commits, written just before they are published: compacted, for the service
    * alone.
@@ -40,7 +40,7 @@ export function topicNames(prefix = ''): TopicNames {
     updates: `${prefix}tidemark.order-updates.v1`,
     state: `${prefix}tidemark.order-state.v1`,
     watermarks: `${prefix}tidemark.watermarks.v1`,
-    outcomes: `${prefix}tidemark.command-outcomes.v1`,
+    results: `${prefix}tidemark.command-results.v1`,
     checkpoint: `${prefix}tidemark.commit-checkpoint.v1`,
   };
 }
@@ -84,7 +84,7 @@ export function topicSpecs(names: TopicNames, retentionDays = plannedRetentionDa
     { name: names.updates, partitions: 12, settings: kept },
     { name: names.state, partitions: 12, settings: compacted },
     { name: names.watermarks, partitions: 1, settings: kept },
-    { name: names.outcomes, partitions: 3, settings: kept },
+    { name: names.results, partitions: 3, settings: kept },
     // So many that each broker leads one: a checkpoint goes along with the updates to each broker.
     {
       ...{ name: names.checkpoint, partitions: 6, anyCount: true },

@@ -349,7 +349,7 @@ export class BatchPipeline {
     }
     this.again.shift();
     this.poison.passed(1, false);
-    endEntries([entry], { outcomes: ['dead_lettered'] }, this.deps.metrics.observations);
+    endEntries([entry], { results: ['dead_lettered'] }, this.deps.metrics.observations);
   }
 
   /** Asks until the database answers: before that nothing is known, and nothing may be sent. */

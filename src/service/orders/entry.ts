@@ -1,4 +1,4 @@
-import type { IngestItem, Outcome } from '../../domain/observation.ts';
+import type { IngestItem, ObservationResult } from '../../domain/observation.ts';
 import { orderKey } from '../../domain/order.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -53,25 +53,28 @@ export function queuedBytes(entry: Entry): number {
  */
 export function endEntries(
   entries: readonly Entry[],
-  { outcomes, learnt }: { readonly outcomes: readonly (Outcome | undefined)[]; readonly learnt?: ReadonlySet<Entry> },
+  {
+    results,
+    learnt,
+  }: { readonly results: readonly (ObservationResult | undefined)[]; readonly learnt?: ReadonlySet<Entry> },
   counter: Metrics['ingest']['observations'],
 ): void {
-  const counts = new Map<string, { stream: string; cause: string; outcome: Outcome; count: number }>();
+  const counts = new Map<string, { stream: string; cause: string; result: ObservationResult; count: number }>();
   for (const [index, entry] of entries.entries()) {
     if (entry.kind === 'barrier') {
       entry.resolve();
       continue;
     }
-    const outcome = outcomes[index];
-    if (outcome === undefined || entry.kind === 'watermarks') continue;
+    const result = results[index];
+    if (result === undefined || entry.kind === 'watermarks') continue;
     const stream = entry.kind === 'order' ? entry.view.stream : entry.stream;
-    const name = `${stream} ${entry.cause} ${outcome}`;
+    const name = `${stream} ${entry.cause} ${result}`;
     const counted = counts.get(name);
-    if (counted === undefined) counts.set(name, { stream, cause: entry.cause, outcome, count: 1 });
+    if (counted === undefined) counts.set(name, { stream, cause: entry.cause, result, count: 1 });
     else counted.count += 1;
-    entry.onOutcome?.(outcome, learnt?.has(entry));
+    entry.onResult?.(result, learnt?.has(entry));
   }
-  for (const { stream, cause, outcome, count } of counts.values()) counter.inc({ stream, cause, outcome }, count);
+  for (const { stream, cause, result, count } of counts.values()) counter.inc({ stream, cause, result }, count);
 }
 
 /**

@@ -124,7 +124,7 @@ function asDeadLetter(entry: Entry, code: string): Entry | undefined {
 }
 
 function unreadable(observation: Observation, code: string): Unreadable {
-  const { cause, observedAtMs, receivedMs, bytes, onOutcome } = observation;
+  const { cause, observedAtMs, receivedMs, bytes, onResult } = observation;
   const row = deadLetter(observation, 'poison', `Postgres refused it with SQLSTATE ${code}`);
   return {
     kind: 'unreadable',
@@ -138,6 +138,6 @@ function unreadable(observation: Observation, code: string): Unreadable {
     observedAtMs,
     receivedMs,
     bytes,
-    ...(onOutcome === undefined ? {} : { onOutcome }),
+    ...(onResult === undefined ? {} : { onResult }),
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../domain/encode-update.ts';
 import type { Doubt, Head, Reduction, UnreadableHead } from '../../domain/head.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import type { Observation, Outcome, Unreadable, Watermark } from '../../domain/observation.ts';
+import type { Observation, ObservationResult, Unreadable, Watermark } from '../../domain/observation.ts';
 import type { Order } from '../../domain/order.ts';
 import { reduce, reduceOwned, reduceUnreadable } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/resolving.ts';
@@ -54,7 +54,7 @@ export interface PreparedBatch {
   readonly deadLetters: readonly DeadLetterRow[];
   readonly bindings: readonly BindingRow[];
   /** How each entry ends, in the entries' order. Undefined for barriers and watermarks. */
-  readonly outcomes: readonly (Outcome | undefined)[];
+  readonly results: readonly (ObservationResult | undefined)[];
   /** The applied ones with nothing but additions. */
   readonly learnt: ReadonlySet<Entry>;
   /** Their orders ought to be read from REST once this is committed. */
@@ -100,13 +100,13 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
     if (entry.kind === 'order') batch.addObservation(entry, keys[i] as string);
     else if (entry.kind === 'unreadable') batch.addUnreadable(entry);
     else if (entry.kind === 'watermarks') batch.addMark(entry);
-    else batch.outcomes.push(undefined);
+    else batch.results.push(undefined);
   }
   return batch.finish();
 }
 
 class BatchBuilder {
-  readonly outcomes: (Outcome | undefined)[] = [];
+  readonly results: (ObservationResult | undefined)[] = [];
   private readonly learnt = new Set<Entry>();
   private readonly doubts: RaisedDoubt[] = [];
   private readonly begun: BegunOrder[] = [];
@@ -142,23 +142,23 @@ class BatchBuilder {
         : head === undefined || bound === undefined
           ? reduce(head, observation, bound?.own)
           : reduceOwned(head, observation, bound.own);
-    if (reduction.outcome === 'applied') {
-      const outcome = this.apply(key, slot, observation, reduction, bound?.row);
-      if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
+    if (reduction.result === 'applied') {
+      const result = this.apply(key, slot, observation, reduction, bound?.row);
+      if (bound !== undefined && result === 'applied') this.bindings.push(bound.row);
       if (reduction.learnt === true) this.learnt.add(observation);
-      if (reduction.begins === true && outcome === 'applied') this.begun.push(begunOf(reduction.head.order));
-      this.outcomes.push(outcome);
-    } else if (reduction.outcome === 'conflict') {
+      if (reduction.begins === true && result === 'applied') this.begun.push(begunOf(reduction.head.order));
+      this.results.push(result);
+    } else if (reduction.result === 'conflict') {
       this.deadLetters.push(deadLetter(observation, reduction.reason, reduction.detail));
-      this.outcomes.push('conflict');
+      this.results.push('conflict');
       // A read asks for no other read: that one would be refused as well, and confirm it for ever.
       if (stored !== undefined && observation.cause === 'stream')
         this.doubt(observation, 'contradicted', stored.revision);
     } else {
       if (reduction.head !== undefined) this.remember(key, slot, reduction.head);
-      this.outcomes.push(reduction.outcome);
+      this.results.push(reduction.result);
     }
-    if (reduction.outcome === 'conflict' || this.outcomes.at(-1) === 'dead_lettered')
+    if (reduction.result === 'conflict' || this.results.at(-1) === 'dead_lettered')
       this.doubt(observation, 'dead_lettered', (head ?? stored)?.revision ?? 0);
     else if (reduction.doubt !== undefined)
       this.doubt(observation, reduction.doubt, (reduction.head ?? head)?.revision ?? 0);
@@ -179,7 +179,7 @@ class BatchBuilder {
       raw,
       observedAtMs,
     });
-    this.outcomes.push('dead_lettered');
+    this.results.push('dead_lettered');
   }
 
   addMark(mark: Watermark): void {
@@ -193,7 +193,7 @@ class BatchBuilder {
     } as const;
     this.before.push(null);
     this.append(row, key, Number.NaN);
-    this.outcomes.push(undefined);
+    this.results.push(undefined);
   }
 
   finish(): PreparedBatch {
@@ -204,7 +204,7 @@ class BatchBuilder {
       places.newest.push(update);
       slot.newest = undefined;
     }
-    const { updates, deadLetters, bindings, outcomes, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
+    const { updates, deadLetters, bindings, results, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
     const touched = this.newest.map(({ slot }) => slot);
     const unproven = this.unproven();
     return {
@@ -213,7 +213,7 @@ class BatchBuilder {
       places,
       deadLetters,
       bindings,
-      outcomes,
+      results,
       learnt,
       doubts,
       begun,
@@ -258,9 +258,9 @@ class BatchBuilder {
     key: string,
     slot: Slot | undefined,
     observation: Observation,
-    reduction: Extract<Reduction, { outcome: 'applied' }>,
+    reduction: Extract<Reduction, { result: 'applied' }>,
     bound: BindingRow | undefined,
-  ): Outcome {
+  ): ObservationResult {
     const { head } = reduction;
     const { order } = head;
     const orderJson = encodeOrder(order);

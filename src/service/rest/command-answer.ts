@@ -3,8 +3,8 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { NextProbe } from '../commands/commands.ts';
 
 /**
- * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence?
- * }` and the fields around it. An open command's outcome is not known yet, so it is `unknown`.
+ * A command as callers see it: `{ commandId, result, orderId?, orderStatus?, attempts, evidence?
+ * }` and the fields around it. An open command's result is not known yet, so it is `unknown`.
  * `evidence` is present if it was read.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
@@ -17,7 +17,7 @@ export function commandAnswer(command: Command, evidence?: readonly Evidence[]) 
     accountId: request.accountId,
     ...(orderId === undefined ? {} : { orderId }),
     ...(orderStatus === undefined ? {} : { orderStatus }),
-    outcome: state === 'open' ? 'unknown' : state,
+    result: state === 'open' ? 'unknown' : state,
     state,
     unresolved: isUnresolved(state),
     presumedAbsent: command.presumedAbsent,
@@ -56,7 +56,7 @@ export function doubtAnswer({ commandId, state, presumedAbsent }: Command, probe
       : presumedAbsent
         ? 'Many complete reads did not show it, and a person has to decide'
         : `The service is finding out${next}`;
-  const advice = `Do not send it under another key: it could then be there twice. ${now}. Its outcome will be at ${commandPath(commandId)}.`;
+  const advice = `Do not send it under another key: it could then be there twice. ${now}. Its result will be at ${commandPath(commandId)}.`;
   return { ...(nextProbe && { nextProbe }), ...(isUnresolved(state) && { advice }) };
 }
 

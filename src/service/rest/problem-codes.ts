@@ -124,7 +124,7 @@ const known = {
   ROW_NOT_FOUND: [404, 'there is no such dead letter'],
   SECOND_PRINCIPAL_NEEDED: [403, 'the principal that asked for it cannot approve it, whichever of its tokens signs in'],
   SHARD_NOT_FOUND: [404, 'there is no shard of this number: GET /v1/fleet says how many there are'],
-  SOURCE_NOT_LIVE: [503, 'the order stream of the account is not live: an outcome would be learnt late'],
+  SOURCE_NOT_LIVE: [503, 'the order stream of the account is not live: a result would be learnt late'],
   STORE_UNAVAILABLE: [503, 'the database does not answer; try again'],
   SUPERSEDED_NOT_ABSENT: [409, 'the command to be superseded is not presumed absent, or was superseded already'],
   TOO_LARGE: [413, 'the request has a larger body than is read here'],
@@ -153,7 +153,7 @@ const known = {
   UNREADABLE_ROW: [500, 'what is stored of this is damaged; the log names it under this requestId'],
   UNRESOLVED_PRIOR_COMMAND: [
     409,
-    'command c8615a5c-8335-4ac6-8d1c-6f1167573422 placed the same, and its outcome is not known',
+    'command c8615a5c-8335-4ac6-8d1c-6f1167573422 placed the same, and its result is not known',
   ],
   URL_TOO_LONG: [414, 'the URL, or a part of it, is longer than is read here'],
 } as const satisfies Readonly<Record<DeclineCode, Known>> & Readonly<Record<string, Known>>;

@@ -101,10 +101,10 @@ export function sendCommandState(
 }
 
 /** One cancel in a cancel-all: its command, or why there is none. */
-export function submitResultBody(result: Answer<Journaled> | undefined): object {
-  if (result === undefined)
+export function submitResultBody(answer: Answer<Journaled> | undefined): object {
+  if (answer === undefined)
     return { code: 'UNDER_WAY', detail: 'its cancel has no answer yet: ask again with the same key' };
-  if (result.kind === 'declined') return { code: result.code, detail: result.message };
-  const { commandId, outcome, state, attempts, links } = commandAnswer(result.command);
-  return { commandId, outcome, state, attempts, links };
+  if (answer.kind === 'declined') return { code: answer.code, detail: answer.message };
+  const { commandId, result, state, attempts, links } = commandAnswer(answer.command);
+  return { commandId, result, state, attempts, links };
 }

@@ -100,7 +100,7 @@ function servicePhases(
   const { housekeeping, schema } = watches;
   const [topics, replaced, clocks] = [watches.topics.rounds, watches.replaced.rounds, watches.clocks.rounds];
   const { relay, credentials } = way;
-  const { service, outcomes, repairs } = commands;
+  const { service, results, repairs } = commands;
   const { keeper } = fleet;
   const ingest = closing('ingest', (signal) => way.ingest.drain(signal));
   const shards = closing('shards', (signal) => fleet.shards.release(signal));
@@ -118,8 +118,8 @@ function servicePhases(
     { name: 'lane', starts: [], ends: [shards, keeper] },
     {
       name: 'data path',
-      starts: [relay, outcomes, ingest, credentials],
-      ends: [credentials, ingest, relay, outcomes],
+      starts: [relay, results, ingest, credentials],
+      ends: [credentials, ingest, relay, results],
     },
     {
       name: 'work',

@@ -2,7 +2,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
-import type { Http, HttpOutcome } from '../../venue/http.ts';
+import type { Http, HttpResult } from '../../venue/http.ts';
 import {
   type ClockReading,
   clockReading,
@@ -64,9 +64,9 @@ export class ClockWatch {
     return {
       request: async (request) => {
         const beganMs = clock.monotonicMs();
-        const outcome = await http.request(request);
-        this.sawAnswer(outcome, clock.monotonicMs() - beganMs);
-        return outcome;
+        const result = await http.request(request);
+        this.sawAnswer(result, clock.monotonicMs() - beganMs);
+        return result;
       },
       close: () => http.close(),
     };
@@ -99,8 +99,8 @@ export class ClockWatch {
     this.forgetOld();
   }
 
-  private sawAnswer(outcome: HttpOutcome, tookMs: number): void {
-    const reading = readingOf(outcome, this.deps.clock.nowMs(), tookMs);
+  private sawAnswer(result: HttpResult, tookMs: number): void {
+    const reading = readingOf(result, this.deps.clock.nowMs(), tookMs);
     // A slow answer says less than the one before it.
     if (reading !== undefined && reading.uncertainMs < harmfulSkewMs / 3) this.see('platform', reading);
   }

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { CommandService } from '../commands/command-service.ts';
-import { OutcomeRelay } from '../log/outcome-relay.ts';
+import { ResultRelay } from '../log/result-relay.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
 import type { PlatformConfig } from './platform-parts.ts';
 import { PlatformQuotes } from './platform-quotes.ts';
@@ -28,11 +28,11 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
     { ...toPlatform, lines: new SocketWriteLines({ clock, proxies }) },
     { platformUrl, ...(stagingUrl !== undefined && { stagingUrl }) },
   );
-  const outcomes = new OutcomeRelay({
-    ...{ ...shared, checkpoint, logger: log, log: store.outcomes, metrics: metrics.relay },
+  const results = new ResultRelay({
+    ...{ ...shared, checkpoint, logger: log, log: store.results, metrics: metrics.relay },
     shards: () => held.shards,
-    publisher: kafka.outcomePublisher,
-    isEmpty: () => store.changes.isNone('outcomes'),
+    publisher: kafka.resultPublisher,
+    isEmpty: () => store.changes.isNone('results'),
   });
   const service = new CommandService(
     {
@@ -45,7 +45,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
       part: () => held.part,
       noticeLost: store.noticeLost,
       haltChanges: store.changes.readerOf('halts'),
-      onStep: () => outcomes.wake(),
+      onStep: () => results.wake(),
     },
     commandOptions(config),
   );
@@ -53,7 +53,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
   const isIdle = () => changes.isNone('repairs');
   const forgetOrders = (accountId: string) => ingest.forgetOrders((of) => of === accountId);
   const repairs = new RepairWorker({ clock, log, pool, accounts, forgetOrders, metrics: metrics.ingest, isIdle });
-  return { service, outcomes, repairs };
+  return { service, results, repairs };
 }
 
 /** The settings as options of the command side; an option without a setting keeps its default. */

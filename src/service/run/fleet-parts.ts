@@ -55,7 +55,7 @@ export function fleetParts(made: Commanding, config: PlatformConfig) {
   );
   const assertCanBegin = () => watches.schema.assertFits();
   const work = new LaneParts({
-    ...{ ...way, shards, outcomes: commands.outcomes, checkSchema: assertCanBegin },
+    ...{ ...way, shards, results: commands.results, checkSchema: assertCanBegin },
     configRecord: new ConfigRecord({ pool: store.pool, clock, random, log }, { config, effective, instance: holder }),
   });
   const keeper: LaneKeeper = new LaneKeeper(

@@ -19,7 +19,7 @@ export function historyDocument(
 }
 
 function sampleOf(before: PipelineReading, reading: PipelineReading): HistorySample {
-  const { atMs, ingest, updatesTopic, stateTopic, outcomesTopic, heartbeatMs } = reading;
+  const { atMs, ingest, updatesTopic, stateTopic, resultsTopic, heartbeatMs } = reading;
   const age = ({ oldestMs }: Waiting) => (oldestMs === undefined ? 0 : Math.max(0, Math.round(atMs - oldestMs)));
   return {
     at: formatInstant(atMs),
@@ -30,8 +30,8 @@ function sampleOf(before: PipelineReading, reading: PipelineReading): HistorySam
     relayAgeMs: age(updatesTopic),
     stateRows: stateTopic.rows,
     stateAgeMs: age(stateTopic),
-    outcomeRows: outcomesTopic.rows,
-    outcomeAgeMs: age(outcomesTopic),
+    resultRows: resultsTopic.rows,
+    resultAgeMs: age(resultsTopic),
     heartbeatAgeMs: heartbeatMs === undefined ? null : Math.max(0, Math.round(atMs - heartbeatMs)),
   };
 }

@@ -242,7 +242,7 @@ function doubtOfTopics(name: 'topics_replaced' | 'topics_differ', topics: TopicD
 function doubtsOfCounts({ unresolved, halts, silentLosses, deadLetters }: TrustFacts): Doubt[] {
   const doubts: Doubt[] = [];
   if (unresolved.rows > 0) {
-    const detail = `${plural(unresolved.rows, 'command')} with an outcome that is not known`;
+    const detail = `${plural(unresolved.rows, 'command')} with a result that is not known`;
     doubts.push({ name: 'commands_unresolved', detail, sinceMs: unresolved.oldestMs });
   }
   if (halts.length > 0) {

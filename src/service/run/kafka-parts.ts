@@ -52,7 +52,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     /**
      * A separate publisher: each takes one send at a time, and updates must not wait for commands.
      */
-    outcomePublisher: logPublisher(),
+    resultPublisher: logPublisher(),
     statePublisher: stateWriterOf(lane),
   };
   return {
@@ -70,7 +70,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     canary: new CanaryReader(deps, { kafka, topic: topics.watermarks }),
     consumers: new ConsumerGroups(deps, {
       kafka,
-      topics: [topics.updates, topics.state, topics.watermarks, topics.outcomes],
+      topics: [topics.updates, topics.state, topics.watermarks, topics.results],
     }),
     checkTopics: () => checkTopics(deps, kafka, topics, options.topicRetentionDays),
     /** The five topics with their ends. */

@@ -21,7 +21,7 @@ interface LaneShards {
 }
 
 /** Publishes commands' steps. */
-interface LaneOutcomes {
+interface LaneResults {
   begin(): void;
   end(): void;
 }
@@ -41,7 +41,7 @@ interface LanePartsDeps {
   readonly ingest: Ingest;
   readonly relay: Relay;
   readonly shards: LaneShards;
-  readonly outcomes?: LaneOutcomes;
+  readonly results?: LaneResults;
 }
 
 /**
@@ -57,12 +57,12 @@ export class LaneParts implements LaneWork {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, checkpoint, configRecord, sources, ingest, relay, shards, outcomes } = this.deps;
+    const { checkSchema, lossCheck, checkpoint, configRecord, sources, ingest, relay, shards, results } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
     checkpoint?.doubt();
     relay.begin(hold.batch);
-    outcomes?.begin();
+    results?.begin();
     ingest.begin(hold);
     await shards.resume(hold);
     await sources.begin();
@@ -72,11 +72,11 @@ export class LaneParts implements LaneWork {
   }
 
   async end(): Promise<void> {
-    const { lossCheck, configRecord, sources, ingest, relay, shards, outcomes } = this.deps;
+    const { lossCheck, configRecord, sources, ingest, relay, shards, results } = this.deps;
     configRecord?.end();
     lossCheck?.end();
     relay.end();
-    outcomes?.end();
+    results?.end();
     // In parallel: a source may wait for a barrier answered only by the end of ingest, and a
     // command's probe may wait for its source.
     await Promise.all([shards.end(), sources.end(), ingest.end()]);

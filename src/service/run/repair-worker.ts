@@ -126,9 +126,9 @@ export class RepairWorker implements Service {
         const answer = await this.work(request, account, within.signal);
         // The process stops, or lost the account: its failure says nothing about the request, and
         // the next holder does it.
-        if (this.over.signal.aborted || (answer.outcome === 'failed' && this.accountOf(request) !== account)) return;
+        if (this.over.signal.aborted || (answer.result === 'failed' && this.accountOf(request) !== account)) return;
         const ofJobs = await answerRepairs(pool, ids, answer);
-        if (ofJobs > 0) metrics.deadLetterJobRows.inc({ outcome: answer.outcome }, ofJobs);
+        if (ofJobs > 0) metrics.deadLetterJobRows.inc({ result: answer.result }, ofJobs);
         if (alone) log.info({ ...said, ...answer }, 'a request for repair was answered');
         // A read that hung: the account takes no more for now.
         if (within.signal.aborted) return;
@@ -152,10 +152,10 @@ export class RepairWorker implements Service {
       // A damaged state is noticed by reading it from the store, never by an order in memory.
       this.deps.forgetOrders(accountId);
       const look = await account.lookAtAll(kind === 'read' ? undefined : { atMs: sinceMs ?? 0 }, signal);
-      if (!look.complete) return { outcome: 'failed', detail: look.error.message };
-      return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
+      if (!look.complete) return { result: 'failed', detail: look.error.message };
+      return { result: 'done', detail: `${plural(look.shown.length, 'order')} read` };
     }
-    if (orderId === undefined) return { outcome: 'failed', detail: 'it has been dealt with already' };
+    if (orderId === undefined) return { result: 'failed', detail: 'it has been dealt with already' };
     return await readAgain(this.deps.pool, account, { stream, orderId }, signal);
   }
 }
@@ -175,11 +175,10 @@ async function readAgain(
   // An order may have many rows: only one from during the read says that it still cannot be read.
   const before = await newestDeadLetter(pool);
   const look = await account.lookAt(orderId, signal);
-  if (!look.complete) return { outcome: 'failed', detail: look.error.message };
+  if (!look.complete) return { result: 'failed', detail: look.error.message };
   if (!look.shown.includes(orderId))
-    return { outcome: 'failed', detail: 'the platform does not show the order any more' };
+    return { result: 'failed', detail: 'the platform does not show the order any more' };
   const again = await deadLetteredAgain(pool, before, order);
-  if (again !== undefined)
-    return { outcome: 'failed', detail: `what was read became a dead letter again, as ${again}` };
-  return { outcome: 'done', detail: 'the order was read again and went through ingest' };
+  if (again !== undefined) return { result: 'failed', detail: `what was read became a dead letter again, as ${again}` };
+  return { result: 'done', detail: 'the order was read again and went through ingest' };
 }

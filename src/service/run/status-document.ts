@@ -74,7 +74,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
       heartbeatMs: reading.heartbeatMs,
       notStored: reading.ingest,
-      unsent: [reading.updatesTopic, reading.stateTopic, reading.outcomesTopic],
+      unsent: [reading.updatesTopic, reading.stateTopic, reading.resultsTopic],
       topics: parts.topics?.doubts,
       replaced: parts.replaced?.doubts,
       clocks: parts.clocks?.doubt(),
@@ -131,14 +131,14 @@ function deadLetterRows(counts: readonly DeadLetterCount[]): { stream: string; r
   return [...byReason.values()];
 }
 
-function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineReading): StatusDocument['lag'] {
+function lagOf({ ingest, updatesTopic, stateTopic, resultsTopic }: PipelineReading): StatusDocument['lag'] {
   return {
     ingestQueued: ingest.rows,
     pendingOldest: iso(ingest.oldestMs),
     relayRows: updatesTopic.rows,
     relayOldest: iso(updatesTopic.oldestMs),
     stateRows: stateTopic.rows,
-    outcomeRows: outcomesTopic.rows,
+    resultRows: resultsTopic.rows,
   };
 }
 

@@ -6,8 +6,8 @@ import type { TokenStore } from '../../runtime/token-store.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
 import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
 import { GroupCommit } from '../../store/commands/group-commit.ts';
-import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
+import { PostgresResultLog } from '../../store/commands/result-log.ts';
 import { PostgresDeadLetters } from '../../store/dead-letters/postgres-dead-letters.ts';
 import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
 import { Changes } from '../../store/fleet/changes.ts';
@@ -117,7 +117,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
     journal: createPostgresJournal({ ...acknowledging, pool: commandPool, groups }),
-    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool, numbers: groups.numbers }),
+    results: new PostgresResultLog({ ...deps, pool: commandPool, numbers: groups.numbers }),
     reads: postgresOrderReads({ ...deps, pool: readPool }),
     commandReads: postgresOrderReads({ ...deps, pool: commandReadPool }),
     deadLetters: new PostgresDeadLetters({ ...shared, readPool }),

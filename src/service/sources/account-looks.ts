@@ -102,10 +102,10 @@ export class AccountLooks implements AccountAccess {
     if (this.deps.intake.suspended) return failed(storeIsLost);
     using either = abortWith(signal, this.options.signal);
     const read = async (): Promise<AccountLook> => {
-      const outcome = await this.deps.reader.read('probe', either.signal, since, budget);
-      if (!outcome.complete) return outcome;
-      const { startedMs: startedAtMs, shown, working, uncertain } = outcome;
-      const certain = outcome.certain && this.certain;
+      const result = await this.deps.reader.read('probe', either.signal, since, budget);
+      if (!result.complete) return result;
+      const { startedMs: startedAtMs, shown, working, uncertain } = result;
+      const certain = result.certain && this.certain;
       return { complete: true, startedAtMs, shown, working, certain, ...(this.certain && { uncertain }) };
     };
     return await orGivenUp(read(), either.signal);

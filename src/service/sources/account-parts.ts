@@ -15,7 +15,7 @@ import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
 import { OrdersOutOfReach } from './out-of-reach.ts';
 import type { RecordedRow } from './recorded-row.ts';
-import { type OnRowOutcome, RowIntake } from './row-intake.ts';
+import { type OnRowResult, RowIntake } from './row-intake.ts';
 import { SilencePace } from './silence-pace.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
@@ -112,7 +112,7 @@ export class AccountParts {
     const absent = new AbsentOrders({ ...deps, intake }, { ...about, signal });
     const doubts = new Doubts({ ...deps, intake, looks }, { signal, about });
     const silencePace = new SilencePace(deps, timings);
-    const onAudited: OnRowOutcome = (...row) => this.audit.judge(...row);
+    const onAudited: OnRowResult = (...row) => this.audit.judge(...row);
     const reader = new AccountReader(
       { ...deps, intake, looks, unrecovered, absent, silencePace, doubts, newestEventAt: () => this.newestEventAt },
       { stream, timings, onAudited },

@@ -13,9 +13,9 @@ import type { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
-import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
+import type { AccountReadResult, ReadKind, ReadProgress } from './read-progress.ts';
 import { Repairs } from './repairs.ts';
-import type { OnRowOutcome, RowIntake, TakenRow } from './row-intake.ts';
+import type { OnRowResult, RowIntake, TakenRow } from './row-intake.ts';
 import type { SilencePace } from './silence-pace.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import type { Unrecovered } from './unrecovered.ts';
@@ -44,8 +44,8 @@ interface AccountReaderDeps extends Pick<Ambient, 'clock' | 'log'> {
 interface AccountReaderOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
-  /** Called with each audit row's outcome, to find losses and corrections. */
-  readonly onAudited: OnRowOutcome;
+  /** Called with each audit row's result, to find losses and corrections. */
+  readonly onAudited: OnRowResult;
 }
 
 /** How a read differs from the others: all is in `kinds`. */
@@ -131,13 +131,13 @@ export class AccountReader {
    * probe: it has to show all changes since then, and reaches back further than the last complete
    * read's mark if it must.
    */
-  async read(kind: ReadKind, signal: AbortSignal, from?: LookSince, budget?: ReadBudget): Promise<ReadOutcome> {
+  async read(kind: ReadKind, signal: AbortSignal, from?: LookSince, budget?: ReadBudget): Promise<AccountReadResult> {
     const work = () => this.readNow(kind, signal, from, budget).catch((error) => incomplete(notCommitted(error)));
     if (!kinds[kind].makesLive) return work();
     this.deps.silencePace.beginAnew();
-    const outcome = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
-    if (!signal.aborted) this.inTrouble = !outcome.complete;
-    return outcome;
+    const result = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
+    if (!signal.aborted) this.inTrouble = !result.complete;
+    return result;
   }
 
   private async readNow(
@@ -145,7 +145,7 @@ export class AccountReader {
     signal: AbortSignal,
     from?: LookSince,
     budget?: ReadBudget,
-  ): Promise<ReadOutcome> {
+  ): Promise<AccountReadResult> {
     if (signal.aborted) return incomplete(givenUp);
     const { clock, unrecovered, reads, intake, silencePace, doubts } = this.deps;
     const beganMs = clock.monotonicMs();
@@ -191,7 +191,7 @@ export class AccountReader {
       kind,
       // Only a read for every order closes an open loss.
       asksSilent: !isSlow || silencePace.isDue || unrecovered.holdsBack,
-      onOutcome: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
+      onResult: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
       cause: showsAbsence ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
       storeMark: intake.mark,
@@ -258,7 +258,7 @@ export class AccountReader {
       bytes,
       raw: () => JSON.stringify(row),
       storeMark: progress.storeMark,
-      onOutcome: progress.onOutcome,
+      onResult: progress.onResult,
     });
     this.taken(item, progress);
     if (item.kind !== 'order') return;
@@ -333,6 +333,6 @@ function msOf(instant: string): number {
   return Number((parseInstant(instant) ?? 0n) / 1_000_000n);
 }
 
-function incomplete(error: PlatformError): ReadOutcome {
+function incomplete(error: PlatformError): AccountReadResult {
   return { complete: false, error };
 }

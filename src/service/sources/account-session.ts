@@ -10,9 +10,9 @@ import type { AccountAccess } from './account-access.ts';
 import { concernsWholeAccount, restAskedMs } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';
 import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
-import type { Connection, SubscribeOutcome } from './connection.ts';
+import type { Connection, SubscribeResult } from './connection.ts';
 import { Cover } from './cover.ts';
-import type { ReadOutcome } from './read-progress.ts';
+import type { AccountReadResult } from './read-progress.ts';
 import { SessionShown } from './session-shown.ts';
 import { isCovered, type SessionEvent, type SessionState, sessionTransition } from './session-states.ts';
 import type { ConnectionEnd } from './socket.ts';
@@ -146,8 +146,8 @@ export class AccountSession {
     const { name, cover } = this.state;
     if (name === 'stopped' || !isDue || this.asked.has(connection) || cover?.connection === connection) return;
     this.asked.set(connection, 'asked');
-    const { outcome, missed } = connection.subscribe(this.accountId);
-    const answered = outcome.then((answer) => {
+    const { result, missed } = connection.subscribe(this.accountId);
+    const answered = result.then((answer) => {
       this.asked.delete(connection);
       this.answered(answer, connection);
     });
@@ -173,16 +173,16 @@ export class AccountSession {
     this.go('unanswered', { error: unansweredText });
   }
 
-  private answered(outcome: SubscribeOutcome, connection: Connection): void {
+  private answered(result: SubscribeResult, connection: Connection): void {
     // Answer and end may come in one piece: then `ended` ran before we got here.
-    if (this.state.name === 'stopped' || outcome.kind === 'ended' || !connection.isOpen) return;
+    if (this.state.name === 'stopped' || result.kind === 'ended' || !connection.isOpen) return;
     const { cover } = this.state;
     // The newer connection was quicker, and the older one is about to be closed.
     if (cover !== undefined && cover.connection.token.generation > connection.token.generation) return;
-    if (outcome.kind === 'refused') {
+    if (result.kind === 'refused') {
       // Any other code says nothing of the account's rights.
-      const status = outcome.code === 'FORBIDDEN' ? 403 : 400;
-      this.refused({ code: outcome.code, message: outcome.message, status, retryable: false, sent: 'yes' });
+      const status = result.code === 'FORBIDDEN' ? 403 : 400;
+      this.refused({ code: result.code, message: result.message, status, retryable: false, sent: 'yes' });
     } else if (cover !== undefined && !this.parts.storeLost.active) {
       cover.takeOver(connection);
     } else {
@@ -249,40 +249,40 @@ export class AccountSession {
       if (signal.aborted) return;
       const { mark } = this.parts.unrecovered;
       const began = momentOf(clock);
-      const outcome = this.parts.storeLost.active
+      const result = this.parts.storeLost.active
         ? await this.recover(signal)
         : await this.parts.reader.read('resync', signal);
       if (signal.aborted) return;
       // Frames lost since the read began may not be in it.
-      if (outcome.complete && !this.parts.unrecovered.since(mark)) {
+      if (result.complete && !this.parts.unrecovered.since(mark)) {
         this.shown.happened('lastResyncMs');
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
-        this.go('read', { read: { mark, began, rows: outcome.rows } });
+        this.go('read', { read: { mark, began, rows: result.rows } });
         this.judgeRead();
         return;
       }
       // A refused token is another thing than the login: no person has to act for it.
-      if (!outcome.complete && concernsWholeAccount(outcome.error) && outcome.error.status !== 401) {
+      if (!result.complete && concernsWholeAccount(result.error) && result.error.status !== 401) {
         cover.connection.unsubscribe(this.accountId);
-        this.refused(outcome.error);
+        this.refused(result.error);
         return;
       }
-      this.shown.failed(outcome.complete ? 'frames were lost while the account was read' : outcome.error.message);
-      const askedMs = outcome.complete ? 0 : restAskedMs(outcome.error);
+      this.shown.failed(result.complete ? 'frames were lost while the account was read' : result.error.message);
+      const askedMs = result.complete ? 0 : restAskedMs(result.error);
       await clock.sleep(Math.max(backoff.nextMs(), askedMs), signal);
     }
   }
 
-  private async recover(signal: AbortSignal): Promise<ReadOutcome> {
-    const outcome = await this.parts.storeLost.recover(signal);
-    if (!outcome.complete || signal.aborted) return outcome;
+  private async recover(signal: AbortSignal): Promise<AccountReadResult> {
+    const result = await this.parts.storeLost.recover(signal);
+    if (!result.complete || signal.aborted) return result;
     const { sourceEpoch } = this.parts.intake;
     this.deps.log.warn(
-      this.about({ sourceEpoch, rows: outcome.rows }),
+      this.about({ sourceEpoch, rows: result.rows }),
       'the platform lost its store: read whole under a new source epoch',
     );
-    for (const held of outcome.frames ?? []) this.row(held.row, held.text, held.receivedMs, held.upTo);
-    return outcome.resync === true ? this.parts.reader.read('resync', signal) : outcome;
+    for (const held of result.frames ?? []) this.row(held.row, held.text, held.receivedMs, held.upTo);
+    return result.resync === true ? this.parts.reader.read('resync', signal) : result;
   }
 
   /**
@@ -321,17 +321,17 @@ export class AccountSession {
   }
 
   private async audit(signal: AbortSignal): Promise<void> {
-    const outcome = await this.parts.audit.run(signal);
+    const result = await this.parts.audit.run(signal);
     if (signal.aborted) return;
-    if (outcome.complete) {
+    if (result.complete) {
       this.shown.happened('lastAuditMs');
       return;
     }
-    this.shown.failed(`audit: ${outcome.error.message}`);
-    if (!concernsWholeAccount(outcome.error)) return;
+    this.shown.failed(`audit: ${result.error.message}`);
+    if (!concernsWholeAccount(result.error)) return;
     // The account may have left the beta, or the login the account: the platform also shows this by
     // refusing the subscription. If it does not, this is one resync.
-    this.go('audit_denied', { gap: 'denied', error: outcome.error.message });
+    this.go('audit_denied', { gap: 'denied', error: result.error.message });
   }
 
   private storeLost(waitMs: number): void {

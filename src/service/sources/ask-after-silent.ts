@@ -101,7 +101,7 @@ async function findSilent(
 async function lookAtEach(
   { looks, taken, absent, silencePace }: AskDeps,
   orders: readonly SilentOrder[],
-  { kind, signal, cause, budget, unread, onOutcome }: ReadProgress,
+  { kind, signal, cause, budget, unread, onResult }: ReadProgress,
 ): Promise<{ readonly orderId: string; readonly error: PlatformError } | undefined> {
   const rest = orders.values();
   const unknown: SilentOrder[] = [];
@@ -110,7 +110,7 @@ async function lookAtEach(
     for (const order of rest) {
       if (signal.aborted || failure !== undefined) return;
       const { orderId } = order;
-      const wish = { question: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onOutcome } as const;
+      const wish = { question: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onResult } as const;
       const look = await looks.lookAt(orderId, wish);
       // A failure for good (400, for example) proves nothing about the other orders and would keep
       // the account from ever being live: it is treated like "no such order".

@@ -1,5 +1,5 @@
 import { compareInstants, sameToCoarser } from '../../domain/instant.ts';
-import type { Observation, Outcome } from '../../domain/observation.ts';
+import type { Observation, ObservationResult } from '../../domain/observation.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { RecentCount, type RecentEvents } from '../../runtime/recent-count.ts';
 import { noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
-import type { ReadOutcome } from './read-progress.ts';
+import type { AccountReadResult } from './read-progress.ts';
 import type { SilencePace } from './silence-pace.ts';
 import type { AuditFindings } from './source-status.ts';
 import type { Window } from './window.ts';
@@ -188,18 +188,18 @@ export class Audit {
    * Its turn may take long. The account's other work does not wait for it, and stream rows
    * meanwhile are not noted.
    */
-  run(signal: AbortSignal): Promise<ReadOutcome> {
+  run(signal: AbortSignal): Promise<AccountReadResult> {
     return this.deps.auditGate.run(async () => {
       this.losses.begin(signal);
       this.present = { orders: 0, changes: 0, silentLosses: 0 };
-      const outcome = await this.deps.reader.read('audit', signal);
+      const result = await this.deps.reader.read('audit', signal);
       const { gaveUp } = this.losses;
       this.losses.end();
-      if (outcome.complete) {
-        this.present.orders = outcome.rows;
+      if (result.complete) {
+        this.present.orders = result.rows;
         this.last = this.present;
       }
-      return gaveUp && outcome.complete ? { complete: false, error: noRoom } : outcome;
+      return gaveUp && result.complete ? { complete: false, error: noRoom } : result;
     });
   }
 
@@ -209,11 +209,11 @@ export class Audit {
   }
 
   /**
-   * Takes an audit row's outcome. A row that only adds to what the stream brought (`learnt`) is a
+   * Takes an audit row's result. A row that only adds to what the stream brought (`learnt`) is a
    * change, and the stream lost nothing.
    */
-  judge(observation: Observation, outcome: Outcome, learnt?: boolean): void {
-    if (outcome !== 'applied') return;
+  judge(observation: Observation, result: ObservationResult, learnt?: boolean): void {
+    if (result !== 'applied') return;
     this.present.changes += 1;
     if (learnt !== true) this.losses.found(observation);
   }

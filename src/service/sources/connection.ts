@@ -8,7 +8,7 @@ import { type ConnectionEnd, endOfSocket } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { Window } from './window.ts';
 
-export type SubscribeOutcome =
+export type SubscribeResult =
   | { readonly kind: 'acknowledged' }
   /** `code` is the platform's: `FORBIDDEN`, `UNKNOWN_TARGET` … */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
@@ -41,7 +41,7 @@ export interface ConnectionHandlers {
 
 interface Subscription {
   /** Resolves with the platform's answer, or with `ended`. Never rejects. */
-  readonly outcome: Promise<SubscribeOutcome>;
+  readonly result: Promise<SubscribeResult>;
   /**
    * Resolves when the first request was not answered within `ackMs`. It is asked again for as long
    * as the connection lives.
@@ -51,7 +51,7 @@ interface Subscription {
 
 interface Pending {
   readonly accountId: string;
-  readonly resolve: (outcome: SubscribeOutcome) => void;
+  readonly resolve: (result: SubscribeResult) => void;
   readonly miss: () => void;
   /**
    * The ids the platform may still answer, oldest first: any answer puts the subscription in force.
@@ -78,7 +78,7 @@ const maxIds = 8;
  * still count until then. Invariant: it ends by itself within `idleMs` + 1 s when the transport is
  * dead, within `ackMs` when it answers no subscription at all, within `messageMs` and `ackMs`
  * when bytes come but no message, although one was asked for; while we keep it paused none of these
- * clocks runs. `onEnd` is called once, and every subscription gets an outcome. If one subscription
+ * clocks runs. `onEnd` is called once, and every subscription gets a result. If one subscription
  * is not answered while others are, only its account is affected, and it is asked again after 5,
  * 10, 20 … 60 s.
  */
@@ -140,16 +140,16 @@ export class Connection {
 
   /** At most 50 requests wait for their first answer at a time; the others wait for their turn. */
   subscribe(accountId: string): Subscription {
-    const { promise: outcome, resolve } = Promise.withResolvers<SubscribeOutcome>();
+    const { promise: result, resolve } = Promise.withResolvers<SubscribeResult>();
     const { promise: missed, resolve: miss } = Promise.withResolvers<void>();
     const { ackMs } = this.options.timings;
     const pending: Pending = { accountId, resolve, miss, ids: [], waitMs: ackMs, timer: undefined };
     this.pending.add(pending);
     void this.subscribing.run(async () => {
       this.ask(pending);
-      await Promise.race([outcome, missed]);
+      await Promise.race([result, missed]);
     });
-    return { outcome, missed };
+    return { result, missed };
   }
 
   private ask(pending: Pending): void {
@@ -235,19 +235,19 @@ export class Connection {
     this.handlers.onControl(frame);
   }
 
-  private answer(id: string, outcome: SubscribeOutcome): void {
+  private answer(id: string, result: SubscribeResult): void {
     const pending = this.asked.get(id);
     if (pending === undefined) return;
     this.answersSubscriptions = true;
-    if (outcome.kind === 'acknowledged') this.inForce.add(pending.accountId);
-    this.settle(pending, outcome);
+    if (result.kind === 'acknowledged') this.inForce.add(pending.accountId);
+    this.settle(pending, result);
   }
 
-  private settle(pending: Pending, outcome: SubscribeOutcome): void {
+  private settle(pending: Pending, result: SubscribeResult): void {
     this.pending.delete(pending);
     for (const id of pending.ids) this.asked.delete(id);
     pending.timer?.cancel();
-    pending.resolve(outcome);
+    pending.resolve(result);
   }
 
   private await(pending: Pending): void {

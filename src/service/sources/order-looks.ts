@@ -8,7 +8,7 @@ import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import type { OrdersOutOfReach } from './out-of-reach.ts';
 import { type Question, questions } from './questions.ts';
-import type { OnRowOutcome, RowIntake } from './row-intake.ts';
+import type { OnRowResult, RowIntake } from './row-intake.ts';
 
 interface LookRequest {
   /** Why the order is looked at. */
@@ -19,8 +19,8 @@ interface LookRequest {
   readonly cause?: Extract<Cause, 'snapshot' | 'probe'>;
   /** The budget for the request. */
   readonly budget?: ReadBudget | undefined;
-  /** Called with the outcome of the row, once it is committed. */
-  readonly onOutcome?: OnRowOutcome | undefined;
+  /** Called with the result of the row, once it is committed. */
+  readonly onResult?: OnRowResult | undefined;
   /**
    * For the complete read that opens a source epoch: only its looks
    * may run while the platform's store is lost.
@@ -202,7 +202,7 @@ export class OrderLooks {
     const { row, bytes } = answer;
     const receivedMs = clock.monotonicMs();
     const raw = () => JSON.stringify(row);
-    const onOutcome = wishes.find((wish) => wish.onOutcome !== undefined)?.onOutcome;
+    const onResult = wishes.find((wish) => wish.onResult !== undefined)?.onResult;
     const item = intake.takeRow(row, {
       cause,
       receivedMs,
@@ -210,7 +210,7 @@ export class OrderLooks {
       storeMark,
       ...(urgent && { urgent }),
       raw,
-      onOutcome,
+      onResult,
     });
     try {
       await sink.committed();

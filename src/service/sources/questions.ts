@@ -2,7 +2,7 @@
  * Why an order may be other than we have it, and how it is asked for then. Each reason closes in
  * its own way, so each has its own class (docs/decisions/065-five-reasons-to-ask.md). They share
  * only this: who goes first, and how long an order rests between two looks.
- * - `command`: a command waits for its outcome. Its budget says when it is asked.
+ * - `command`: a command waits for its result. Its budget says when it is asked.
  * - `frame`: its frame could not be read (`Unrecovered`).
  * - `silent`: we hold it open, and a list did not show it (`askAfterSilent`). Its rests are counted
  *   in audits (`SilencePace`).

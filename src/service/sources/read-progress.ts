@@ -1,7 +1,7 @@
 import type { Cause } from '../../domain/observation.ts';
 import type { ReadBudget } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
-import type { OnRowOutcome } from './row-intake.ts';
+import type { OnRowResult } from './row-intake.ts';
 
 /**
  * `resync`: as fast as possible, before an account is live. `audit`: in the background, at a low
@@ -10,7 +10,7 @@ import type { OnRowOutcome } from './row-intake.ts';
  */
 export type ReadKind = 'resync' | 'audit' | 'complete' | 'probe';
 
-export type ReadOutcome =
+export type AccountReadResult =
   | {
       readonly complete: true;
       readonly rows: number;
@@ -47,7 +47,7 @@ export interface ReadProgress {
    */
   readonly asksSilent: boolean;
   /** For an audit's rows, and for a read to make the account live. */
-  readonly onOutcome: OnRowOutcome | undefined;
+  readonly onResult: OnRowResult | undefined;
   /**
    * Orders that were shown and are not terminal: an order shown as terminal goes through ingest and
    * is then no longer open. Kept only where silent orders are asked for.

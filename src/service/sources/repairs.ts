@@ -1,4 +1,4 @@
-import type { Observation, Outcome } from '../../domain/observation.ts';
+import type { Observation, ObservationResult } from '../../domain/observation.ts';
 
 /** Kept apart by id; after an outage with more, an order repaired twice counts twice. */
 const maxKept = 10_000;
@@ -22,8 +22,8 @@ export class Repairs {
   private readonly ids = new Set<string>();
   private uncounted = 0;
 
-  readonly note = ({ view }: Observation, outcome: Outcome): void => {
-    if (outcome !== 'applied') return;
+  readonly note = ({ view }: Observation, result: ObservationResult): void => {
+    if (result !== 'applied') return;
     if (this.ids.size < maxKept) this.ids.add(view.orderId);
     else if (!this.ids.has(view.orderId)) this.uncounted += 1;
   };

@@ -30,7 +30,7 @@ interface RowSource {
    * whole list: that would hold up the streams.
    */
   readonly urgent?: true;
-  readonly onOutcome?: OnRowOutcome | undefined;
+  readonly onResult?: OnRowResult | undefined;
   readonly upTo?: Observation['upTo'];
   /** Called beside the account's own. */
   readonly onDoubt?: Observation['onDoubt'];
@@ -44,10 +44,7 @@ interface Withheld {
   readonly kind: 'withheld';
 }
 
-export type OnRowOutcome = (
-  observation: Observation,
-  ...how: Parameters<NonNullable<Observation['onOutcome']>>
-) => void;
+export type OnRowResult = (observation: Observation, ...how: Parameters<NonNullable<Observation['onResult']>>) => void;
 
 export type TakenRow = Decoded | Withheld;
 type Decoded = ReturnType<typeof decodeOrder>;
@@ -171,7 +168,7 @@ export class RowIntake {
     if (item.kind === 'order' && this.deps.guard(item)) return { kind: 'withheld' };
     if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };
     if (item.kind === 'order') {
-      this.deps.sink.offer(withOutcome(item, source.onOutcome));
+      this.deps.sink.offer(withResult(item, source.onResult));
       this.deps.onOrder(item.view.orderId);
     } else if (item.kind === 'foreign') {
       this.foreign(item);
@@ -244,6 +241,6 @@ function both(first: Observation['onDoubt'], second: NonNullable<Observation['on
   };
 }
 
-function withOutcome(item: Observation, onOutcome: RowSource['onOutcome']): Observation {
-  return onOutcome === undefined ? item : { ...item, onOutcome: (...how) => onOutcome(item, ...how) };
+function withResult(item: Observation, onResult: RowSource['onResult']): Observation {
+  return onResult === undefined ? item : { ...item, onResult: (...how) => onResult(item, ...how) };
 }

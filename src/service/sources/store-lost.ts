@@ -6,7 +6,7 @@ import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import { notCommitted } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
-import type { ReadOutcome } from './read-progress.ts';
+import type { AccountReadResult } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
 
 interface HeldFrame {
@@ -149,7 +149,7 @@ export class StoreLost {
    */
   async recover(
     signal: AbortSignal,
-  ): Promise<ReadOutcome & { readonly frames?: readonly HeldFrame[]; readonly resync?: boolean }> {
+  ): Promise<AccountReadResult & { readonly frames?: readonly HeldFrame[]; readonly resync?: boolean }> {
     const { reads, reader, intake, clock } = this.deps;
     const { stream, accountId } = reader.record;
     const request = { stream, accountId, state: 'all' } as const;
@@ -161,8 +161,8 @@ export class StoreLost {
     const failure = await this.openEpoch();
     if (failure !== undefined) return { complete: false, error: failure };
     this.state = 'reading';
-    const outcome = await reader.read('complete', signal);
-    if (!outcome.complete) return outcome;
+    const result = await reader.read('complete', signal);
+    if (!result.complete) return result;
     if (!this.isReading()) return { complete: false, error: lostAgain };
     this.state = 'watching';
     intake.resume();
@@ -170,7 +170,7 @@ export class StoreLost {
     const frames = this.held;
     this.held = [];
     this.heldRoom.giveBackAll();
-    return { ...outcome, frames, resync: this.overflowed };
+    return { ...result, frames, resync: this.overflowed };
   }
 
   /**

@@ -65,7 +65,7 @@ export interface HaltBounds {
 
 /**
  * One step of one command: one row, by compare-and-set on `version`, with an attempt's move and
- * evidence. It is an event for the outcomes topic.
+ * evidence. It is an event for the results topic.
  */
 export interface CommandStep {
   readonly commandId: string;
@@ -144,7 +144,7 @@ export interface Rival {
 /**
  * The journal of commands. It is durable before anything is acknowledged, and it is the only memory
  * that survives. Every call has a deadline. A call rejects when the database can't be reached, or
- * when the outcome of its own commit is not known. The caller then knows nothing, and sends
+ * when the result of its own commit is not known. The caller then knows nothing, and sends
  * nothing.
  *
  * Database invariants. They hold even if the code above is wrong:
@@ -175,7 +175,7 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
    * `false`: there is another holder, or the attempt is not prepared any more. A reason: something
    * committed earlier forbids it, and nothing was written. That is a halt (`PLACING_HALTED`), the
    * token's end (`TOKEN_ENDED`) or a change to its limits (`LIMITS_CHANGED`). A cancel always
-   * passes. Rejects when the commit's outcome is not known: nothing may be written then.
+   * passes. Rejects when the commit's result is not known: nothing may be written then.
    */
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason>;
   step(step: CommandStep, fence: Fence): Promise<StepResult>;
@@ -234,7 +234,7 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
   rivals(commandIds: readonly string[]): Promise<Rival[]>;
   /**
    * Looks at one page of the shard's final places, however old, except those `applied` with an
-   * order. Returns the orders bound to them after all, except those that agree with the outcome (a
+   * order. Returns the orders bound to them after all, except those that agree with the result (a
    * rejected order and a rejected place). `next`: the start of the next page, absent after the last
    * one. At most `limit` places.
    */

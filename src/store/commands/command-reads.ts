@@ -140,7 +140,7 @@ interface Row {
 const before = '00000000-0000-0000-0000-000000000000';
 
 // By the index of final places not `applied` with an order, then by the index of bindings. An order
-// is left out if it agrees with the outcome, as `resolvePlace` would. It is a rejected place's
+// is left out if it agrees with the result, as `resolvePlace` would. It is a rejected place's
 // rejected order, an undecided one after the platform's answer `rejected`, or one a person had in
 // sight when resolving the place.
 const text = `

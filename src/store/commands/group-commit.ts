@@ -41,7 +41,7 @@ const maxWrites = 50;
 const maxGroups = 2;
 /** Characters of one group, so that a few long ones do not hold up many short ones. */
 const maxGroupChars = 1_000_000;
-/** Writes under way and waiting: a command has one of them, and audit and outcomes one each. */
+/** Writes under way and waiting: a command has one of them, and audit and results one each. */
 const maxPending = 2_000;
 /** How long a write waits to be sent, as long as for a connection. */
 const waitMs = 5_000;
@@ -76,7 +76,7 @@ interface GroupCommitDeps extends RetryDeps {
  * Invariants: two writes about the same command, key or account are never under way together, so
  * their rows follow one another. A write is answered with its own result, or its own objection. If
  * its group met a lock, a deadlock, an index or a passing trouble, it is asked for once more,
- * alone. If a commit's outcome is not known, it is known for no write in it, and their numbers
+ * alone. If a commit's result is not known, it is known for no write in it, and their numbers
  * stay open.
  */
 export class GroupCommit {

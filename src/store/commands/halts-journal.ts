@@ -57,7 +57,7 @@ export type OperatorAction =
   | {
       readonly kind: 'resolve';
       readonly commandId: string;
-      readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot';
+      readonly result: 'applied' | 'rejected' | 'not_sent' | 'moot';
     }
   | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
 

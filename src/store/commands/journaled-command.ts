@@ -85,7 +85,7 @@ export function changed({ attempts }: Command, by: Attempt): readonly Attempt[] 
 /**
  * A takeover's step for a command from an earlier epoch: its attempt in flight may have been
  * written (sending), or was not (prepared). Undefined: nothing was under way. A command resolved
- * before its answer came keeps its outcome; only its attempt changes.
+ * before its answer came keeps its result; only its attempt changes.
  */
 export function takenOver(command: Command, { epoch }: Fence, atMs: number): CommandStep | undefined {
   const last = command.attempts.at(-1);

@@ -52,7 +52,7 @@ interface CommandJournalDeps extends RetryDeps {
    * resolution behind callers.
    */
   readonly pool: Pool;
-  /** The outcomes' marks share it. Left out: the journal has its own. */
+  /** The results' marks share it. Left out: the journal has its own. */
   readonly groups?: GroupCommit;
   /** Remembers the commits the journal has acknowledged, so their loss is noticed. */
   readonly checkpoint?: CommitCheckpoint;

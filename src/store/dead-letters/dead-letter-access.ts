@@ -30,11 +30,11 @@ export interface DeadLetterEntry {
 interface DeadLetterRetry {
   readonly requestedAt: Date;
   readonly answeredAt?: Date;
-  readonly outcome?: RequestOutcome;
+  readonly result?: RequestResult;
   readonly detail?: string;
 }
 
-type RequestOutcome = 'done' | 'failed' | 'withdrawn';
+type RequestResult = 'done' | 'failed' | 'withdrawn';
 
 export interface DeadLetterMessage extends DeadLetterEntry {
   /** The message as it came. */

@@ -104,7 +104,7 @@ export async function openJob(
       : `with job as (
            ${job('', '')} where (select count(*) from public.dead_letter_jobs where ended_at is null) < ${add(mostOpenJobs)} returning *
          ), items as (
-           insert into public.repair_requests (kind, stream, account_id, dead_letter_id, job_id, answered_at, outcome, detail)
+           insert into public.repair_requests (kind, stream, account_id, dead_letter_id, job_id, answered_at, result, detail)
            select 'retry', q.stream, q.account_id, q.id, job.job_id, case when ${nameless} then now() end, case when ${nameless} then 'failed' end,
              case when ${nameless} then ${add(namelessDetail)} end
            from job cross join (${text}) q returning 1
@@ -159,8 +159,8 @@ interface JobRow {
 }
 
 /** SQL: how many rows job `j` has, and how many have each answer. */
-const progress = `select count(*) + j.discarded as total, count(*) filter (where r.outcome = 'done') + j.discarded as done,
-  count(*) filter (where r.outcome = 'failed') as failed, count(*) filter (where r.outcome = 'withdrawn') as withdrawn
+const progress = `select count(*) + j.discarded as total, count(*) filter (where r.result = 'done') + j.discarded as done,
+  count(*) filter (where r.result = 'failed') as failed, count(*) filter (where r.result = 'withdrawn') as withdrawn
   from public.repair_requests r where r.job_id = j.job_id`;
 
 /** SQL: a job is in the scope (parameter 1) when each of its accounts is. */
@@ -180,7 +180,7 @@ export async function readJobs(
        select * from public.dead_letter_jobs j where ${jobInScope} and ($2::uuid is null or j.job_id = $2) order by j.asked_at desc, j.job_id limit $3
      ) j cross join lateral (${progress}) p cross join lateral (
        select coalesce(json_agg(json_build_object('detail', f.detail, 'rows', f.rows)), '[]') as failures from (
-         select r.detail, count(*)::int as rows from public.repair_requests r where r.job_id = j.job_id and r.outcome = 'failed'
+         select r.detail, count(*)::int as rows from public.repair_requests r where r.job_id = j.job_id and r.result = 'failed'
          group by r.detail order by 2 desc, 1 limit 10) f
      ) f order by j.asked_at desc, j.job_id`,
     [scopeParameter(scope), jobId ?? null, limit],
@@ -222,7 +222,7 @@ export async function cancelJob(
     text: `with job as (
         update public.dead_letter_jobs j set ended_at = now(), cancelled_by = $3 where j.job_id = $2 and j.ended_at is null and ${jobInScope} returning *
       ), items as (
-        update public.repair_requests r set answered_at = now(), outcome = 'withdrawn', detail = 'the job was cancelled'
+        update public.repair_requests r set answered_at = now(), result = 'withdrawn', detail = 'the job was cancelled'
         from job where r.job_id = job.job_id and r.answered_at is null returning 1
       )
       insert into public.audit_log (at, principal, action, request_id, reason, detail)

@@ -33,7 +33,7 @@ interface MessageRow extends EntryRow {
   readonly raw: string;
   readonly requested_at: Date | null;
   readonly answered_at: Date | null;
-  readonly outcome: 'done' | 'failed' | 'withdrawn' | null;
+  readonly result: 'done' | 'failed' | 'withdrawn' | null;
   readonly answer: string | null;
 }
 
@@ -70,7 +70,7 @@ export class PostgresDeadLetters implements DeadLetterAccess {
 
   async find(scope: AccountScope, id: string): Promise<DeadLetterMessage | undefined> {
     const [row] = await this.read<MessageRow>(
-      `select ${entryColumns}, q.raw, r.requested_at, r.answered_at, r.outcome, r.detail as answer
+      `select ${entryColumns}, q.raw, r.requested_at, r.answered_at, r.result, r.detail as answer
        from public.dead_letters q left join lateral (
          select * from public.repair_requests where dead_letter_id = q.id and kind = 'retry' order by id desc limit 1
        ) r on true
@@ -157,12 +157,12 @@ function toEntry(row: EntryRow): DeadLetterEntry {
 }
 
 function toMessage(row: MessageRow): DeadLetterMessage {
-  const { raw, requested_at, answered_at, outcome, answer } = row;
+  const { raw, requested_at, answered_at, result, answer } = row;
   if (requested_at === null) return { ...toEntry(row), raw };
   const retry = {
     requestedAt: requested_at,
     ...(answered_at !== null && { answeredAt: answered_at }),
-    ...(outcome !== null && { outcome }),
+    ...(result !== null && { result }),
     ...(answer !== null && { detail: answer }),
   };
   return { ...toEntry(row), raw, retry };

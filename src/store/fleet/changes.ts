@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
  * A look at the fleet says this about rows changing a few times a day. Another text: they may have
  * changed. Null: they have to be read.
  */
-export type Marks = Readonly<Record<'halts' | 'tokens' | 'logins' | 'repairs' | 'outcomes', string | null>>;
+export type Marks = Readonly<Record<'halts' | 'tokens' | 'logins' | 'repairs' | 'results', string | null>>;
 
 /** A process standing by, or cut off from the database, makes no look. */
 const liveMs = 2_000;
@@ -32,7 +32,7 @@ export class Changes {
   }
 
   /** The newest look shows no such row. */
-  isNone(kind: 'repairs' | 'outcomes'): boolean {
+  isNone(kind: 'repairs' | 'results'): boolean {
     return this.markOf(kind) === 'none';
   }
 

@@ -198,8 +198,8 @@ const looking = {
       'logins', (select coalesce(bit_xor(hash_record_extended(row(credential, generation), 0)), 0)::text from public.credentials where sealed is not null),
       'repairs', case when not exists (select from public.repair_requests where answered_at is null)
         and not exists (select from public.dead_letter_jobs where ended_at is null) then 'none' end,
-      'outcomes', case when not exists (
-           select from public.outcome_positions p join public.journal j on j.shard = p.shard and j.seq > p.seq and j.kind in ('opening', 'step')) then 'none' end) as marks
+      'results', case when not exists (
+           select from public.result_positions p join public.journal j on j.shard = p.shard and j.seq > p.seq and j.kind in ('opening', 'step')) then 'none' end) as marks
     from now, digests`,
 };
 

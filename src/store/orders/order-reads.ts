@@ -105,11 +105,11 @@ export interface EventPosition {
 
 /** A command's step, or a halt's change. */
 export interface StreamedEvent extends EventPosition {
-  readonly kind: 'outcome' | 'halt';
+  readonly kind: 'result' | 'halt';
   /** Left out: it concerns every account, or both streams. */
   readonly accountId?: string;
   readonly stream?: Stream;
-  /** JSON: for an outcome the text on Kafka. */
+  /** JSON: for a result the text on Kafka. */
   readonly payload: string;
 }
 

@@ -100,7 +100,7 @@ export interface Batch {
   readonly bindings?: readonly BindingRow[];
 }
 
-/** A batch's outcome. Expected outcomes are returned, never thrown. */
+/** A batch's result. Expected results are returned, never thrown. */
 export type ApplyResult =
   /** `lastSeq`: the seq of its last log row; undefined when it wrote none. */
   | { readonly kind: 'committed'; readonly lastSeq: bigint | undefined }

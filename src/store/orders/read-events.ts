@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
+import { encodeCommandResult } from '../../domain/encode-command-result.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
 import type { StoredHalt } from '../commands/halts.ts';
@@ -7,7 +7,7 @@ import { readableRows, readRow } from '../unreadable-row.ts';
 import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
 
 type EventRow = { readonly tx_id: string; readonly id: string; readonly generation: number | null } & (
-  | { readonly kind: 'outcome'; readonly snapshot: StoredCommand }
+  | { readonly kind: 'result'; readonly snapshot: StoredCommand }
   | { readonly kind: 'halt'; readonly snapshot: StoredHalt }
 );
 
@@ -52,7 +52,7 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
     text: `with era as materialized (
         select base, greatest($1::bigint - base, 0)::text::xid8 as above, greatest($3::bigint - base, 0)::text::xid8 as below from (select ${base} as base) b
       ), steps as (
-        select 'outcome' as kind, e.tx_id, e.id, e.command_id, e.number, null::json as snapshot from public.command_events e
+        select 'result' as kind, e.tx_id, e.id, e.command_id, e.number, null::json as snapshot from public.command_events e
         where (tx_id, id) > ((select above from era), $2::bigint) and tx_id < (select below from era) and id > (select base from era) order by tx_id, id limit $4
       ), stops as (
         select 'halt' as kind, tx_id, id, null::uuid, null::integer, snapshot from public.halt_events
@@ -61,12 +61,12 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
         select * from (select * from steps union all select * from stops) as events order by tx_id, id limit $4
       )
       select era.base, floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text::bigint + era.base as tx_id, f.id::text as id,
-        case f.kind when 'outcome' then public.command_json(f.command_id, f.number) else f.snapshot end as snapshot
+        case f.kind when 'result' then public.command_json(f.command_id, f.number) else f.snapshot end as snapshot
       from era cross join (select (select tx_id from public.event_floor where tx_id < pg_snapshot_xmax(pg_current_snapshot())) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
     values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
   });
   const found = rows.filter((row): row is { base: string; floor: string | null } & EventRow => row.id !== null);
-  // The stream goes on without one that can't be read: the outcome log names it.
+  // The stream goes on without one that can't be read: the result log names it.
   const events = readableRows(found, toEvent, () => undefined);
   const last = found.at(-1);
   const [first] = rows;
@@ -95,10 +95,10 @@ function toEvent(row: EventRow): StreamedEvent {
   const { accountId, stream } = command.request;
   return {
     ...position,
-    kind: 'outcome',
+    kind: 'result',
     accountId,
     stream,
-    payload: encodeCommandOutcome(command, row.generation ?? 1),
+    payload: encodeCommandResult(command, row.generation ?? 1),
   };
 }
 

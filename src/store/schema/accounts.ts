@@ -94,12 +94,12 @@ export const repairRequests = pg.pgTable(
     requestedAt: pg.timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),
     answeredAt: pg.timestamp('answered_at', { withTimezone: true }),
     /** `done`, `failed` or `withdrawn`; null while it is open. */
-    outcome: pg.text(),
+    result: pg.text(),
     detail: pg.text(),
   },
   (t) => [
     pg.index('repair_requests_open').on(t.id).where(sql`${t.answeredAt} is null`),
-    pg.index('repair_requests_by_job').on(t.jobId, t.outcome).where(sql`${t.jobId} is not null`),
+    pg.index('repair_requests_by_job').on(t.jobId, t.result).where(sql`${t.jobId} is not null`),
     pg.index('repair_requests_by_row').on(t.deadLetterId).where(sql`${t.deadLetterId} is not null`),
     pg
       .foreignKey({ name: 'repair_requests_job_id_fkey', columns: [t.jobId], foreignColumns: [deadLetterJobs.jobId] })
@@ -112,7 +112,7 @@ export const repairRequests = pg.pgTable(
     pg.check('repair_requests_since', sql`${t.since} is null or ${t.kind} = 'backfill'`),
     pg.check(
       'repair_requests_answer',
-      sql`num_nulls(${t.answeredAt}, ${t.outcome}) in (0, 2) and ${t.outcome} in ('done', 'failed', 'withdrawn')`,
+      sql`num_nulls(${t.answeredAt}, ${t.result}) in (0, 2) and ${t.result} in ('done', 'failed', 'withdrawn')`,
     ),
     pg.check('repair_requests_account', sql`${t.accountId} is not null or ${t.jobId} is not null`),
   ],

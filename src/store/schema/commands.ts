@@ -140,7 +140,7 @@ export const facts = pg.pgTable(
 );
 
 /** How far Kafka has acknowledged the steps of each shard. */
-export const outcomePositions = pg.pgTable('outcome_positions', {
+export const resultPositions = pg.pgTable('result_positions', {
   shard: pg.integer().primaryKey(),
   seq: pg.bigint({ mode: 'bigint' }).notNull(),
   /**

@@ -194,7 +194,7 @@ BEGIN
     END IF;
     CONTINUE WHEN v_found < v_most;
     v_raised := array_append(v_raised, public.halt_json(public.raise_halt(gen_random_uuid()::text, v_account_id, 'unresolved',
-      format('%s commands%s have an outcome that is not known', v_most, v_of), 'tidemark', p_at_ms)));
+      format('%s commands%s have a result that is not known', v_most, v_of), 'tidemark', p_at_ms)));
   END LOOP;
   RETURN v_raised;
 END

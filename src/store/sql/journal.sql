@@ -118,7 +118,7 @@ FROM (
   UNION ALL
   SELECT k.command_id, k.behind, k.id, f.place, f.fact, k.recorded_at FROM public.facts k CROSS JOIN json_array_elements(k.body::json) WITH ORDINALITY AS f(fact, place)) e;
 
--- The steps, for `tidemark.command-outcomes.v1` and the stream of events.
+-- The steps, for `tidemark.command-results.v1` and the stream of events.
 CREATE VIEW public.command_events WITH (security_invoker = true) AS
 SELECT tx_id, seq AS id, shard, command_id, number, version, state, order_status, recorded_at FROM public.journal WHERE kind IN ('opening', 'step');
 

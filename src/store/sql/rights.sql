@@ -10,15 +10,15 @@ GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.pub
 GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.dead_letters TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
-GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
-  UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
+GRANT SELECT, INSERT (kind, stream, account_id, dead_letter_id, job_id, since, asked_by, reason, answered_at, result, detail),
+  UPDATE (answered_at, result, detail), DELETE ON public.repair_requests TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.dead_letter_jobs TO tidemark_app;
 
 -- The service may step commands, and takes nothing of them away.
 GRANT SELECT, INSERT, UPDATE (key_held) ON public.journal TO tidemark_app;
 GRANT SELECT, INSERT ON public.facts, public.audit_log TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (standing), DELETE ON public.open_commands TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE ON public.outcome_positions TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.result_positions TO tidemark_app;
 GRANT SELECT ON public.commands, public.attempts, public.evidence, public.command_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at, changes) ON public.cancel_timers TO tidemark_app;
@@ -32,7 +32,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at, expires_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.current_orders, public.moved_states, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.dead_letters,
-  public.repair_requests, public.dead_letter_jobs, public.journal, public.open_commands, public.facts, public.outcome_positions, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
+  public.repair_requests, public.dead_letter_jobs, public.journal, public.open_commands, public.facts, public.result_positions, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Without the hashes.

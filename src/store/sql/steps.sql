@@ -294,7 +294,7 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'shard % has another epoch than %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
-  INSERT INTO public.outcome_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
+  INSERT INTO public.result_positions AS p (shard, seq, epoch) VALUES (p_shard, 0, p_epoch)
   ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch;
   RETURN public.highest_number(p_shard);
 END
@@ -305,7 +305,7 @@ CREATE FUNCTION public.highest_number(p_shard integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN greatest((SELECT j.seq FROM public.journal j WHERE j.shard = p_shard ORDER BY j.seq DESC LIMIT 1),
-    (SELECT p.seq FROM public.outcome_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
+    (SELECT p.seq FROM public.result_positions p WHERE p.shard = p_shard), (SELECT last_value >> 40 << 40 FROM public.event_numbers), 0);
 END
 $$;
 

@@ -53,7 +53,7 @@ function endOf(observations: readonly Observation[]): Order | string {
   for (const observation of observations) {
     if (head !== undefined && observation.view.orderId !== head.order.orderId) return 'it has steps of several orders';
     const reduction = reduce(head, observation);
-    if (reduction.outcome === 'conflict') return `a conflict, ${reduction.reason}: ${reduction.detail}`;
+    if (reduction.result === 'conflict') return `a conflict, ${reduction.reason}: ${reduction.detail}`;
     head = reduction.head ?? head;
   }
   if (head === undefined) return 'it has no steps';

@@ -1,5 +1,5 @@
 import { type Stream, streams } from '../../domain/order.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import type { Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
 import type { Check, VenueUnderCheck, WriteFixtures } from './fixtures.ts';
@@ -16,17 +16,17 @@ const neededWrites = ['place', 'cancel'] as const;
 export function* checkWrites({ venue, writes, judgeWrite }: VenueUnderCheck): Iterable<Check> {
   for (const stream of streams) yield* checkRecorded(stream, Object.values(writes));
   for (const [name, fixtures] of Object.entries(writes)) {
-    const judged = (outcome: HttpOutcome) => judgeWrite(fixtures.request, fixtures.attemptId, outcome);
+    const judged = (observed: HttpResult) => judgeWrite(fixtures.request, fixtures.attemptId, observed);
     for (const proves of ['accepted', 'refused'] as const)
       if (!Object.values(fixtures.answers).some((answer) => answer.proves === proves))
         yield check('writes', name, `an answer that is ${proves}`, 'none is recorded');
     for (const [answer, { status, text, proves }] of Object.entries(fixtures.answers)) {
-      const outcome = { kind: 'answered', status, headers: {}, text } as const;
+      const observed = { kind: 'answered', status, headers: {}, text } as const;
       yield check(
         'writes',
         name,
         answer,
-        documentedFault(venue, fixtures, proves, () => judged(outcome)),
+        documentedFault(venue, fixtures, proves, () => judged(observed)),
       );
     }
     for (const [what, observed] of Object.entries(unprovedOf(fixtures)))
@@ -60,12 +60,12 @@ function documentedFault(
 
 function unprovedFault(
   observed: readonly Observed[],
-  judge: (outcome: HttpOutcome) => WriteResult,
+  judge: (observed: HttpResult) => WriteResult,
 ): string | undefined {
-  for (const { what, outcome } of observed) {
-    const isLost = outcome.kind === 'answered' || outcome.sent === 'maybe';
+  for (const { what, http } of observed) {
+    const isLost = http.kind === 'answered' || http.sent === 'maybe';
     const expected = isLost ? 'unknown' : 'not_sent';
-    const result = judgedOrThrown(() => judge(outcome));
+    const result = judgedOrThrown(() => judge(http));
     if (typeof result === 'string') return `${what}: ${result}`;
     if (isLost && result.kind === 'not_sent' && result.mayRepeat) return `${what}: a second write may follow`;
     if (result.kind !== expected) return `${what}: it is ${result.kind}, and ${expected} is all that is proved`;

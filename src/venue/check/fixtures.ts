@@ -1,7 +1,7 @@
 import type { CommandRequest } from '../../domain/command.ts';
 import type { Cause } from '../../domain/observation.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import type { DecodedOrder } from '../order-decoder.ts';
 import type { Frame } from '../stream-protocol.ts';
 import type { Venue } from '../venue.ts';
@@ -15,8 +15,8 @@ export interface VenueUnderCheck {
   readonly venue: Venue;
   readonly streams: Readonly<Record<Stream, StreamFixtures>>;
   readonly writes: Readonly<Record<string, WriteFixtures>>;
-  /** The outcome of one write, by what was observed of it. Pure. */
-  readonly judgeWrite: (request: CommandRequest, attemptId: string, outcome: HttpOutcome) => WriteResult;
+  /** The result of one write, by what was observed of it. Pure. */
+  readonly judgeWrite: (request: CommandRequest, attemptId: string, observed: HttpResult) => WriteResult;
 }
 
 export interface StreamFixtures {

@@ -1,10 +1,10 @@
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import type { WriteFixtures } from './fixtures.ts';
 
 /** One thing that may be observed of a write. */
 export interface Observed {
   readonly what: string;
-  readonly outcome: HttpOutcome;
+  readonly http: HttpResult;
 }
 
 const page = '<html><body>Bad gateway</body></html>';
@@ -27,8 +27,8 @@ export function unprovedOf(fixtures: WriteFixtures): Readonly<Record<string, rea
   const noes = documented
     .filter(({ proves }) => proves !== 'accepted' && proves !== 'rejected')
     .map(({ text }) => text);
-  const isDocumented = ({ outcome }: Observed) =>
-    documented.some((one) => outcome.kind === 'answered' && one.status === outcome.status && one.text === outcome.text);
+  const isDocumented = ({ http }: Observed) =>
+    documented.some((one) => http.kind === 'answered' && one.status === http.status && one.text === http.text);
   const under = (statuses: readonly number[], texts: readonly string[]): Observed[] =>
     statuses.flatMap((status) => texts.map((text) => answered(status, text))).filter((one) => !isDocumented(one));
   return {
@@ -59,9 +59,9 @@ function another(id: string): string {
 
 function answered(status: number, text: string): Observed {
   const body = text === '' ? 'no body' : text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  return { what: `${status} with ${body}`, outcome: { kind: 'answered', status, headers: {}, text } };
+  return { what: `${status} with ${body}`, http: { kind: 'answered', status, headers: {}, text } };
 }
 
 function failed(code: string, sent: 'no' | 'maybe'): Observed {
-  return { what: code, outcome: { kind: 'failed', code, message: code, sent } };
+  return { what: code, http: { kind: 'failed', code, message: code, sent } };
 }

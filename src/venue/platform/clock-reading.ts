@@ -1,4 +1,4 @@
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 
 /** One question's result about two clocks. Milliseconds. */
 export interface ClockReading {
@@ -23,9 +23,9 @@ export function clockReading(endedMs: number, tookMs: number, theirsMs: number, 
  * By any answer's `Date` header (whole seconds); undefined: it has none, or is a copy from a cache
  * (`Age`).
  */
-export function readingOf(outcome: HttpOutcome, endedMs: number, tookMs: number): ClockReading | undefined {
-  if (outcome.kind === 'failed' || outcome.headers['age'] !== undefined) return undefined;
-  const theirsMs = Date.parse(outcome.headers['date'] ?? '');
+export function readingOf(result: HttpResult, endedMs: number, tookMs: number): ClockReading | undefined {
+  if (result.kind === 'failed' || result.headers['age'] !== undefined) return undefined;
+  const theirsMs = Date.parse(result.headers['date'] ?? '');
   return Number.isNaN(theirsMs) ? undefined : clockReading(endedMs, tookMs, theirsMs, 1_000);
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Token } from '../../runtime/token-store.ts';
-import type { Http, HttpOutcome } from '../http.ts';
+import type { Http, HttpResult } from '../http.ts';
 import { type PlatformError, retryAfterMsOf } from '../platform-error.ts';
 import { tokenPath } from './wire/oauth.ts';
 import { neededText, optionalField, optionalText } from './wire/optional-field.ts';
@@ -59,14 +59,14 @@ export async function exchangeToken(
 ): Promise<ExchangeResult> {
   const server: oauth.AuthorizationServer = { issuer: baseUrl, token_endpoint: `${baseUrl}${tokenPath}` };
   const client: oauth.Client = { client_id: credential.clientId };
-  let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
+  let lost: Extract<HttpResult, { kind: 'failed' }> | undefined;
   let answered: Answered | undefined;
   const options = {
     // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor`
     // warn about it elsewhere. Here it would refuse every sandbox.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
-      const outcome = await deps.http.request({
+      const result = await deps.http.request({
         operation: 'token',
         method: 'POST',
         url,
@@ -74,12 +74,12 @@ export async function exchangeToken(
         body: init.body.toString(),
         ...(signal && { signal }),
       });
-      if (outcome.kind === 'answered') {
-        answered = { url, status: outcome.status, retryAfterMs: retryAfterMsOf(outcome) };
-        return toResponse(outcome);
+      if (result.kind === 'answered') {
+        answered = { url, status: result.status, retryAfterMs: retryAfterMsOf(result) };
+        return toResponse(result);
       }
-      lost = outcome;
-      throw new Error(outcome.message);
+      lost = result;
+      throw new Error(result.message);
     },
   };
   try {
@@ -144,16 +144,16 @@ function tokenFrom(answer: oauth.TokenEndpointResponse, startedMs: number): Toke
   };
 }
 
-function toResponse(outcome: Extract<HttpOutcome, { kind: 'answered' }>): Response {
+function toResponse(result: Extract<HttpResult, { kind: 'answered' }>): Response {
   // Statuses that may not have a body would make the constructor throw.
-  const bodyless = outcome.status < 200 || outcome.status === 204 || outcome.status === 205 || outcome.status === 304;
-  const status = Math.max(200, outcome.status);
-  const read = tokenAnswer(outcome.text);
+  const bodyless = result.status < 200 || result.status === 204 || result.status === 205 || result.status === 304;
+  const status = Math.max(200, result.status);
+  const read = tokenAnswer(result.text);
   if (bodyless || read === undefined)
-    return new Response(bodyless ? null : outcome.text, { status, headers: outcome.headers });
+    return new Response(bodyless ? null : result.text, { status, headers: result.headers });
   return new Response(JSON.stringify(read), {
     status,
-    headers: { ...outcome.headers, 'content-type': 'application/json' },
+    headers: { ...result.headers, 'content-type': 'application/json' },
   });
 }
 
@@ -180,7 +180,7 @@ const refusalWords: Readonly<Record<string, string>> = {
 
 function failure(
   error: unknown,
-  lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined,
+  lost: Extract<HttpResult, { kind: 'failed' }> | undefined,
   answered: Answered | undefined,
 ): Extract<ExchangeResult, { readonly ok: false }> {
   if (lost !== undefined) return later({ code: 'NO_ANSWER', message: lost.message, retryable: true, sent: lost.sent });

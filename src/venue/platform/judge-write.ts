@@ -1,5 +1,5 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import { parseJson } from '../parse-json.ts';
 import { reasonOf, retryAfterMsOf } from '../platform-error.ts';
 import type { WriteAnswer, WriteResult } from '../write-result.ts';
@@ -21,15 +21,15 @@ const notSentCodes: Readonly<Record<number, string>> = {
   503: 'ORDER_ENTRY_UNAVAILABLE',
 };
 
-/** The table "observed → outcome" for one HTTP outcome. Pure. */
-export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteResult {
-  if (outcome.kind === 'failed') {
-    const isLost = outcome.sent !== 'no';
+/** The table "observed → result" for one HTTP result. Pure. */
+export function judgeWrite(observed: HttpResult, reading: WriteReading): WriteResult {
+  if (observed.kind === 'failed') {
+    const isLost = observed.sent !== 'no';
     const became = isLost ? 'it may have reached the platform' : 'it was not sent';
-    const reason = reasonOf({ message: `${became}: ${outcome.message}` });
+    const reason = reasonOf({ message: `${became}: ${observed.message}` });
     return isLost ? { kind: 'unknown', reason } : { kind: 'not_sent', reason, mayRepeat: true };
   }
-  const { status, text } = outcome;
+  const { status, text } = observed;
   const body = jsonOrUndefined(text, parseJson);
   if (status >= 200 && status < 300) {
     const read = body === undefined ? 'the answer is not JSON' : reading.read(body);
@@ -37,7 +37,7 @@ export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteRe
     return { kind: 'unknown', reason: { code: 'BAD_ANSWER', message: read, status } };
   }
   const reason = reasonOf(errorFromAnswer(status, body));
-  const retryAfterMs = retryAfterMsOf(outcome);
+  const retryAfterMs = retryAfterMsOf(observed);
   if (status === 401 || status === 403) return { kind: 'refused', reason };
   // No status is specified for the response that says that the order was rejected.
   const response = body !== undefined && (status === 400 || status === 422) ? reading.read(body) : 'none';

@@ -5,7 +5,7 @@ import { orderWord } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
 import { notAnId, outOfReach, queryText } from './platform-address.ts';
@@ -183,10 +183,10 @@ export async function writeOrder(
   return writePlatform(deps, name, { ...call, url: `${baseUrl}${path}` }, reading, options);
 }
 
-/** The outcome of a command's write, by what was observed of it. Pure. */
-export function judgeOrderWrite(request: CommandRequest, attemptId: string, outcome: HttpOutcome): WriteResult {
+/** The result of a command's write, by what was observed of it. Pure. */
+export function judgeOrderWrite(request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult {
   const prepared = prepareWrite(request, attemptId);
-  return 'kind' in prepared ? prepared : judgeWrite(outcome, prepared.reading);
+  return 'kind' in prepared ? prepared : judgeWrite(observed, prepared.reading);
 }
 
 /** A write before its address and its token; or why there is none. */

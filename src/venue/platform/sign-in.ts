@@ -85,9 +85,9 @@ async function post(
 ): Promise<{ value: unknown } | { error: PlatformError }> {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   const request = { operation: 'sign_in', method: 'POST', url, headers, body: JSON.stringify(body) } as const;
-  const outcome = await deps.http.request(request);
-  if (outcome.kind === 'failed')
-    return { error: { code: 'NO_ANSWER', message: outcome.message, retryable: false, sent: outcome.sent } };
-  const value = jsonOrUndefined(outcome.text, parseJson);
-  return outcome.status === 200 ? { value } : { error: errorFromAnswer(outcome.status, value) };
+  const result = await deps.http.request(request);
+  if (result.kind === 'failed')
+    return { error: { code: 'NO_ANSWER', message: result.message, retryable: false, sent: result.sent } };
+  const value = jsonOrUndefined(result.text, parseJson);
+  return result.status === 200 ? { value } : { error: errorFromAnswer(result.status, value) };
 }

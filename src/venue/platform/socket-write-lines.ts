@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../write-result.ts';
 import { decodeBody, isDenial } from './decode-body.ts';
 
@@ -73,7 +73,7 @@ class SocketWriteLine implements WriteLine {
     this.socket.destroy();
   }
 
-  async send(request: WriteRequest, signal?: AbortSignal): Promise<HttpOutcome> {
+  async send(request: WriteRequest, signal?: AbortSignal): Promise<HttpResult> {
     if (this.used) throw new Error('a write line carries one request');
     this.used = true;
     const { socket } = this;
@@ -95,7 +95,7 @@ class SocketWriteLine implements WriteLine {
     }
   }
 
-  private exchange(request: WriteRequest, signal: AbortSignal | undefined): Promise<HttpOutcome> {
+  private exchange(request: WriteRequest, signal: AbortSignal | undefined): Promise<HttpResult> {
     const { totalMs, maxBodyBytes } = this.options;
     return new Promise((resolve, reject) => {
       const written = this.write(request);
@@ -150,7 +150,7 @@ async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Buff
   return Buffer.concat(chunks);
 }
 
-async function answered(answer: IncomingMessage, body: Buffer, maxBytes: number): Promise<HttpOutcome> {
+async function answered(answer: IncomingMessage, body: Buffer, maxBytes: number): Promise<HttpResult> {
   const read = await decodeBody(body, answer.headers['content-encoding'], maxBytes);
   const status = answer.statusCode ?? 0;
   if (!read.ok && !isDenial(status)) return failed(read.code, read.message, 'maybe');
@@ -162,7 +162,7 @@ async function answered(answer: IncomingMessage, body: Buffer, maxBytes: number)
   return { kind: 'answered', status, headers, text: read.ok ? read.text : '' };
 }
 
-function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {
+function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpResult {
   return { kind: 'failed', code, message, sent };
 }
 

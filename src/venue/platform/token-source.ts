@@ -238,7 +238,7 @@ export class RefreshingTokenSource implements TokenSource, Service {
       }
       const result = await acquireToken(this.acquireDeps, this.options, this.held?.storedGeneration ?? 0, this.pending);
       this.metrics.tokenRefresh.inc({
-        outcome: result.ok ? 'ok' : result.error.code === 'LOGIN_REQUIRED' ? 'refused' : 'failed',
+        result: result.ok ? 'ok' : result.error.code === 'LOGIN_REQUIRED' ? 'refused' : 'failed',
       });
       return result.ok ? this.adopt(result.token) : this.postpone(result.error);
     });

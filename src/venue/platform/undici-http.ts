@@ -5,7 +5,7 @@ import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../http.ts';
+import type { Http, HttpRequest, HttpResult } from '../http.ts';
 import { decodeBody, isDenial } from './decode-body.ts';
 
 interface UndiciHttpOptions {
@@ -54,7 +54,7 @@ export class UndiciHttp implements Http {
     this.unkept = new Agent({ ...common, pipelining: 0 });
   }
 
-  async request(request: HttpRequest): Promise<HttpOutcome> {
+  async request(request: HttpRequest): Promise<HttpResult> {
     const others = request.signal === undefined ? [] : [request.signal];
     using cut = abortAfter(this.clock, this.totalMs, 'the whole answer', ...others);
     try {
@@ -102,7 +102,7 @@ export class UndiciHttp implements Http {
       });
   }
 
-  private async read(answer: Dispatcher.ResponseData, request: HttpRequest): Promise<HttpOutcome> {
+  private async read(answer: Dispatcher.ResponseData, request: HttpRequest): Promise<HttpResult> {
     const maxBytes = request.maxBytes ?? this.maxBodyBytes;
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -125,12 +125,12 @@ export class UndiciHttp implements Http {
 
 const closedByPeer: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {
+function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpResult {
   return { kind: 'failed', code, message, sent };
 }
 
 /** Only an error of the connector proves that nothing left: TLS may fail behind the request. */
-function failure(error: unknown): HttpOutcome {
+function failure(error: unknown): HttpResult {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotConnectedError) return failed('connect', message, 'no');
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'UNKNOWN';

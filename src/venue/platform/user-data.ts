@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpOutcome } from '../http.ts';
+import type { Http, HttpResult } from '../http.ts';
 import { parseJson, parsePlainJson } from '../parse-json.ts';
 import { retryAfterMsOf } from '../platform-error.ts';
 import { errorFromAnswer } from './error-from-answer.ts';
@@ -89,7 +89,7 @@ async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Pr
     authorization: new Secret(`Bearer ${credential.token.secret.reveal()}`),
   };
   const startedMs = deps.clock.monotonicMs();
-  const outcome = await deps.http.request({
+  const result = await deps.http.request({
     operation,
     method,
     url,
@@ -97,24 +97,24 @@ async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Pr
     body: JSON.stringify(write.body),
     signal,
   });
-  const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
+  const codeClass = result.kind === 'answered' ? `${Math.floor(result.status / 100)}xx` : 'none';
   deps.metrics.requestSeconds.observe(
     { operation, code_class: codeClass },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
-  if (outcome.kind === 'answered' && outcome.status === 401) void deps.tokens.renew(credential.token.generation, url);
-  return toResult(outcome);
+  if (result.kind === 'answered' && result.status === 401) void deps.tokens.renew(credential.token.generation, url);
+  return toResult(result);
 }
 
-function toResult(outcome: HttpOutcome): Fetched<unknown> {
-  if (outcome.kind === 'failed')
-    return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
-  const value = jsonOrUndefined(outcome.text, parseJson);
-  if (outcome.status < 200 || outcome.status > 299)
-    return { ok: false, error: errorFromAnswer(outcome.status, value, retryAfterMsOf(outcome)) };
-  if (value !== undefined || outcome.text === '') return { ok: true, value };
+function toResult(observed: HttpResult): Fetched<unknown> {
+  if (observed.kind === 'failed')
+    return { ok: false, error: { code: 'NO_ANSWER', message: observed.message, retryable: true, sent: observed.sent } };
+  const value = jsonOrUndefined(observed.text, parseJson);
+  if (observed.status < 200 || observed.status > 299)
+    return { ok: false, error: errorFromAnswer(observed.status, value, retryAfterMsOf(observed)) };
+  if (value !== undefined || observed.text === '') return { ok: true, value };
   const message = 'the answer is not JSON';
-  return { ok: false, error: { status: outcome.status, code: 'BAD_ANSWER', message, retryable: false, sent: 'yes' } };
+  return { ok: false, error: { status: observed.status, code: 'BAD_ANSWER', message, retryable: false, sent: 'yes' } };
 }
 
 /**
@@ -128,12 +128,11 @@ export async function readHealth(
   signal: AbortSignal,
 ): Promise<Fetched<string>> {
   const request = { operation: 'health', url: `${baseUrl}${healthPath}`, headers: { accept: 'application/json' } };
-  const outcome = await deps.http.request({ ...request, method: 'GET', signal });
-  if (outcome.kind === 'failed')
-    return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
-  const body = jsonOrUndefined(outcome.text, parseJson);
-  if (outcome.status !== 200)
-    return { ok: false, error: errorFromAnswer(outcome.status, body, retryAfterMsOf(outcome)) };
+  const result = await deps.http.request({ ...request, method: 'GET', signal });
+  if (result.kind === 'failed')
+    return { ok: false, error: { code: 'NO_ANSWER', message: result.message, retryable: true, sent: result.sent } };
+  const body = jsonOrUndefined(result.text, parseJson);
+  if (result.status !== 200) return { ok: false, error: errorFromAnswer(result.status, body, retryAfterMsOf(result)) };
   const read = health.safeParse(body);
   if (read.success) return { ok: true, value: read.data.status };
   const message = 'the health answer has another shape';

@@ -55,10 +55,10 @@ export async function writePlatform(
     line.close();
     return notSent('NOT_PERMITTED', refusal ?? givenUp);
   }
-  const outcome = await line.send({ ...request, headers }, signal);
-  const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
+  const observed = await line.send({ ...request, headers }, signal);
+  const codeClass = observed.kind === 'answered' ? `${Math.floor(observed.status / 100)}xx` : 'none';
   metrics.requestSeconds.observe({ operation, code_class: codeClass }, (clock.monotonicMs() - startedMs) / 1000);
-  const result = judgeWrite(outcome, reading);
+  const result = judgeWrite(observed, reading);
   if (result.kind !== 'refused' || result.reason.status !== 401) return result;
   // At once when the used token is not the current one any more; otherwise by the one renewal all
   // callers share.

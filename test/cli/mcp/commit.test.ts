@@ -29,7 +29,7 @@ describe('commit', () => {
     const first = await rig.call('commit', { previewId });
     expect(first.isError).toBe(false);
     expect(first.data).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       final: true,
       previewId,
       idempotencyKey: `mcp-${previewId}`,
@@ -57,7 +57,7 @@ describe('commit', () => {
     const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'answer_lost' }];
-    expect((await rig.call('commit', { previewId })).data).toMatchObject({ outcome: 'applied', previewId });
+    expect((await rig.call('commit', { previewId })).data).toMatchObject({ result: 'applied', previewId });
     expect(service.sent).toHaveLength(1);
   });
 
@@ -65,7 +65,7 @@ describe('commit', () => {
     const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     service.fates = [{ kind: 'foreign_page' }];
-    expect((await rig.call('commit', { previewId })).data).toMatchObject({ outcome: 'applied' });
+    expect((await rig.call('commit', { previewId })).data).toMatchObject({ result: 'applied' });
   });
 
   it('answers unknown, and not an error, where it is not known whether the request arrived; the same commit then sends under the same key', async () => {
@@ -74,9 +74,9 @@ describe('commit', () => {
     service.fates = [{ kind: 'request_lost' }];
     const lost = await rig.call('commit', { previewId });
     expect(lost.isError).toBe(false);
-    expect(lost.data).toMatchObject({ outcome: 'unknown', final: false, askAgain: { tool: 'receipt', id: previewId } });
-    expect((await rig.call('receipt', { id: previewId })).data).toMatchObject({ outcome: 'unknown' });
-    expect((await rig.call('commit', { previewId })).data).toMatchObject({ outcome: 'applied' });
+    expect(lost.data).toMatchObject({ result: 'unknown', final: false, askAgain: { tool: 'receipt', id: previewId } });
+    expect((await rig.call('receipt', { id: previewId })).data).toMatchObject({ result: 'unknown' });
+    expect((await rig.call('commit', { previewId })).data).toMatchObject({ result: 'applied' });
     const keys = service.sent.map(({ headers }) => headers['idempotency-key']);
     expect(keys).toEqual([`mcp-${previewId}`, `mcp-${previewId}`]);
   });
@@ -87,7 +87,7 @@ describe('commit', () => {
     service.fates = [{ kind: 'request_lost' }, { kind: 'problem', status: 409, code: 'PLACING_HALTED' }];
     await rig.call('commit', { previewId });
     const second = await rig.call('commit', { previewId });
-    expect([second.isError, second.data.outcome]).toEqual([false, 'unknown']);
+    expect([second.isError, second.data.result]).toEqual([false, 'unknown']);
   });
 
   it('answers unknown while the service says nothing at all, and finds the command later', async () => {
@@ -99,18 +99,18 @@ describe('commit', () => {
     service.reads = 'lost';
     const answer = await commit;
     expect(answer.isError).toBe(false);
-    expect(['unknown', 'applied']).toContain(answer.data.outcome);
+    expect(['unknown', 'applied']).toContain(answer.data.result);
     expect((await rig.call('commit', { previewId })).isError).toBe(false);
     service.reads = 'answered';
-    expect((await rig.call('receipt', { id: previewId })).data.outcome).toBe('applied');
+    expect((await rig.call('receipt', { id: previewId })).data.result).toBe('applied');
     expect(service.sent).toHaveLength(1);
   });
 
-  it('shows an outcome that the service does not know yet as unknown, with the time to ask again', async () => {
+  it('shows a result that the service does not know yet as unknown, with the time to ask again', async () => {
     const { service, rig } = await scriptedRest();
     const previewId = await previewed(rig);
     const unknown = {
-      outcome: 'unknown',
+      result: 'unknown',
       state: 'unknown',
       unresolved: true,
       orderId: undefined,
@@ -121,12 +121,12 @@ describe('commit', () => {
     expect(answer.isError).toBe(false);
     const { commandId } = answer.data.command;
     expect(answer.data).toMatchObject({
-      outcome: 'unknown',
+      result: 'unknown',
       final: false,
       askAgain: { tool: 'receipt', id: commandId },
     });
     expect(answer.text).toContain('Nothing is sent a second time');
-    expect((await rig.call('receipt', { id: commandId })).data.outcome).toBe('unknown');
+    expect((await rig.call('receipt', { id: commandId })).data.result).toBe('unknown');
   });
 
   it('says why the service took nothing; a preview that may pass later can be committed again', async () => {
@@ -146,8 +146,8 @@ describe('commit', () => {
     const later = await previewed(rig);
     service.fates = [{ kind: 'problem', status: 503, code: 'NOT_LEADER' }];
     expect(await rig.call('commit', { previewId: later })).toMatchObject({ isError: true, data: { retryable: true } });
-    expect((await rig.call('receipt', { id: later })).data.outcome).toBe('not_committed');
-    expect((await rig.call('commit', { previewId: later })).data.outcome).toBe('applied');
+    expect((await rig.call('receipt', { id: later })).data.result).toBe('not_committed');
+    expect((await rig.call('commit', { previewId: later })).data.result).toBe('applied');
   });
 
   it('sends nothing two minutes after the preview, by either clock', async () => {
@@ -176,7 +176,7 @@ describe('commit', () => {
     service.fates = [{ kind: 'request_lost' }];
     await rig.call('commit', { previewId });
     shift.monotonicMs = 120_000;
-    expect(await rig.call('commit', { previewId })).toMatchObject({ isError: false, data: { outcome: 'unknown' } });
+    expect(await rig.call('commit', { previewId })).toMatchObject({ isError: false, data: { result: 'unknown' } });
     expect(service.sent).toHaveLength(1);
   });
 
@@ -187,10 +187,10 @@ describe('commit', () => {
     await rig.stop();
     const next = await McpRig.start({ url: service.url });
     expect((await next.call('commit', { previewId: sent })).data).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       previewId: sent,
     });
-    expect((await next.call('receipt', { id: sent })).data.outcome).toBe('applied');
+    expect((await next.call('receipt', { id: sent })).data.result).toBe('applied');
     const unknown = await next.call('commit', { previewId: unsent });
     expect(unknown).toMatchObject({ isError: true, data: { code: 'PREVIEW_UNKNOWN' } });
     expect(unknown.text).toContain(`mcp-${unsent}`);

@@ -49,8 +49,8 @@ class Assistant {
 interface Told {
   readonly price: string;
   committed: boolean;
-  /** Outcomes in the order in which they were answered. */
-  readonly outcomes: string[];
+  /** Results in the order in which they were answered. */
+  readonly results: string[];
 }
 
 /** Calls of `commit` and `receipt` under faults, and what they were told. */
@@ -71,7 +71,7 @@ class FaultyCalls {
    */
   async order(assistant: Assistant, accountId: string): Promise<void> {
     const price = (1 + this.told.length / 100).toFixed(2);
-    const told: Told = { price, committed: false, outcomes: [] };
+    const told: Told = { price, committed: false, results: [] };
     this.told.push(told);
     const order = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '1', price, timeInForce: 'GTC' };
     const preview = await assistant.call('preview_place', order, 20_000).catch(() => undefined);
@@ -97,12 +97,12 @@ class FaultyCalls {
     return this.ask(told, () => assistant.call('receipt', { id }, 2_000));
   }
 
-  private async ask({ outcomes }: Told, work: () => Promise<ToolResult>): Promise<void> {
+  private async ask({ results }: Told, work: () => Promise<ToolResult>): Promise<void> {
     this.calls += 1;
     const answer = await work().catch(() => undefined);
     if (answer === undefined) this.timeouts += 1;
-    outcomes.push(
-      answer === undefined ? 'no answer' : answer.isError ? String(answer.data?.code) : String(answer.data.outcome),
+    results.push(
+      answer === undefined ? 'no answer' : answer.isError ? String(answer.data?.code) : String(answer.data.result),
     );
   }
 }
@@ -195,7 +195,7 @@ async function expectNoneTwice({ world, description, load }: Sent): Promise<void
   const byPrice = new Map(load.told.map((told) => [told.price, told]));
   expect([...accepted.keys()].filter((price) => byPrice.get(price)?.committed !== true)).toEqual([]);
   // The other direction: what a call said had taken effect is there.
-  const claimed = load.told.filter(({ outcomes }) => outcomes.includes('applied')).map(({ price }) => price);
+  const claimed = load.told.filter(({ results }) => results.includes('applied')).map(({ price }) => price);
   expect(claimed.length).toBeGreaterThan(0);
   expect(claimed.filter((price) => !accepted.has(price))).toEqual([]);
 }

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const notLive = { name: 'account_not_live', detail: '2 of 6 account streams not live' };
 const lost = { name: 'silent_losses', detail: 'the stream lost 1 change in the last hour' };
-const unknown = { name: 'commands_unresolved', detail: '1 command with an outcome that is not known' };
+const unknown = { name: 'commands_unresolved', detail: '1 command with a result that is not known' };
 
 const incidentOf = () => new Incident(new VirtualClock(), 1, 'cut');
 const textsOf = (incident: Incident) => incident.document().lines.map(({ kind, text }) => `${kind}: ${text}`);

@@ -9,7 +9,7 @@ function change(seq: number, over: Partial<LedgerLine> = {}): LedgerLine {
   return { seq, kind: 'change', step: 'fill', updatedAt: at(1), ...ids, ...over };
 }
 
-const event = (seq: number, of: number, outcome: string): LedgerLine => ({ seq, kind: 'event', change: of, outcome });
+const event = (seq: number, of: number, result: string): LedgerLine => ({ seq, kind: 'event', change: of, result });
 
 function row(over: Partial<StoredChange> = {}): StoredChange {
   return { stream: 'account', orderId: 'o-1', revision: 4, cause: 'stream', updatedAt: at(1), certain: true, ...over };
@@ -30,9 +30,9 @@ describe('what a fault of the stream did', () => {
     ['half_open', 'changed, and the message did not arrive'],
     ['cut', 'changed while there was no connection'],
     ['sent_twice', 'its message came twice'],
-  ])('%s: a change is harmed', (outcome, text) => {
+  ])('%s: a change is harmed', (result, text) => {
     const harm = harmOf();
-    harm.takeLedger([change(1), event(2, 1, outcome)]);
+    harm.takeLedger([change(1), event(2, 1, result)]);
     expect(harm.harmed.map(harmText)).toEqual([`KO o-1: ${text}.`]);
     expect(harm.missing).toBe(1);
   });

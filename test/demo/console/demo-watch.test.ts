@@ -81,7 +81,7 @@ describe('the page Break it', () => {
     rig.answers.set('POST /v1/commands/c-1/resolution', { status: 200, body: {} });
     await watch.resolveAsRejected('c-1');
     expect(rig.asked.find(({ method }) => method === 'POST')?.body).toEqual({
-      outcome: 'rejected',
+      result: 'rejected',
       reason: "not in the platform's ledger",
     });
   });

@@ -38,7 +38,7 @@ describe('an accepted reply', () => {
   it('lets a refusal be seen that the stream told before the reply came', () => {
     const seenPendingAt = pendingByAnswer(replace, { version: '60' });
     const resolving = { command: { ...replace, ...(seenPendingAt && { seenPendingAt }) }, updates: [updateAt(7)] };
-    expect(resolveCommand(resolving)).toMatchObject({ outcome: 'rejected' });
+    expect(resolveCommand(resolving)).toMatchObject({ result: 'rejected' });
     expect(resolveCommand({ command: replace, updates: [updateAt(7)] })).toEqual({ kind: 'nothing' });
   });
 

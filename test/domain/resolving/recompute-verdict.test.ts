@@ -15,11 +15,11 @@ import {
 } from '../../support/commands/resolving.ts';
 
 const unknown = commandOf(placePrediction);
-const person = (outcome: string): Evidence => ({
+const person = (result: string): Evidence => ({
   number: 9,
   kind: 'person',
   code: 'resolved',
-  detail: { outcome },
+  detail: { result },
   atMs: sentAtMs,
 });
 

@@ -33,25 +33,25 @@ describe('issue: A replace that had worked was shown as rejected, with the reaso
       const cancelPending = at(56n, { pendingAction: 'cancel' });
       expect(judge(cancelPending)).toMatchObject({ kind: 'nothing' });
       expect(judge(cancelPending, at(57n, refused))).toMatchObject({
-        outcome: 'conflict',
+        result: 'conflict',
         because: 'nothing_to_tell_by',
       });
     });
 
     it('says nothing about it after a version that nobody heard: it may have been granted there, and a cancel asked for', () => {
-      expect(judge(at(58n, refused))).toMatchObject({ outcome: 'conflict', because: 'nothing_to_tell_by' });
-      expect(judge(at(57n, refused))).toMatchObject({ outcome: 'conflict' });
+      expect(judge(at(58n, refused))).toMatchObject({ result: 'conflict', because: 'nothing_to_tell_by' });
+      expect(judge(at(57n, refused))).toMatchObject({ result: 'conflict' });
       const pendingAgain = at(57n, { pendingAction: 'replace' });
-      expect(judge(pendingAgain, at(58n, refused))).toMatchObject({ outcome: 'conflict' });
+      expect(judge(pendingAgain, at(58n, refused))).toMatchObject({ result: 'conflict' });
     });
 
     it('rejects it where every version since it was seen pending was heard', () => {
       const pending = at(55n, { pendingAction: 'replace' });
-      expect(judge(pending, at(56n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
+      expect(judge(pending, at(56n, refused))).toMatchObject({ result: 'rejected', because: 'reason_recorded' });
       const filling = [56n, 57n].map((version) =>
         at(version, { pendingAction: 'replace', cumQty: String(version - 55n) }),
       );
-      expect(judge(...filling, at(58n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
+      expect(judge(...filling, at(58n, refused))).toMatchObject({ result: 'rejected', because: 'reason_recorded' });
     });
   });
 
@@ -64,7 +64,7 @@ describe('issue: A replace that had worked was shown as rejected, with the reaso
     const judge = (...updates: ReturnType<typeof at>[]) => resolveCommand({ command, updates });
     const cancelRefused = [at(58n, { pendingAction: 'cancel' }), at(59n, refused)];
     const pending = at(60n, { pendingAction: 'replace', ...refused });
-    const conflict = { outcome: 'conflict', because: 'nothing_to_tell_by' };
+    const conflict = { result: 'conflict', because: 'nothing_to_tell_by' };
 
     it('does not reject it: the replace may have been granted', () => {
       expect(judge(...cancelRefused, pending, at(61n, refused))).toMatchObject(conflict);
@@ -86,7 +86,7 @@ describe('issue: A replace that had worked was shown as rejected, with the reaso
     it('does not hide one that the venue records with its answer', () => {
       const answered = at(61n, { rejectReason: 'TOO_LATE', rejectText: 'too late to amend' });
       expect(judge(...cancelRefused, pending, answered)).toMatchObject({
-        outcome: 'rejected',
+        result: 'rejected',
         because: 'reason_recorded',
         reason: { message: 'too late to amend' },
       });
@@ -101,9 +101,9 @@ describe('issue: A replace that had worked was shown as rejected, with the reaso
       const both = [at(60n, { pendingAction: 'replace' }), at(61n, { pendingAction: 'cancel' }), at(62n, refused)];
       expect(resolveCommand({ command, updates: both })).toMatchObject({ kind: 'reached', at: { sourceVersion: 60n } });
       const granted = at(63n, { working: { quantity: '10', price: '0.5' } });
-      expect(resolveCommand({ command, updates: [...both, granted] })).toMatchObject({ outcome: 'applied' });
+      expect(resolveCommand({ command, updates: [...both, granted] })).toMatchObject({ result: 'applied' });
       const again = [at(63n, { pendingAction: 'replace' }), at(64n)];
-      expect(resolveCommand({ command, updates: [...both, ...again] })).toMatchObject({ outcome: 'rejected' });
+      expect(resolveCommand({ command, updates: [...both, ...again] })).toMatchObject({ result: 'rejected' });
     });
 
     it('a cancel is not rejected by the answer to a replace', () => {
@@ -111,10 +111,10 @@ describe('issue: A replace that had worked was shown as rejected, with the reaso
       const both = [at(60n, { pendingAction: 'cancel' }), at(61n, { pendingAction: 'replace' }), at(62n, refused)];
       expect(resolveCommand({ command, updates: both })).toMatchObject({ kind: 'reached', at: { sourceVersion: 60n } });
       expect(resolveCommand({ command, updates: [...both, at(63n, { status: 'canceled' })] })).toMatchObject({
-        outcome: 'applied',
+        result: 'applied',
       });
       const again = [at(63n, { pendingAction: 'cancel' }), at(64n)];
-      expect(resolveCommand({ command, updates: [...both, ...again] })).toMatchObject({ outcome: 'rejected' });
+      expect(resolveCommand({ command, updates: [...both, ...again] })).toMatchObject({ result: 'rejected' });
     });
 
     it('what was pending before it was seen itself changes nothing', () => {
@@ -123,7 +123,7 @@ describe('issue: A replace that had worked was shown as rejected, with the reaso
         seenPendingAt: { revision: 5, sourceVersion: 61n },
       });
       const updates = [at(60n, { pendingAction: 'replace' }), at(62n, refused)];
-      expect(resolveCommand({ command, updates })).toMatchObject({ outcome: 'rejected' });
+      expect(resolveCommand({ command, updates })).toMatchObject({ result: 'rejected' });
     });
   });
 });
@@ -139,7 +139,7 @@ describe('issue: A refused cancel stayed open, since the order was filled in the
   describe('a fill together with a refused cancel', () => {
     it('is a refusal where the platform has shown fills with the pending word', () => {
       expect(judge(pending(6), pending(7, '2'), works(8, '5'))).toMatchObject({
-        outcome: 'rejected',
+        result: 'rejected',
         evidence: { detail: { revision: 8 } },
       });
     });
@@ -164,7 +164,7 @@ describe('issue: A refused cancel stayed open, since the order was filled in the
         { ...works(7, '2'), order: late },
       ];
       expect(resolveCommand({ command: before, updates })).toMatchObject({ kind: 'reached' });
-      expect(resolveCommand({ command, updates })).toMatchObject({ outcome: 'rejected' });
+      expect(resolveCommand({ command, updates })).toMatchObject({ result: 'rejected' });
     });
 
     it('is none where a correction had taken back more fills than there are now', () => {
@@ -219,9 +219,9 @@ describe("issue: A cancel was shown as rejected because another program's was; t
 
     it('is resolved by the end of the order', () => {
       const canceled = [...refusedInHand, updateAt(8, { status: 'canceled' }, theirs)];
-      expect(resolveCommand({ command, updates: canceled })).toMatchObject({ outcome: 'applied' });
+      expect(resolveCommand({ command, updates: canceled })).toMatchObject({ result: 'applied' });
       const filled = [...refusedInHand, updateAt(8, { status: 'filled' }, theirs)];
-      expect(resolveCommand({ command, updates: filled })).toMatchObject({ outcome: 'moot' });
+      expect(resolveCommand({ command, updates: filled })).toMatchObject({ result: 'moot' });
     });
 
     it('is rejected by the same where the order is ours', () => {
@@ -229,7 +229,7 @@ describe("issue: A cancel was shown as rejected because another program's was; t
         ...update,
         order: { ...update.order, origin: 'tidemark' as const },
       }));
-      expect(resolveCommand({ command, updates: ours })).toMatchObject({ outcome: 'rejected' });
+      expect(resolveCommand({ command, updates: ours })).toMatchObject({ result: 'rejected' });
     });
   });
 
@@ -242,7 +242,7 @@ describe("issue: A cancel was shown as rejected because another program's was; t
         updateAt(7, { rejectText: 'too late' }, theirs),
       ];
       expect(resolveCommand({ command: commandOf(cancelOf(theirs), accepted), updates })).toMatchObject({
-        outcome: 'rejected',
+        result: 'rejected',
       });
     });
 
@@ -299,7 +299,7 @@ describe('issue: The second of two cancels was shown as rejected, and the order 
         at: { revision: 8 },
       });
       const refused = seen(9, { rejectText: 'too late' }, 200);
-      expect(resolveCommand({ command, updates: [...others, own, refused] })).toMatchObject({ outcome: 'rejected' });
+      expect(resolveCommand({ command, updates: [...others, own, refused] })).toMatchObject({ result: 'rejected' });
     });
   });
 });

@@ -73,7 +73,7 @@ describe('an order of equal terms', () => {
     expect(resembles(commandOf(prediction), shown(plain, stopPrice))).toBe(false);
   });
 
-  it('resembles no place whose outcome is known, and nothing that is no place', () => {
+  it('resembles no place whose result is known, and nothing that is no place', () => {
     for (const state of ['open', 'accepted', 'applied', 'not_sent', 'conflict'] as const)
       expect(resembles({ ...unknown, state }, order())).toBe(false);
     expect(resembles(commandOf(cancelOf(predictionOrder)), order())).toBe(false);

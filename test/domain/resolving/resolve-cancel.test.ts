@@ -22,17 +22,17 @@ describe('a cancel', () => {
   });
 
   it('is applied once the order is canceled, filled in part or not', () => {
-    expect(resolve([updateAt(6, { status: 'canceled' })])).toMatchObject({ outcome: 'applied', because: 'canceled' });
-    expect(resolve([pending, updateAt(7, { status: 'canceled', cumQty: '3' })])).toMatchObject({ outcome: 'applied' });
+    expect(resolve([updateAt(6, { status: 'canceled' })])).toMatchObject({ result: 'applied', because: 'canceled' });
+    expect(resolve([pending, updateAt(7, { status: 'canceled', cumQty: '3' })])).toMatchObject({ result: 'applied' });
   });
 
   it.each(['filled', 'expired', 'rejected', 'replaced'] as const)('is moot where the order was %s first', (status) => {
-    expect(resolve([pending, updateAt(7, { status })])).toMatchObject({ outcome: 'moot', because: 'ended' });
+    expect(resolve([pending, updateAt(7, { status })])).toMatchObject({ result: 'moot', because: 'ended' });
   });
 
   it('is rejected once it was seen pending and the order works on with none pending, above that', () => {
     expect(resolve([pending, updateAt(7, { rejectText: 'too late' })])).toMatchObject({
-      outcome: 'rejected',
+      result: 'rejected',
       because: 'venue_refused',
       reason: { message: 'too late' },
     });
@@ -45,12 +45,12 @@ describe('a cancel', () => {
   it('is not rejected by what was true before it was seen pending, however late that is heard', () => {
     const accepted = { state: 'accepted', seenPendingAt: { revision: 5, sourceVersion: 70n } } as const;
     expect(resolve([updateAt(6, { cumQty: '2' })], accepted)).toEqual(nothing);
-    expect(resolve([updateAt(8)], accepted)).toMatchObject({ outcome: 'rejected' });
+    expect(resolve([updateAt(8)], accepted)).toMatchObject({ result: 'rejected' });
   });
 
   it('that the platform refused is moot where one look finds the order ended, and says nothing of the place', () => {
     for (const status of ['filled', 'canceled', 'expired'] as const)
-      expect(resolve([updateAt(6, { status })], { state: 'refused' })).toMatchObject({ outcome: 'moot' });
+      expect(resolve([updateAt(6, { status })], { state: 'refused' })).toMatchObject({ result: 'moot' });
     expect(resolve([pending, updateAt(7)], { state: 'refused' })).toEqual(nothing);
     expect(resolve([], { state: 'refused' })).toEqual(nothing);
   });
@@ -58,9 +58,9 @@ describe('a cancel', () => {
   it('is not told by the pending cancel of somebody else that was there before it', () => {
     const rival = { baseline: { ...baseline, pendingAction: 'cancel' } };
     expect(resolve([pending, updateAt(7)], rival)).toEqual(nothing);
-    expect(resolve([pending, updateAt(7, { status: 'canceled' })], rival)).toMatchObject({ outcome: 'applied' });
+    expect(resolve([pending, updateAt(7, { status: 'canceled' })], rival)).toMatchObject({ result: 'applied' });
     const ours = [pending, updateAt(7), updateAt(8, { pendingAction: 'cancel' }), updateAt(9)];
-    expect(resolve(ours, rival)).toMatchObject({ outcome: 'rejected', evidence: { detail: { revision: 9 } } });
+    expect(resolve(ours, rival)).toMatchObject({ result: 'rejected', evidence: { detail: { revision: 9 } } });
   });
 
   it('is not rejected while a replace is pending: nothing says that it was answered', () => {
@@ -69,7 +69,7 @@ describe('a cancel', () => {
 
   it('in flight is not rejected by what others do, but an ended order ends it', () => {
     expect(resolve([pending, updateAt(7)], { state: 'open' })).toEqual(nothing);
-    expect(resolve([updateAt(6, { status: 'canceled' })], { state: 'open' })).toMatchObject({ outcome: 'applied' });
+    expect(resolve([updateAt(6, { status: 'canceled' })], { state: 'open' })).toMatchObject({ result: 'applied' });
   });
 
   it('is not judged by what the platform itself could not confirm', () => {
@@ -89,7 +89,7 @@ describe('a cancel', () => {
     const reborn = { baseline: { ...baseline, sourceEpoch: 1 } };
     expect(resolve([updateAt(6, { status: 'canceled' })], reborn)).toEqual(nothing);
     expect(resolve([{ ...updateAt(6, { status: 'canceled' }), sourceEpoch: 1 }], reborn)).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
     });
   });
 
@@ -112,11 +112,11 @@ describe('a cancel of an account order, which has no versions', () => {
     });
     expect(resolveCommand({ command: account, updates: [pendingCancel, at(7, { status: 'canceled' })] })).toMatchObject(
       {
-        outcome: 'applied',
+        result: 'applied',
       },
     );
     expect(resolveCommand({ command: account, updates: [pendingCancel, at(7)] })).toMatchObject({
-      outcome: 'rejected',
+      result: 'rejected',
     });
   });
 
@@ -130,7 +130,7 @@ describe('a cancel of an account order, which has no versions', () => {
     const recorded = { ...account, seenPendingAt: { revision: 6 } };
     expect(resolveCommand({ command: recorded, updates: [pendingCancel, same] })).toEqual(nothing);
     expect(resolveCommand({ command: recorded, updates: [pendingCancel, same, at(8)] })).toMatchObject({
-      outcome: 'rejected',
+      result: 'rejected',
     });
   });
 
@@ -139,21 +139,21 @@ describe('a cancel of an account order, which has no versions', () => {
     const judge = (...updates: ResolvingUpdate[]) => resolveCommand({ command: account, updates });
     expect(judge(pendingCancel, filled(7, '4'), filled(8, '6'))).toMatchObject({ kind: 'reached' });
     expect(judge(pendingCancel, filled(7, '4'), at(8, { cumQty: '4', status: 'canceled' }))).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
     });
     const richer = { ...filled(8, '4'), order: { ...filled(7, '4').order, venueOrderId: 'v-1' } };
     expect(judge(pendingCancel, filled(7, '4'), richer)).toMatchObject({ kind: 'reached' });
-    expect(judge(pendingCancel, filled(7, '4'), filled(8, '4'))).toMatchObject({ outcome: 'rejected' });
+    expect(judge(pendingCancel, filled(7, '4'), filled(8, '4'))).toMatchObject({ result: 'rejected' });
     const refused = at(7, { cumQty: '4', status: 'partially_filled', rejectReason: 'TOO_LATE' });
-    expect(judge(pendingCancel, refused)).toMatchObject({ outcome: 'rejected', reason: { code: 'TOO_LATE' } });
+    expect(judge(pendingCancel, refused)).toMatchObject({ result: 'rejected', reason: { code: 'TOO_LATE' } });
   });
 
   it('is not rejected by the news that the venue took the order', () => {
     const early = commandOf(cancelOf(equityOrder), { baseline: { ...unversioned, status: 'pending_new' } });
     const judge = (...updates: ResolvingUpdate[]) => resolveCommand({ command: early, updates });
     expect(judge(pendingCancel, at(7))).toMatchObject({ kind: 'reached' });
-    expect(judge(pendingCancel, at(7), at(8, { status: 'canceled' }))).toMatchObject({ outcome: 'applied' });
-    expect(judge(pendingCancel, at(7), at(8))).toMatchObject({ outcome: 'rejected' });
+    expect(judge(pendingCancel, at(7), at(8, { status: 'canceled' }))).toMatchObject({ result: 'applied' });
+    expect(judge(pendingCancel, at(7), at(8))).toMatchObject({ result: 'rejected' });
   });
 
   it('is not judged by revisions at or below the baseline', () => {

@@ -118,7 +118,7 @@ describe('what is found about a command', () => {
         const later = judge({ command, updates: history, bound, successor: {} });
         if (command.request.kind === 'place' && command.state === 'rejected') return;
         expect(later.kind).toBe('verdict');
-        expect(mayBecome[found.outcome]).toContain(outcomeOf(later));
+        expect(mayBecome[found.result]).toContain(resultOf(later));
       }),
       { numRuns: 2_000 },
     );
@@ -182,7 +182,7 @@ describe('what is found about a command', () => {
       fc.property(commands, histories, (command, updates) => {
         fc.pre(command.request.kind !== 'place');
         const found = judge({ command: { ...command, state: 'open' }, updates });
-        expect(['applied', 'moot', undefined]).toContain(outcomeOf(found));
+        expect(['applied', 'moot', undefined]).toContain(resultOf(found));
         expect(found.kind).not.toBe('reached');
       }),
       { numRuns: 1_000 },
@@ -205,7 +205,7 @@ describe('what is found about a command', () => {
 });
 
 /** The venue may take an order, or refuse it, after it is there; and nothing else is open. */
-const mayBecome: Readonly<Record<Verdict['outcome'], readonly string[]>> = {
+const mayBecome: Readonly<Record<Verdict['result'], readonly string[]>> = {
   accepted: ['accepted', 'rejected', 'applied'],
   rejected: ['rejected', 'applied'],
   applied: ['applied'],
@@ -213,6 +213,6 @@ const mayBecome: Readonly<Record<Verdict['outcome'], readonly string[]>> = {
   conflict: ['conflict'],
 };
 
-function outcomeOf(found: Finding): string | undefined {
-  return found.kind === 'verdict' ? found.outcome : undefined;
+function resultOf(found: Finding): string | undefined {
+  return found.kind === 'verdict' ? found.result : undefined;
 }

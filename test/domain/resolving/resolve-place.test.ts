@@ -19,7 +19,7 @@ describe('an unknown place', () => {
   it('is applied once the venue has an order that carries one of its attempt ids, with account and side as ours', () => {
     expect(resolveCommand({ command: unknown, updates: [updateAt(1)], bound: [boundTo(unknown)] })).toMatchObject({
       kind: 'verdict',
-      outcome: 'applied',
+      result: 'applied',
       because: 'landed',
       orderId,
       evidence: {
@@ -49,14 +49,14 @@ describe('an unknown place', () => {
     ['accepted', { status: 'new', certainty: 'unknown_gap' }],
     ['accepted', { status: 'rejected', certainty: 'unknown_store_lost' }],
     ['rejected', { status: 'rejected' }],
-  ] as const)('is %s by an order that is %o', (outcome, over) => {
+  ] as const)('is %s by an order that is %o', (result, over) => {
     const resolving = { command: unknown, updates: [updateAt(1, over)], bound: [boundTo(unknown)] };
-    expect(resolveCommand(resolving)).toMatchObject({ kind: 'verdict', outcome, orderId });
+    expect(resolveCommand(resolving)).toMatchObject({ kind: 'verdict', result, orderId });
   });
 
   it('is bound to an order of which nothing but its reference is known', () => {
     expect(resolveCommand({ command: unknown, updates: [], bound: [boundTo(unknown)] })).toMatchObject({
-      outcome: 'accepted',
+      result: 'accepted',
       because: 'landed',
     });
   });
@@ -76,12 +76,12 @@ describe('an unknown place', () => {
       resolveCommand({ command, updates, bound: [boundTo(command)] });
     const pending = updateAt(1, { status: 'pending_new' });
     expect(resolve(pending)).toEqual({ kind: 'nothing' });
-    expect(resolve(pending, updateAt(2))).toMatchObject({ outcome: 'applied', evidence: { detail: { revision: 2 } } });
+    expect(resolve(pending, updateAt(2))).toMatchObject({ result: 'applied', evidence: { detail: { revision: 2 } } });
     expect(resolve(updateAt(2, { status: 'rejected' }), pending)).toMatchObject({
-      outcome: 'rejected',
+      result: 'rejected',
       because: 'venue_refused',
     });
-    expect(resolve(updateAt(3, { status: 'rejected' }), updateAt(2), pending)).toMatchObject({ outcome: 'applied' });
+    expect(resolve(updateAt(3, { status: 'rejected' }), updateAt(2), pending)).toMatchObject({ result: 'applied' });
   });
 
   it('has landed also where the order has other terms by now: that only alarms, by name', () => {
@@ -91,7 +91,7 @@ describe('an unknown place', () => {
       instrument: { ...predictionOrder.instrument, outcome: 'NO' },
     });
     expect(resolveCommand({ command: unknown, updates: [order], bound: [boundTo(unknown)] })).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       differs: ['outcome', 'quantity', 'price'],
     });
     const same = resolveCommand({ command: unknown, updates: [updateAt(1)], bound: [boundTo(unknown)] });
@@ -157,7 +157,7 @@ describe('an unknown place', () => {
   it('is a conflict where account or side of that order are not ours, for a person to decide', () => {
     const bound = [boundTo(unknown, { matches: false })];
     expect(resolveCommand({ command: unknown, updates: [updateAt(1)], bound })).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
       event: 'verdict_conflict',
       because: 'other_identity',
       reason: { code: 'OTHER_IDENTITY' },
@@ -167,7 +167,7 @@ describe('an unknown place', () => {
   it('is applied where beside a foreign order one of ours is there too', () => {
     const bound = [boundTo(unknown, { orderId: 'a', matches: false }), boundTo(unknown)];
     expect(resolveCommand({ command: unknown, updates: [updateAt(1)], bound })).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
       orderId,
     });
   });
@@ -186,7 +186,7 @@ describe('an unknown place', () => {
     for (const state of ['open', 'accepted'] as const) {
       const command = commandOf(placePrediction, { state });
       expect(resolveCommand({ command, updates: [updateAt(1)], bound: [boundTo(command)] })).toMatchObject({
-        outcome: 'applied',
+        result: 'applied',
       });
     }
   });
@@ -197,7 +197,7 @@ describe('an order of a place that is over', () => {
     for (const state of ['not_sent', 'refused'] as const) {
       const command = commandOf(placePrediction, { state, attempts: [attemptOf(state)] });
       const resolving = { command, updates: [updateAt(1)], bound: [boundTo(command)] };
-      expect(resolveCommand(resolving)).toMatchObject({ outcome: 'applied', event: 'bound_denied' });
+      expect(resolveCommand(resolving)).toMatchObject({ result: 'applied', event: 'bound_denied' });
     }
   });
 
@@ -288,7 +288,7 @@ describe('an order of a place that is over', () => {
     const younger = commandOf(placePrediction, { state: 'applied', orderId: 'another' });
     expect(resolveCommand({ command: younger, updates: [replaced, next], bound })).toEqual({ kind: 'nothing' });
     const both = resolveCommand({ command: commandOf(placePrediction), updates: [replaced, next], bound });
-    expect(both).toMatchObject({ outcome: 'applied', orderId: 'another' });
+    expect(both).toMatchObject({ result: 'applied', orderId: 'another' });
     const third = boundTo(command, { orderId: 'third' });
     expect(resolveCommand({ command, updates: [replaced, next], bound: [...bound, third] })).toMatchObject({
       kind: 'second_order',

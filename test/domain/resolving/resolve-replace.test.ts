@@ -30,15 +30,15 @@ describe('a replace', () => {
   });
 
   it('is applied once the price or total that was asked for, and differs from the baseline, works', () => {
-    expect(resolve([updateAt(6, atNewPrice)])).toMatchObject({ outcome: 'applied', because: 'terms_working' });
+    expect(resolve([updateAt(6, atNewPrice)])).toMatchObject({ result: 'applied', because: 'terms_working' });
     const total = commandOf(replaceOf({ quantity: '12' }));
     const resolving = { command: total, updates: [updateAt(6, { working: { quantity: '12', price: '0.4' } })] };
-    expect(resolveCommand(resolving)).toMatchObject({ outcome: 'applied' });
+    expect(resolveCommand(resolving)).toMatchObject({ result: 'applied' });
   });
 
   it('is applied also where the order is over by now', () => {
     for (const status of ['filled', 'canceled', 'expired'] as const)
-      expect(resolve([updateAt(6, { ...atNewPrice, status })])).toMatchObject({ outcome: 'applied' });
+      expect(resolve([updateAt(6, { ...atNewPrice, status })])).toMatchObject({ result: 'applied' });
   });
 
   it('is not applied by terms that were working before it', () => {
@@ -52,15 +52,15 @@ describe('a replace', () => {
     const both = commandOf(replaceOf({ price: '0.5', quantity: '12' }));
     const half = updateAt(6, { working: { quantity: '12', price: '0.4' } });
     expect(resolveCommand({ command: both, updates: [half] })).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
       because: 'other_terms',
     });
     const neither = updateAt(6, { working: { quantity: '10', price: '0.6' } });
     expect(resolveCommand({ command: both, updates: [pending, { ...neither, ...seventh }] })).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
     });
     const further = updateAt(6, { working: { quantity: '12', price: '0.6' } });
-    expect(resolveCommand({ command: both, updates: [further] })).toMatchObject({ outcome: 'applied' });
+    expect(resolveCommand({ command: both, updates: [further] })).toMatchObject({ result: 'applied' });
   });
 
   it('is moot once the order ended otherwise, after a look for a successor', () => {
@@ -71,24 +71,24 @@ describe('a replace', () => {
       reference: 'ref-1',
     });
     expect(resolveCommand({ command, updates: [ended], successor: {} })).toMatchObject({
-      outcome: 'moot',
+      result: 'moot',
       because: 'ended',
     });
     expect(resolveCommand({ command, updates: [ended], successor: { orderId: 'other' } })).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
       because: 'successor',
     });
   });
 
   it('is moot where the order ended with the replace still pending', () => {
     const ended = updateAt(7, { status: 'canceled', pendingAction: 'replace' });
-    expect(resolveCommand({ command, updates: [pending, ended], successor: {} })).toMatchObject({ outcome: 'moot' });
+    expect(resolveCommand({ command, updates: [pending, ended], successor: {} })).toMatchObject({ result: 'moot' });
   });
 
   it('is rejected once it was seen pending and the old terms work above that, with the recorded reason', () => {
     const refused = updateAt(7, { rejectReason: 'TOO_LATE', rejectText: 'More was filled meanwhile' });
     expect(resolve([pending, refused])).toMatchObject({
-      outcome: 'rejected',
+      result: 'rejected',
       because: 'venue_refused',
       reason: { code: 'TOO_LATE', message: 'More was filled meanwhile' },
     });
@@ -96,7 +96,7 @@ describe('a replace', () => {
 
   it('that was accepted was seen pending at the version of the reply', () => {
     const accepted = { state: 'accepted', seenPendingAt: { revision: 5, sourceVersion: 60n } } as const;
-    expect(resolve([updateAt(7)], accepted)).toMatchObject({ outcome: 'rejected' });
+    expect(resolve([updateAt(7)], accepted)).toMatchObject({ result: 'rejected' });
   });
 
   it('is not rejected by what was true before it was seen pending, however late that is heard', () => {
@@ -109,10 +109,10 @@ describe('a replace', () => {
     const accepted = { state: 'accepted', seenPendingAt: { revision: 5, sourceVersion: 70n } } as const;
     expect(resolve([updateAt(6, atOtherPrice)], accepted)).toEqual(nothing);
     expect(resolve([updateAt(6, atOtherPrice), updateAt(8, atNewPrice)], accepted)).toMatchObject({
-      outcome: 'applied',
+      result: 'applied',
     });
     expect(resolve([updateAt(6, atOtherPrice), updateAt(8, atOtherPrice)], accepted)).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
     });
   });
 
@@ -123,9 +123,9 @@ describe('a replace', () => {
   });
 
   it('is a conflict where neither the old terms nor the new ones work', () => {
-    expect(resolve([updateAt(6, atOtherPrice)])).toMatchObject({ outcome: 'conflict', because: 'other_terms' });
+    expect(resolve([updateAt(6, atOtherPrice)])).toMatchObject({ result: 'conflict', because: 'other_terms' });
     expect(resolve([pending, updateAt(7, atOtherPrice)])).toMatchObject({
-      outcome: 'conflict',
+      result: 'conflict',
       because: 'other_terms',
     });
   });
@@ -139,9 +139,9 @@ describe('a replace', () => {
           command: { ...hidden, baseline: { ...baseline, ...before } },
           updates: [pending, { ...updateAt(7, over), sourceVersion: 61n }],
         });
-      expect(judge({ rejectText: 'no' })).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
-      expect(judge({})).toMatchObject({ outcome: 'conflict', because: 'nothing_to_tell_by' });
-      expect(judge({ rejectText: 'no' }, { rejectText: 'no' })).toMatchObject({ outcome: 'conflict' });
+      expect(judge({ rejectText: 'no' })).toMatchObject({ result: 'rejected', because: 'reason_recorded' });
+      expect(judge({})).toMatchObject({ result: 'conflict', because: 'nothing_to_tell_by' });
+      expect(judge({ rejectText: 'no' }, { rejectText: 'no' })).toMatchObject({ result: 'conflict' });
       expect(resolveCommand({ command: hidden, updates: [updateAt(6, { rejectText: 'no' })] })).toEqual(nothing);
     },
   );
@@ -161,7 +161,7 @@ describe('a replace', () => {
         command: { ...command, baseline: big, seenPendingAt: { revision: 6, sourceVersion: seen } },
         updates: [update],
       });
-    expect(judge(at(9007199254740993n), 9007199254740992n)).toMatchObject({ outcome: 'rejected' });
+    expect(judge(at(9007199254740993n), 9007199254740992n)).toMatchObject({ result: 'rejected' });
     expect(judge(at(9007199254740993n), 9007199254740993n)).toEqual(nothing);
     expect(judge(at(9007199254740992n, atNewPrice), 9007199254740992n)).toEqual(nothing);
   });
@@ -176,7 +176,7 @@ describe('a replace', () => {
   it('is left to a person, and flagged, once the platform lost its store and versions began anew', () => {
     const reborn = { ...updateAt(7, atNewPrice), sourceEpoch: 1, sourceVersion: 2n };
     expect(resolve([pending, reborn])).toMatchObject({ kind: 'flagged', because: 'source_epoch_changed' });
-    expect(resolve([updateAt(6, atNewPrice), reborn])).toMatchObject({ outcome: 'applied' });
+    expect(resolve([updateAt(6, atNewPrice), reborn])).toMatchObject({ result: 'applied' });
   });
 
   it('is not told by the pending replace of somebody else that was there before it', () => {
@@ -185,7 +185,7 @@ describe('a replace', () => {
     expect(
       resolve([pending, updateAt(7), updateAt(8, { pendingAction: 'replace' }), updateAt(9)], { baseline: rival }),
     ).toMatchObject({
-      outcome: 'rejected',
+      result: 'rejected',
       evidence: { detail: { revision: 9 } },
     });
   });
@@ -193,7 +193,7 @@ describe('a replace', () => {
   it('in flight is not rejected, nor in conflict, by what others do: its write may not have left', () => {
     expect(resolve([pending, updateAt(7)], { state: 'open' })).toEqual(nothing);
     expect(resolve([updateAt(6, atOtherPrice)], { state: 'open' })).toEqual(nothing);
-    expect(resolve([updateAt(6, atNewPrice)], { state: 'open' })).toMatchObject({ outcome: 'applied' });
+    expect(resolve([updateAt(6, atNewPrice)], { state: 'open' })).toMatchObject({ result: 'applied' });
   });
 
   it('says nothing about pending cancels', () => {
@@ -205,17 +205,17 @@ describe('a replace', () => {
     const amended = { ...baseline, working: { quantity: '10', price: '0.6' } };
     const back = commandOf(replaceOf({ price: '0.4' }), { baseline: amended });
     const ended = updateAt(6, { status: 'canceled', working: { quantity: '10' } });
-    expect(resolveCommand({ command: back, updates: [ended], successor: {} })).toMatchObject({ outcome: 'moot' });
+    expect(resolveCommand({ command: back, updates: [ended], successor: {} })).toMatchObject({ result: 'moot' });
     const both = commandOf(replaceOf({ price: '0.4', quantity: '12' }), { baseline: amended });
     const asked = updateAt(6, { status: 'canceled', working: { quantity: '12' } });
-    expect(resolveCommand({ command: both, updates: [asked], successor: {} })).toMatchObject({ outcome: 'applied' });
+    expect(resolveCommand({ command: both, updates: [asked], successor: {} })).toMatchObject({ result: 'applied' });
   });
 
   it('takes the submitted price for the working one where the venue has not said', () => {
     const unacknowledged = { ...baseline, working: { quantity: '10' } };
     expect(resolve([updateAt(6, { working: { quantity: '10' } })], { baseline: unacknowledged })).toEqual(nothing);
     expect(resolve([updateAt(6)], { baseline: unacknowledged })).toEqual(nothing);
-    expect(resolve([updateAt(6, atNewPrice)], { baseline: unacknowledged })).toMatchObject({ outcome: 'applied' });
+    expect(resolve([updateAt(6, atNewPrice)], { baseline: unacknowledged })).toMatchObject({ result: 'applied' });
   });
 
   it('that is resolved, or left to a person, is not judged again', () => {

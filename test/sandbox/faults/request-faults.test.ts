@@ -39,20 +39,20 @@ describe('a read', () => {
   it('hangs until it heals', async () => {
     const { description: at } = await runningSandbox();
     await met(at, 'hang');
-    const outcome = { resolved: false };
+    const result = { resolved: false };
     const hanging = list(at).then(
       () => {
-        outcome.resolved = true;
+        result.resolved = true;
       },
       () => {
-        outcome.resolved = true;
+        result.resolved = true;
       },
     );
     await eventually(async () => {
       const answers = await controlLines(at, '/ledger?kind=answer');
       expect(answers.some((line) => line.fault === 'hang')).toBe(true);
     });
-    expect(outcome.resolved).toBe(false);
+    expect(result.resolved).toBe(false);
     await control(at, '/heal');
     await hanging;
   });

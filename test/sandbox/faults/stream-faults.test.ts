@@ -62,7 +62,7 @@ describe('an event', () => {
     await client.ended();
     const lines = await controlLines(at, '/ledger?kind=change,event');
     const change = lines.find((line) => line.kind === 'change' && line.orderId === lost);
-    expect(lines.find((line) => line.change === change.seq)).toMatchObject({ outcome: 'dropped' });
+    expect(lines.find((line) => line.change === change.seq)).toMatchObject({ result: 'dropped' });
   });
 
   it('is lost for good on a healthy connection, and is in the lists all the same', async () => {
@@ -124,7 +124,7 @@ describe('a connection', () => {
     );
     await opened(sandbox, 3);
     const lines = await controlLines(at, '/ledger?kind=event');
-    expect(lines.map((line) => line.outcome)).toEqual(['half_open', 'half_open', 'half_open']);
+    expect(lines.map((line) => line.result)).toEqual(['half_open', 'half_open', 'half_open']);
     await systemClock.sleep(2 * heartbeatMs);
     expect([client.messages.length, client.pings, client.closed]).toEqual([heard, pings, undefined]);
     await control(at, '/heal');
@@ -239,7 +239,7 @@ describe('uncertain orders', () => {
 });
 
 it('rates meet events by their share, the same for the same seed, and not after it healed', async () => {
-  const outcomes = async () => {
+  const results = async () => {
     const { at, client, sandbox } = await following({ market: { openOrders: 50 } });
     await control(at, '/faults', { stream: { silent_loss: 0.2, duplicate: 0.1 } });
     await control(at, '/burst', { count: 2000 });
@@ -248,17 +248,15 @@ it('rates meet events by their share, the same for the same seed, and not after 
     await control(at, '/heal');
     await control(at, '/burst', { count: 500 });
     await eventually(() => expect(sandbox.controls.status()).toMatchObject({ changes: 2500 }));
-    const healed = (await controlLines(at, `/ledger?kind=event&since=${lines.at(-1)?.seq}`)).map(
-      (line) => line.outcome,
-    );
+    const healed = (await controlLines(at, `/ledger?kind=event&since=${lines.at(-1)?.seq}`)).map((line) => line.result);
     expect(new Set(healed)).toEqual(new Set(['sent']));
     expect(client.closed).toBeUndefined();
-    return lines.map((line) => line.outcome);
+    return lines.map((line) => line.result);
   };
-  const first = await outcomes();
-  const share = (outcome: string) => first.filter((it) => it === outcome).length / first.length;
+  const first = await results();
+  const share = (result: string) => first.filter((it) => it === result).length / first.length;
   expect(share('silently_lost')).toBeGreaterThan(0.15);
   expect(share('silently_lost')).toBeLessThan(0.25);
   expect(share('sent_twice')).toBeGreaterThan(0.06);
-  expect(await outcomes()).toEqual(first);
+  expect(await results()).toEqual(first);
 });

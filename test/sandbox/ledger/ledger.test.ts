@@ -151,7 +151,7 @@ describe("issue: The demo's proof passed on a ledger whose beginning had been de
   const pool = { query: async () => ({ rows: [] }) } as unknown as Pool;
 
   it('says what is not proven, and counts no event for it', async () => {
-    const event = '{"seq":7,"at":"2026-11-22T20:00:00.000000Z","kind":"event","outcome":"sent"}\n';
+    const event = '{"seq":7,"at":"2026-11-22T20:00:00.000000Z","kind":"event","result":"sent"}\n';
     const answer = async (url: unknown) => new Response(String(url).includes('/ledger') ? truncated + event : '');
     const proof = await proveRun(
       { pool, fetch: answer as typeof fetch, counts: undefined },

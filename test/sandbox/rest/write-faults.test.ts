@@ -58,9 +58,9 @@ async function statusOf(client: OrderClient, reference: string): Promise<number 
     if (!answers.some((line) => line.fault === 'hang')) throw new Error('not hanging yet');
     return 'nothing' as const;
   });
-  const outcome = await Promise.race([answer, hung.catch(() => 'broken' as const)]);
+  const answered = await Promise.race([answer, hung.catch(() => 'broken' as const)]);
   cut.abort();
-  return outcome;
+  return answered;
 }
 
 describe('a write that meets a fault', () => {

@@ -246,7 +246,7 @@ it('every subscriber sees, per order, exactly the states that the ledger holds, 
   const lines = await controlLines(at, '/ledger?kind=change,event');
   const changes = new Map(lines.filter((line) => line.kind === 'change').map((line) => [line.seq, line]));
   const sent = lines.filter((line) => line.kind === 'event').map((line) => changes.get(line.change));
-  expect(lines.filter((line) => line.kind === 'event').every((line) => line.outcome === 'sent')).toBe(true);
+  expect(lines.filter((line) => line.kind === 'event').every((line) => line.result === 'sent')).toBe(true);
   await eventually(() => expect(client.events()).toHaveLength(sent.length));
   expect(client.events()).toEqual(sent.map((line) => line.order));
   expect(sandbox.parts.ledger.lastSeq).toBeGreaterThan(lines.length);

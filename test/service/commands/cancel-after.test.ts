@@ -72,7 +72,7 @@ describe('issue: A trading program died and its orders stayed open: no timer cou
       reason: 'cancel-after: the principal has not renewed its timer',
     });
     expect((await rig.metrics.commands.cancelAfter.get()).values).toContainEqual({
-      labels: { outcome: 'in_hand' },
+      labels: { result: 'in_hand' },
       value: 1,
     });
   });

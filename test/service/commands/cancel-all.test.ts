@@ -216,7 +216,7 @@ describe('issue: A repeated cancel-all cancelled orders that were placed after t
   });
 });
 
-describe('issue: A cancel-all showed no orders; a place of unknown outcome landed later and stayed open.', () => {
+describe('issue: A cancel-all showed no orders; a place of unknown result landed later and stayed open.', () => {
   const account = { kind: 'account', accountId: 'acct-1' } as const;
 
   type Done = CancelAll;

@@ -6,7 +6,7 @@ async function lines(rig: CommandRig): Promise<string[]> {
 }
 
 describe('the figures of commands', () => {
-  it('count each by its first outcome, and what resolved those that had none', async () => {
+  it('count each by its first result, and what resolved those that had none', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: unknown }, { result: refused(400) });
     const { commandId } = await rig.send(placeEquity);
@@ -14,9 +14,9 @@ describe('the figures of commands', () => {
     rig.land(commandId);
     await rig.clock.advance(10);
     const text = await lines(rig);
-    expect(text).toContain('tidemark_commands_total{kind="place",outcome="unknown"} 1');
-    expect(text).toContain('tidemark_commands_total{kind="place",outcome="refused"} 1');
-    expect(text).toContain('tidemark_command_resolutions_total{kind="place",outcome="applied",evidence="stream"} 1');
+    expect(text).toContain('tidemark_commands_total{kind="place",result="unknown"} 1');
+    expect(text).toContain('tidemark_commands_total{kind="place",result="refused"} 1');
+    expect(text).toContain('tidemark_command_resolutions_total{kind="place",result="applied",evidence="stream"} 1');
     expect(text).toContain('tidemark_command_seconds_count{kind="place"} 2');
     expect(text).toContain('tidemark_command_resolve_seconds_count 1');
     expect(text).toContain('tidemark_idempotency_total{result="new"} 2');
@@ -43,7 +43,7 @@ describe('the figures of commands', () => {
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
     expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
     expect(await lines(rig)).toContain(
-      'tidemark_command_resolutions_total{kind="place",outcome="rejected",evidence="person"} 1',
+      'tidemark_command_resolutions_total{kind="place",result="rejected",evidence="person"} 1',
     );
     rig.entry.scripts.push({ result: unknown });
     await rig.send(placeEquity);
@@ -68,7 +68,7 @@ describe('the figures of commands', () => {
     expect(await lines(rig)).toContain('tidemark_commands_awaiting_venue 0');
     expect(await lines(rig)).toContain('tidemark_command_resolve_seconds_count 1');
     expect(await lines(rig)).toContain(
-      'tidemark_command_resolutions_total{kind="place",outcome="applied",evidence="stream"} 1',
+      'tidemark_command_resolutions_total{kind="place",result="applied",evidence="stream"} 1',
     );
   });
 

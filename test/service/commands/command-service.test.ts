@@ -16,7 +16,7 @@ import {
 } from '../../support/commands/command-rig.ts';
 import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 
-describe('observed → outcome', () => {
+describe('observed → result', () => {
   it('accepted by the platform is accepted', async () => {
     const rig = await CommandRig.leading();
     const command = await rig.send(placeEquity);

@@ -61,7 +61,7 @@ describe('the trace of a command', () => {
     rig.entry.scripts.push({ result: unknown });
     const { commandId } = await rig.send(placePrediction);
     const whole = traces.named('command place');
-    expect(traces.named('platform place').status).toMatchObject({ code: 2, message: 'its outcome is not known' });
+    expect(traces.named('platform place').status).toMatchObject({ code: 2, message: 'its result is not known' });
     expect(traces.named('command unknown').attributes['tidemark.evidence']).toBe('answer');
     await rig.clock.advance(180_000);
     expect(traces.names).toContain('command evidence');

@@ -206,8 +206,8 @@ describe('an operator', () => {
       halts: [{ by: word.by }],
     });
     await rig.clock.advance(1_100);
-    for (const outcome of [await rig.submit(placeEquity), await second.submit(ofSecond)])
-      expect(outcome).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
+    for (const result of [await rig.submit(placeEquity), await second.submit(ofSecond)])
+      expect(result).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
 
     expect(await none.commands.operator.resume(service, word)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
     expect(await rig.during(second.commands.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
@@ -219,16 +219,16 @@ describe('an operator', () => {
 
   it.each(['applied', 'rejected', 'not_sent', 'moot'] as const)(
     'resolves an unknown command as %s, on record',
-    async (outcome) => {
+    async (result) => {
       const rig = await CommandRig.leading();
       const id = await doubtful(rig, 1);
-      expect(await rig.during(rig.commands.operator.resolve(id, outcome, word))).toMatchObject({
+      expect(await rig.during(rig.commands.operator.resolve(id, result, word))).toMatchObject({
         kind: 'done',
-        command: { state: outcome },
+        command: { state: result },
       });
       expect(rig.evidence(id).at(-1)).toMatchObject({
         kind: 'person',
-        detail: { outcome, by: 'olga', reason: word.reason },
+        detail: { result, by: 'olga', reason: word.reason },
       });
       expect(await rig.during(rig.commands.operator.resolve(id, 'moot', word))).toMatchObject({
         code: 'ALREADY_RESOLVED',

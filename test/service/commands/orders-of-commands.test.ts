@@ -243,7 +243,7 @@ describe('issue: An unknown order that was placed again in another spelling (`us
    * order passed the window of duplicates by each spelling of its expiry.
    */
   describe('an order that is spelled in another way', () => {
-    it.each(spellings)('is not placed while the outcome of the first is unknown: %s', async (_what, base, over) => {
+    it.each(spellings)('is not placed while the result of the first is unknown: %s', async (_what, base, over) => {
       const rig = await CommandRig.leading({});
       rig.entry.scripts.push({ result: unknown });
       expect((await rig.send(placeOf(base))).state).toBe('unknown');
@@ -253,7 +253,7 @@ describe('issue: An unknown order that was placed again in another spelling (`us
 
     // Which spelling of a share class the platform takes, a caller may find out by trying.
     it.each(['BRK.B', 'brk-b', 'BRKB'])(
-      'is not placed while the outcome of the first is unknown: the class BRK/B as %s',
+      'is not placed while the result of the first is unknown: the class BRK/B as %s',
       async (symbol) => {
         const rig = await CommandRig.leading({});
         rig.entry.scripts.push({ result: unknown });

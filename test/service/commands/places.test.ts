@@ -9,7 +9,7 @@ import type { SubmitCommand } from '../../../src/service/commands/submit-command
 import { CommandTraces } from '../../../src/service/commands/trace-commands.ts';
 import { bindOrder, referenceOf, referenceToBind } from '../../../src/service/orders/load-known.ts';
 import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
-import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import {
   accepted,
@@ -271,7 +271,7 @@ describe("issue: A place whose answer had a null reference was unknown, though i
   type Fields = Record<string, unknown>;
 
   /** The answer with these fields; one that is undefined is left out. */
-  const reworded = (change: (world: CommandWorld) => Fields) => (world: CommandWorld) => (plain: HttpOutcome) => {
+  const reworded = (change: (world: CommandWorld) => Fields) => (world: CommandWorld) => (plain: HttpResult) => {
     if (plain.kind !== 'answered') throw new Error('the write was not done');
     const body: Fields = JSON.parse(plain.text);
     Object.assign((body['data'] as Fields | undefined) ?? body, change(world));

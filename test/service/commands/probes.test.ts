@@ -8,7 +8,7 @@ import type { ProbeReport } from '../../../src/service/commands/commands.ts';
 import { ProbeBudget } from '../../../src/service/commands/probe-budget.ts';
 import type { OtherInstance } from '../../../src/service/fleet/other-instances.ts';
 import type { AccountLook, FollowedAccounts } from '../../../src/service/sources/account-access.ts';
-import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import type { ReadBudget } from '../../../src/venue/order-reads.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { CommandRig, placeEquity, refused, unknown, word } from '../../support/commands/command-rig.ts';
@@ -94,7 +94,7 @@ describe('issue: An order went live long after its place had failed, and no halt
       expect(next.commands.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     });
 
-    it('that agrees with the outcome is no landing', async () => {
+    it('that agrees with the result is no landing', async () => {
       const { rig, commandId } = await resolvedLongAgo('person');
       rig.commit(rig.landed(commandId, { status: 'rejected', statusRaw: 'REJECTED', leavesQty: '0' }), {
         commandId,
@@ -123,11 +123,11 @@ describe('issue: An order went live long after its place had failed, and no halt
   });
 });
 
-describe('issue: A replace never got an outcome while the reads of accounts used up the read budget.', () => {
+describe('issue: A replace never got a result while the reads of accounts used up the read budget.', () => {
   // Found by the simulator (seed 1693). The look for an order that took the place of an ended
   // one asked again and again whether the budget had room. The reads of accounts, each of
-  // many pages, kept it empty, so the look was never made, and the replace never got an
-  // outcome. Now it stands in line with them.
+  // many pages, kept it empty, so the look was never made, and the replace never got a
+  // result. Now it stands in line with them.
   it('a look for a successor gets its turn while reads of accounts keep the budget empty', async () => {
     const clock = new VirtualClock();
     const probes = new ProbeBudget(clock, { perSecond: 1, burst: 4 });
@@ -170,7 +170,7 @@ describe('issue: A replace never got an outcome while the reads of accounts used
   });
 });
 
-describe('issue: A thousand commands without an outcome wrote hundreds of rows a second, one by one.', () => {
+describe('issue: A thousand commands without a result wrote hundreds of rows a second, one by one.', () => {
   /** Places of which nothing is known, no two alike. */
   async function unknownPlaces(rig: CommandRig, count: number): Promise<string[]> {
     const ids: string[] = [];
@@ -233,11 +233,11 @@ describe('issue: A thousand commands without an outcome wrote hundreds of rows a
 });
 
 describe('issue: During an outage the service sent the platform many more reads than its budget allows.', () => {
-  const failed: HttpOutcome = { kind: 'answered', status: 503, headers: {}, text: '{}' };
+  const failed: HttpResult = { kind: 'answered', status: 503, headers: {}, text: '{}' };
   const rate = { perSecond: 1, burst: 4 };
 
   /** The real reads of the platform behind the real budget, over answers by script. */
-  function rigOf(answer: (url: string) => HttpOutcome) {
+  function rigOf(answer: (url: string) => HttpResult) {
     const clock = new VirtualClock();
     const asked: number[] = [];
     const token = { ok: true, token: { secret: new Secret('t'), generation: 1 } } as never;
@@ -399,7 +399,7 @@ describe('issue: A probe of all accounts left a command out, without a word, as 
       const looked = asked.filter(({ commandId }) => !this.noRoom.has(commandId));
       const report: ProbeReport = {
         ...{ unresolved: looked.length, probes: looked.length },
-        resolved: looked.map(({ commandId }) => ({ commandId, outcome: 'applied' })),
+        resolved: looked.map(({ commandId }) => ({ commandId, result: 'applied' })),
         plan: looked.map((each) => ({ ...each, stream: 'account', read: 'all', commands: [each.commandId] })),
       };
       return { kind: 'done', report } as const;

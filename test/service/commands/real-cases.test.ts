@@ -384,7 +384,7 @@ describe('issue: A cancel of a filled order got "no such order"; the bot believe
   );
 });
 
-describe('issue: An order with an unknown outcome was written down as failed, and a rule placed it again.', () => {
+describe('issue: An order with an unknown result was written down as failed, and a rule placed it again.', () => {
   const minute = 60_000;
 
   // What protects: `failed` (service/run/order-entry.ts) keeps unknown apart from refused,

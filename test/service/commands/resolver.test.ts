@@ -424,11 +424,11 @@ describe('a cancel', () => {
     ['filled', 'moot'],
     ['expired', 'moot'],
     ['rejected', 'moot'],
-  ] as const)('of an order that is %s is %s', async (status, outcome) => {
+  ] as const)('of an order that is %s is %s', async (status, result) => {
     const { rig, commandId } = await rigWithOrder();
     rig.commit({ ...workingOrder, status, leavesQty: '0' });
     await rig.clock.advance(10);
-    expect(rig.state(commandId)).toBe(outcome);
+    expect(rig.state(commandId)).toBe(result);
   });
 
   it('seen pending and then still at work is rejected', async () => {
@@ -655,7 +655,7 @@ describe('probe', () => {
       return rig.probes.complete();
     };
     const done = await rig.during(rig.commands.probeNow({ dryRun: false }));
-    expect(done).toMatchObject({ report: { resolved: [{ commandId: id, outcome: 'applied' }] } });
+    expect(done).toMatchObject({ report: { resolved: [{ commandId: id, result: 'applied' }] } });
   });
 
   it('is declined by a process that stands by', async () => {

@@ -200,7 +200,7 @@ describe('issue: After a takeover orders were refused for an hour, or one was pl
     return rig.submit(placeEquity, { idempotencyKey });
   }
 
-  async function outcome(rig: CommandRig, idempotencyKey = 'second'): Promise<string> {
+  async function resultOf(rig: CommandRig, idempotencyKey = 'second'): Promise<string> {
     const result = await rig.during(place(rig, idempotencyKey));
     return result.kind === 'declined' ? result.code : `${result.kind} ${rig.entry.sent.length}`;
   }
@@ -215,8 +215,8 @@ describe('issue: After a takeover orders were refused for an hour, or one was pl
           await limited(rig, { ordersPerMinute: 1 });
           await rig.during(place(rig));
         };
-        expect(await outcome(await takenOver(ms, before, minute / 2))).toBe('LIMIT_EXCEEDED');
-        expect(await outcome(await takenOver(ms, before, 2 * minute))).toMatch(/ 1$/);
+        expect(await resultOf(await takenOver(ms, before, minute / 2))).toBe('LIMIT_EXCEEDED');
+        expect(await resultOf(await takenOver(ms, before, 2 * minute))).toMatch(/ 1$/);
       });
 
       it('knows a repeated order within its window, and not after', async () => {
@@ -224,8 +224,8 @@ describe('issue: After a takeover orders were refused for an hour, or one was pl
           await limited(rig, { duplicateWindowMs: 10 * minute });
           await rig.during(place(rig));
         };
-        expect(await outcome(await takenOver(ms, before, 9 * minute))).toBe('LIMIT_EXCEEDED');
-        expect(await outcome(await takenOver(ms, before, 11 * minute))).toMatch(/ 1$/);
+        expect(await resultOf(await takenOver(ms, before, 9 * minute))).toBe('LIMIT_EXCEEDED');
+        expect(await resultOf(await takenOver(ms, before, 11 * minute))).toMatch(/ 1$/);
       });
 
       it('keeps a key for seven days, and no longer', async () => {
@@ -236,8 +236,8 @@ describe('issue: After a takeover orders were refused for an hour, or one was pl
           // Its days begin when it is resolved.
           await rig.clock.advance(1_000);
         };
-        expect(await outcome(await takenOver(ms, before, 7 * day - 30 * minute), 'first')).toMatch(/ 0$/);
-        expect(await outcome(await takenOver(ms, before, 7 * day + 30 * minute), 'first')).toMatch(/ 1$/);
+        expect(await resultOf(await takenOver(ms, before, 7 * day - 30 * minute), 'first')).toMatch(/ 0$/);
+        expect(await resultOf(await takenOver(ms, before, 7 * day + 30 * minute), 'first')).toMatch(/ 1$/);
       });
 
       it('presumes a place absent after ten minutes and five reads, not before and not much later', async () => {
@@ -342,7 +342,7 @@ describe('issue: A halt of the whole service stopped one lane, and the other lan
   });
 });
 
-describe('issue: After a failover one version of a command was published twice, with two outcomes.', () => {
+describe('issue: After a failover one version of a command was published twice, with two results.', () => {
   // The database had lost the last step of a command. The process that had made it met an older
   // version, and gave the number of the lost one again, before a renewal noticed the loss.
   it('a step that the journal has lost is noticed before its number is given again', async () => {

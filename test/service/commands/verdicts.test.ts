@@ -243,7 +243,7 @@ describe('issue: A cancel ended rejected, and two seconds later the venue cancel
     const takenBack = { ...updateAt(7), cause: 'correction' };
     expect(resolveCommand({ command, updates: [pending, takenBack] })).not.toMatchObject({ kind: 'verdict' });
     expect(resolveCommand({ command, updates: [pending, takenBack, updateAt(8)] })).toMatchObject({
-      ...{ kind: 'verdict', outcome: 'rejected', because: 'venue_refused' },
+      ...{ kind: 'verdict', result: 'rejected', because: 'venue_refused' },
     });
   });
 });

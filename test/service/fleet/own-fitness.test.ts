@@ -102,7 +102,7 @@ describe('the fitness of this process', () => {
     clock.stepWall(-60_000);
     for (let second = 0; second < 30; second += 1) {
       metrics.relay.oldestPending.set({ topic: 'updates' }, clock.nowMs() / 1000 + 60);
-      metrics.relay.records.inc({ topic: 'updates', outcome: 'acknowledged' });
+      metrics.relay.records.inc({ topic: 'updates', result: 'acknowledged' });
       expect(await shownAfter(1)).toBeUndefined();
     }
   });

@@ -579,7 +579,7 @@ describe('issue: Commands of healthy shards waited because the journal of one sh
   });
 });
 
-describe('issue: A command had two outcomes of one version after a failover lost the takeover of its shard.', () => {
+describe('issue: A command had two results of one version after a failover lost the takeover of its shard.', () => {
   const held = { shard: 0, epoch: 2n };
   const again = { shard: 0, epoch: 3n };
 

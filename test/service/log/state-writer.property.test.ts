@@ -299,7 +299,7 @@ describe('the state writer', () => {
     expect(world.written).toEqual([]);
   });
 
-  it('reads as far as a flush of unknown outcome had gone, also when less than that was handed over', async () => {
+  it('reads as far as a flush of unknown result had gone, also when less than that was handed over', async () => {
     const world = new WriterWorld(false);
     const a = { topic: 'updates', key: 'prediction:a' } as const;
     await world.perform({ do: 'kafka', of: 'state', fate: 'answer_lost', delayMs: 1 });

@@ -31,7 +31,7 @@ describe('the topics', () => {
         [names.updates, 12],
         [names.state, 12],
         [names.watermarks, 1],
-        [names.outcomes, 3],
+        [names.results, 3],
         [names.checkpoint, 6],
       ]);
       await applyTopics(admin, before, systemClock);
@@ -126,22 +126,22 @@ describe('issue: A topic was deleted and made again without its records, and sta
     const { seen: published, replaced } = judgeTopicEnds(await look(), []);
     const total = (of: string) =>
       published.find(({ kind }) => kind === of)?.ends.reduce((sum, end) => sum + Number(end), 0);
-    expect([replaced, total('updates'), total('state'), total('outcomes')]).toEqual([[], 40, 40, 0]);
+    expect([replaced, total('updates'), total('state'), total('results')]).toEqual([[], 40, 40, 0]);
     const doubts = async () => judgeTopicEnds(await look(), published).replaced.map(({ detail }) => detail);
     expect(await doubts()).toEqual([]);
 
-    await deleteTopics(brokers, [names.updates, names.outcomes]);
+    await deleteTopics(brokers, [names.updates, names.results]);
     await eventually(async () => expect(await doubts()).toHaveLength(2));
     expect(await doubts()).toEqual([
       expect.stringMatching(/order-updates\.v1 is gone/),
-      expect.stringMatching(/command-outcomes\.v1 is gone/),
+      expect.stringMatching(/command-results\.v1 is gone/),
     ]);
     await withAdmin(kafkaDeps, options, async (admin) => expect(await admin.listTopics()).not.toContain(names.updates));
 
     await makeTopics(brokers, topicSpecs(names));
     expect(await checkTopics(kafkaDeps, options, names), 'all is as planned').toEqual({ kind: 'planned' });
     await writeForeign(brokers, names.updates, rows.slice(0, 30));
-    // Nothing was on the topic of outcomes, so nothing of it is lost.
+    // Nothing was on the topic of results, so nothing of it is lost.
     await eventually(async () =>
       expect(await doubts()).toEqual([
         expect.stringMatching(/order-updates\.v1 was deleted and made again.* ended at/),
@@ -212,7 +212,7 @@ describe('issue: Every process answered 503 after an operator had set a topic to
 
     it.each<[string, keyof TopicNames, Readonly<Record<string, string>>, RegExp]>([
       ['a shorter retention', 'updates', { 'retention.ms': String(dayMs) }, /records go earlier/],
-      ['a limit by size', 'outcomes', { 'retention.bytes': '1000000' }, /records go by the size/],
+      ['a limit by size', 'results', { 'retention.bytes': '1000000' }, /records go by the size/],
       [
         'compacted updates',
         'updates',

@@ -202,8 +202,8 @@ describe('issue: Consumers got the updates of one order in a wrong order after a
     const planned = plannedPartitions(topics);
     const { publisher, replaced } = logPublisher(brokers, topics, { planned });
     await expect(publisher.publish(numberedRows(0, 10))).rejects.toMatchObject(refusal);
-    await expect(publisher.publish([{ topic: 'outcomes', key: 'c', payload: '1' }])).rejects.toMatchObject(refusal);
-    expect([await readAll(brokers, topics.updates), await readAll(brokers, topics.outcomes)]).toEqual([[], []]);
+    await expect(publisher.publish([{ topic: 'results', key: 'c', payload: '1' }])).rejects.toMatchObject(refusal);
+    expect([await readAll(brokers, topics.updates), await readAll(brokers, topics.results)]).toEqual([[], []]);
     await withAdmin(kafkaDeps, kafkaOptions(brokers), (admin) =>
       admin.createPartitions({ topicPartitions: [{ topic: topics.updates, count: 12 }] }),
     );

@@ -40,7 +40,7 @@ describe('the first event of an order', () => {
     rig.offer(observe(orderAt(1, 0, { updatedAt: instantAt(1) })));
     rig.offer(bet({ status: 'pending_new', statusRaw: 'pending_new' }));
     await rig.clock.advance(1_000);
-    expect(rig.outcomes).toEqual(['applied', 'applied', 'applied']);
+    expect(rig.results).toEqual(['applied', 'applied', 'applied']);
     expect(rig.reads()).toEqual([]);
   });
 
@@ -72,8 +72,8 @@ describe('the first event of an order', () => {
     rig.offer(observe(firstOf(1)));
     // Less than the shortest rest after a failure.
     await rig.clock.advance(20);
-    expect(rig.outcomes).toHaveLength(9);
-    expect(['duplicate', 'stale']).toContain(rig.outcomes.at(-1));
+    expect(rig.results).toHaveLength(9);
+    expect(['duplicate', 'stale']).toContain(rig.results.at(-1));
     expect(rig.database.refusals).toBe(1);
     expect(rig.reads().slice(rig.before.reads)).toEqual([['account:ord-1']]);
     expect(rig.revisionsOf('account:ord-1')).toEqual([1, 2]);
@@ -140,7 +140,7 @@ describe('the first event of an order', () => {
     const rig = await forgottenRig();
     rig.offer(observe(firstOf(1, { accountId: 'another' })));
     await rig.clock.advance(1_000);
-    expect(rig.outcomes.at(-1)).toBe('conflict');
+    expect(rig.results.at(-1)).toBe('conflict');
     expect(rig.database.heads.get('account:ord-1')?.accountId).toBe('acct-1');
   });
 

@@ -21,7 +21,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     rig.ingest.begin(rig.hold);
     for (const order of orders) rig.offer(observe(orderAt(order, 0)));
     await rig.clock.advance(1_000);
-    rig.outcomes.length = 0;
+    rig.results.length = 0;
     rig.database.damaged.add('account:ord-7');
     const doubts: unknown[] = [];
     const onDoubt = ({ view: { orderId } }: Observation, ...raised: unknown[]) => {
@@ -34,7 +34,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     const rig = await damagedRig();
     for (const order of orders) rig.offer(observe(orderAt(order, 1), { onDoubt: rig.onDoubt }));
     await rig.clock.advance(1_000);
-    expect(rig.outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(29);
+    expect(rig.results.filter((result) => result === 'applied')).toHaveLength(29);
     expect(rig.database.deadLetters).toMatchObject([{ orderId: 'ord-7', reason: 'state_unreadable' }]);
     expect(rig.doubts).toEqual([['ord-7', 'contradicted', 1]]);
     expect(rig.ingest.depth).toBe(0);
@@ -46,7 +46,7 @@ describe('issue: One order with a lost state kept every other order of its lane 
     rig.offer(observe(orderAt(7, 3), { cause: 'snapshot', onDoubt: rig.onDoubt }));
     rig.offer(observe(orderAt(7, 4), { onDoubt: rig.onDoubt }));
     await rig.clock.advance(1_000);
-    expect(rig.outcomes).toEqual(['applied', 'applied']);
+    expect(rig.results).toEqual(['applied', 'applied']);
     expect(rig.head()).toMatchObject({ revision: 3 });
     const rows = rig.database.log
       .filter(({ key }) => key === 'account:ord-7')
@@ -93,7 +93,7 @@ describe('issue: A read was reported as complete while some of its rows were not
     for (let order = 0; order < 105; order += 1) rig.offer(observe(orderAt(order, 0), { urgent: true, bytes: 40_000 }));
     let settledAfter = -1;
     void rig.ingest.committed().then(() => {
-      settledAfter = rig.outcomes.length;
+      settledAfter = rig.results.length;
     });
     await rig.clock.advance(5000);
     expect(settledAfter).toBe(105);
@@ -145,7 +145,7 @@ describe('issue: On a slow link to the database, nothing was stored any more aft
     const rig = await slowLink(100, 2);
     await rig.clock.advance(60_000);
     expect(Math.max(...rig.sizes)).toBeLessThanOrEqual(69);
-    expect(rig.outcomes).toHaveLength(300);
+    expect(rig.results).toHaveLength(300);
   });
 
   it('tries a batch that is too large for its deadline again with half of it, and grows with those that pass', async () => {
@@ -153,7 +153,7 @@ describe('issue: On a slow link to the database, nothing was stored any more aft
     await rig.clock.advance(120_000);
     expect(rig.sizes.slice(0, 4)).toEqual([69, 69, 34, 34]);
     expect(rig.sizes).toContain(18);
-    expect(rig.outcomes).toHaveLength(300);
+    expect(rig.results).toHaveLength(300);
     expect(rig.sizes.filter((rows) => rows > 30).length).toBeLessThan(8);
   });
 
@@ -165,7 +165,7 @@ describe('issue: On a slow link to the database, nothing was stored any more aft
       if (order % 100 === 0) await rig.clock.advance(1_000);
     }
     await rig.clock.advance(10_000);
-    expect(rig.outcomes).toHaveLength(2_800);
+    expect(rig.results).toHaveLength(2_800);
     expect(rig.sizes.slice(-10)).toContain(69);
   });
 
@@ -198,7 +198,7 @@ describe('issue: 500 large order events stopped a lane for ever: their one state
     rig.offer(observe(orderAt(9, 0), { bytes: 64 * 1024 * 1024 }));
     await rig.clock.advance(1000);
     expect(rig.handed.map((batch) => batch.rows.length)).toEqual([4, 4, 1, 1]);
-    expect(rig.outcomes).toHaveLength(10);
+    expect(rig.results).toHaveLength(10);
   });
 });
 
@@ -344,7 +344,7 @@ describe('issue: One order with an unexpected database error kept all others of 
       await offered(rig, [4]);
       await rig.clock.advance(10_000);
       expect(passed).toBe(true);
-      expect(rig.outcomes).toEqual(['applied', 'dead_lettered']);
+      expect(rig.results).toEqual(['applied', 'dead_lettered']);
     });
   });
 
@@ -459,7 +459,7 @@ describe('issue: A good order event became a dead letter after one refusal by th
     rig.offer(observe(orderAt(1, 1)));
     await rig.clock.advance(1000);
     expect(refused).toBe(1);
-    expect(rig.outcomes).toEqual(['applied', 'applied']);
+    expect(rig.results).toEqual(['applied', 'applied']);
     expect(database.heads.get('account:ord-1')?.revision).toBe(3);
   });
 
@@ -470,7 +470,7 @@ describe('issue: A good order event became a dead letter after one refusal by th
     await rig.clock.advance(1000);
     rig.offer(observe(orderAt(2, 0)));
     await rig.clock.advance(1000);
-    expect(rig.outcomes).toEqual(['dead_lettered', 'applied']);
+    expect(rig.results).toEqual(['dead_lettered', 'applied']);
   });
 });
 

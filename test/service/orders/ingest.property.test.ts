@@ -49,7 +49,7 @@ describe('ingest over a database that fails at every step', () => {
         await settled;
 
         expect(rig.database.violations).toEqual([]);
-        expect(rig.outcomes).toHaveLength(steps.length);
+        expect(rig.results).toHaveLength(steps.length);
         // What holds poison is refused, so it leaves no head.
         expect(new Set(rig.database.heads.keys())).toEqual(new Set(offered.map(keyOf)));
         for (const [key, head] of rig.database.heads) {
@@ -59,7 +59,7 @@ describe('ingest over a database that fails at every step', () => {
           expect(revisions).toEqual(Array.from({ length: head.revision }, (_, index) => index + 1));
         }
         const poisoned = steps.filter((step) => step.poison).length;
-        expect(rig.outcomes.filter((outcome) => outcome === 'dead_lettered').length).toBeLessThanOrEqual(poisoned);
+        expect(rig.results.filter((result) => result === 'dead_lettered').length).toBeLessThanOrEqual(poisoned);
         const numbers = rig.handed.map((batch) => batch.number);
         expect(numbers).toEqual(numbers.toSorted((a, b) => (a < b ? -1 : 1)));
         const ended = rig.ingest.end();

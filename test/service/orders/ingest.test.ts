@@ -11,7 +11,7 @@ describe('ingest', () => {
     for (let order = 0; order < 8; order += 1) rig.offer(observe(orderAt(order, 0)));
     await rig.clock.advance(1000);
     expect(rig.handed.map((batch) => batch.rows.length)).toEqual([8]);
-    expect(rig.outcomes).toEqual(new Array(8).fill('applied'));
+    expect(rig.results).toEqual(new Array(8).fill('applied'));
   });
 
   it('keeps two batches in flight, and never more', async () => {
@@ -30,7 +30,7 @@ describe('ingest', () => {
     for (let order = 0; order < 90; order += 1) rig.offer(observe(orderAt(order, 0)));
     await rig.clock.advance(5000);
     expect(most).toBe(2);
-    expect(rig.outcomes).toHaveLength(90);
+    expect(rig.results).toHaveLength(90);
   });
 
   it('settles a duplicate only after the batch that it repeats has committed', async () => {
@@ -41,10 +41,10 @@ describe('ingest', () => {
     await rig.clock.advance(5);
     rig.offer(observe(orderAt(1, 0)));
     await rig.clock.advance(500);
-    expect(rig.outcomes).toEqual([]);
+    expect(rig.results).toEqual([]);
     rig.database.faults = { ...rig.database.faults, retry: 0 };
     await rig.clock.advance(1000);
-    expect(rig.outcomes.toSorted()).toEqual(['applied', 'duplicate']);
+    expect(rig.results.toSorted()).toEqual(['applied', 'duplicate']);
     expect(rig.database.log.map((row) => row.revision)).toEqual([1]);
   });
 
@@ -86,7 +86,7 @@ describe('ingest', () => {
     await rig.clock.advance(5000);
     expect(rig.ingest.full).toBe(false);
     expect(room).toBe(1);
-    expect(rig.outcomes).toHaveLength(120);
+    expect(rig.results).toHaveLength(120);
   });
 
   it('takes what is urgent past a full queue', async () => {
@@ -94,7 +94,7 @@ describe('ingest', () => {
     rig.ingest.begin(rig.hold);
     for (let order = 0; order < 100; order += 1) rig.offer(observe(orderAt(order, 0)));
     let settledAfter = -1;
-    rig.ingest.offer(observe(orderAt(500, 0), { urgent: true, onOutcome: () => (settledAfter = rig.outcomes.length) }));
+    rig.ingest.offer(observe(orderAt(500, 0), { urgent: true, onResult: () => (settledAfter = rig.results.length) }));
     await rig.clock.advance(5000);
     expect(settledAfter).toBeGreaterThanOrEqual(0);
     expect(settledAfter).toBeLessThan(20);
@@ -112,7 +112,7 @@ describe('ingest', () => {
     expect(batch()).toBe(1n);
     for (let order = 0; order < 100; order += 1) rig.offer(observe(orderAt(order, 0)));
     let settledBefore = -1;
-    void rig.ingest.fence().then(() => (settledBefore = rig.outcomes.length));
+    void rig.ingest.fence().then(() => (settledBefore = rig.results.length));
     await rig.clock.advance(5000);
     expect(settledBefore).toBeGreaterThanOrEqual(0);
     expect(settledBefore).toBeLessThan(20);
@@ -125,8 +125,8 @@ describe('ingest', () => {
       rig.offer(observe(orderAt(order, 0, order === 17 ? { rejectText: 'POISON' } : {})));
     }
     await rig.clock.advance(20_000);
-    expect(rig.outcomes.filter((outcome) => outcome === 'dead_lettered')).toHaveLength(1);
-    expect(rig.outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(39);
+    expect(rig.results.filter((result) => result === 'dead_lettered')).toHaveLength(1);
+    expect(rig.results.filter((result) => result === 'applied')).toHaveLength(39);
     expect(rig.database.deadLetters.map((row) => [row.reason, row.orderId])).toEqual([['poison', 'ord-17']]);
     expect(rig.database.heads.has('account:ord-17')).toBe(false);
   });
@@ -136,7 +136,7 @@ describe('ingest', () => {
     rig.ingest.begin(rig.hold);
     rig.offer(observe(orderAt(1, 0, { extra: { text: 'é'.repeat(140_000) } })));
     await rig.clock.advance(1000);
-    expect(rig.outcomes).toEqual(['dead_lettered']);
+    expect(rig.results).toEqual(['dead_lettered']);
     expect(rig.database.deadLetters[0]?.reason).toBe('too_large');
   });
 
@@ -162,7 +162,7 @@ describe('ingest', () => {
     rig.ingest.begin(rig.hold);
     rig.offer(observe(orderAt(1, 0)));
     await rig.clock.advance(3000);
-    expect(rig.outcomes).toEqual(['applied']);
+    expect(rig.results).toEqual(['applied']);
     expect(rig.handed).toEqual([]);
     expect(rig.state.unhanded).toBe(1);
     expect(rig.database.log).toHaveLength(1);
@@ -183,7 +183,7 @@ describe('ingest', () => {
     await ended;
     await refusal;
     expect(rig.state.lost).toBe(1);
-    expect(rig.outcomes).toEqual([]);
+    expect(rig.results).toEqual([]);
     expect(rig.database.log).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe('ingest', () => {
     rig.offer(observe(orderAt(1, 1)));
     await rig.clock.advance(10_000);
     expect([tries, rig.state.lost]).toEqual([1, 1]);
-    expect(rig.outcomes).toEqual(['applied']);
+    expect(rig.results).toEqual(['applied']);
   });
 
   it('settles what is queued when it drains, and gives up at the deadline', async () => {
@@ -216,7 +216,7 @@ describe('ingest', () => {
     const drained = rig.ingest.drain(new AbortController().signal);
     await rig.clock.advance(5000);
     await drained;
-    expect(rig.outcomes).toHaveLength(30);
+    expect(rig.results).toHaveLength(30);
 
     const stuck = await ingestRig(11);
     stuck.database.faults = { ...stuck.database.faults, retry: 1 };
@@ -228,7 +228,7 @@ describe('ingest', () => {
     deadline.abort();
     await stuck.clock.advance(5000);
     await gaveUp;
-    expect(stuck.outcomes).toEqual([]);
+    expect(stuck.results).toEqual([]);
   });
 
   it('stores what the join remembers also when nothing of the order changed, without a revision', async () => {

@@ -87,7 +87,7 @@ beforeAll(async () => {
     report: {
       unresolved: 1,
       probes: 1,
-      resolved: [{ commandId: full.commandId, outcome: 'applied' }],
+      resolved: [{ commandId: full.commandId, result: 'applied' }],
       plan: [{ accountId: 'ACC-1', stream: 'account', read: 'account', commands: [full.commandId] }],
     },
   };

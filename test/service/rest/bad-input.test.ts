@@ -172,9 +172,9 @@ describe('a body', () => {
     },
   );
 
-  it('of a resolution with an outcome that no person can say is refused', async () => {
+  it('of a resolution with a result that no person can say is refused', async () => {
     const path = '/v1/commands/6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11/resolution';
-    await expectRefused(send(JSON.stringify({ outcome: 'unknown', reason: 'a' }), { path }), 400, 'INVALID_BODY');
+    await expectRefused(send(JSON.stringify({ result: 'unknown', reason: 'a' }), { path }), 400, 'INVALID_BODY');
   });
 });
 

@@ -58,7 +58,7 @@ describe('a place of an account order', () => {
     expect(headers.get('location')).toBe(`/v1/commands/${commandId}`);
     expect(body).toMatchObject({
       commandId,
-      outcome: 'accepted',
+      result: 'accepted',
       state: 'accepted',
       presumedAbsent: false,
       attempts: [{ number: 1, state: 'accepted', epoch: '9007199254740993', sendingAt: '2023-11-14T22:13:20.050Z' }],
@@ -77,10 +77,10 @@ describe('a place of an account order', () => {
     ['refused', 'refused', 200],
     ['not_sent', 'not_sent', 200],
     ['moot', 'moot', 200],
-  ] as const)('in state %s is told as %s with %i', async (state, outcome, expected) => {
+  ] as const)('in state %s is told as %s with %i', async (state, result, expected) => {
     rig.commands.submitAnswer = (asked) => ({ kind: 'journaled', command: commandOf(asked, state), replayed: false });
     const { status, headers, body } = await place();
-    expect([status, body['outcome'], body['state']]).toEqual([expected, outcome, state]);
+    expect([status, body['result'], body['state']]).toEqual([expected, result, state]);
     expect(headers.get('location')).toBe(`/v1/commands/${commandId}`);
     expect(headers.get('retry-after')).toBe(expected === 202 ? '1' : null);
   });
@@ -98,7 +98,7 @@ describe('a place of an account order', () => {
     });
     const { body } = await place();
     expect(body['advice']).toMatch(
-      /^Do not send it under another key: .+\. Its outcome will be at \/v1\/commands\/\S+\.$/,
+      /^Do not send it under another key: .+\. Its result will be at \/v1\/commands\/\S+\.$/,
     );
     expect(body['advice']).toContain(now);
     expect(body['nextProbe']).toEqual({ at: '2023-11-14T22:13:35.000Z', by: 'reference' });
@@ -106,7 +106,7 @@ describe('a place of an account order', () => {
       expect(body['reason']).toEqual({ code: 'NO_ANSWER_YET', message: 'the platform has not answered yet' });
   });
 
-  it('advises nothing once its outcome is known', async () => {
+  it('advises nothing once its result is known', async () => {
     expect((await place()).body).not.toHaveProperty('advice');
   });
 
@@ -210,7 +210,7 @@ describe('Idempotency-Key', () => {
     rig.commands.submitAnswer = () => ({ kind: 'journaled', command, replayed: true });
     const { status, headers, body } = await place();
     expect([status, headers.get('idempotent-replayed')]).toEqual([200, 'true']);
-    expect(body).toMatchObject({ outcome: 'applied', evidence: [{ number: 1, kind: 'answer', code: 'accepted' }] });
+    expect(body).toMatchObject({ result: 'applied', evidence: [{ number: 1, kind: 'answer', code: 'accepted' }] });
   });
 
   it('that is new is not called a replay', async () => {
@@ -256,7 +256,7 @@ describe('Prefer: wait', () => {
   it('answers without evidence when the database is away: the command is journaled all the same', async () => {
     rig.reads.failure = new Error('c4n4ry');
     const { status, body } = await place({ prefer: 'wait=1' });
-    expect([status, body['outcome']]).toEqual([200, 'accepted']);
+    expect([status, body['result']]).toEqual([200, 'accepted']);
   });
 });
 
@@ -277,7 +277,7 @@ describe('a command that is declined', () => {
   );
 
   it.each([
-    ['UNRESOLVED_PRIOR_COMMAND', /^Do not send it under another key: .* Its outcome will be at \/v1\/commands\//],
+    ['UNRESOLVED_PRIOR_COMMAND', /^Do not send it under another key: .* Its result will be at \/v1\/commands\//],
     [
       'IDEMPOTENCY_KEY_REUSED',
       /^The command of the key is at \/v1\/commands\/\S+\. Another request needs another key\.$/,
@@ -401,10 +401,10 @@ describe('GET /v1/commands/{commandId}', () => {
     expect((await show()).body['nextProbe']).toEqual({ at: '2023-11-14T22:13:35.000Z', by: 'account' });
   });
 
-  it('answers 202 while nobody knows its outcome', async () => {
+  it('answers 202 while nobody knows its result', async () => {
     rig.reads.commands = [{ command: unknown, evidence: [] }];
     const { status, headers, body } = await show();
-    expect([status, headers.get('retry-after'), body['outcome']]).toEqual([202, '1', 'unknown']);
+    expect([status, headers.get('retry-after'), body['result']]).toEqual([202, '1', 'unknown']);
     expect(rig.commands.waits).toEqual([]);
   });
 
@@ -415,7 +415,7 @@ describe('GET /v1/commands/{commandId}', () => {
       return undefined;
     };
     const { status, headers, body } = await show({ prefer: 'wait=20' });
-    expect([status, headers.get('preference-applied'), body['outcome']]).toEqual([200, 'wait=20', 'applied']);
+    expect([status, headers.get('preference-applied'), body['result']]).toEqual([200, 'wait=20', 'applied']);
     expect(rig.commands.waits).toEqual([{ commandId, waitMs: 20_000 }]);
   });
 
@@ -452,7 +452,7 @@ describe('GET /v1/commands', () => {
       { command: sampleCommand({ commandId: ids[0] ?? '' }), evidence: [] },
     ];
     const { body } = await ask(`${rig.address}/v1/commands?state=unknown&kind=place&unresolved=true&accountId=ACC-1`);
-    expect(body['items']).toMatchObject([{ commandId, outcome: 'unknown' }]);
+    expect(body['items']).toMatchObject([{ commandId, result: 'unknown' }]);
   });
 });
 
@@ -472,11 +472,11 @@ describe('what operators do', () => {
   it('resolves a command by a person’s word', async () => {
     rig.reads.commands = [{ command: sampleCommand({ state: 'unknown' }), evidence: [] }];
     const path = `/v1/commands/${commandId}/resolution`;
-    const { status, body } = await post(path, { outcome: 'applied', reason: ' because ' });
-    expect([status, body['outcome']]).toEqual([200, 'applied']);
+    const { status, body } = await post(path, { result: 'applied', reason: ' because ' });
+    expect([status, body['result']]).toEqual([200, 'applied']);
     expect(rig.commands.words).toEqual([{ what: 'resolve applied', on: commandId, word }]);
     rig.commands.resolveAnswer = { kind: 'declined', code: 'ALREADY_RESOLVED', message: 'it is resolved' };
-    expect(await post(path, { outcome: 'applied', reason: 'because' })).toMatchObject({
+    expect(await post(path, { result: 'applied', reason: 'because' })).toMatchObject({
       status: 409,
       body: { code: 'ALREADY_RESOLVED' },
     });
@@ -564,10 +564,10 @@ describe('what operators do', () => {
     expect(body).toMatchObject({
       open: true,
       inForce: true,
-      places: [{ accountId: 'ACC-1', stream: 'account', commandId, outcome: 'unknown' }],
+      places: [{ accountId: 'ACC-1', stream: 'account', commandId, result: 'unknown' }],
       unread: [{ accountId: 'ACC-1', stream: 'prediction', code: 'NOT_LIVE', detail: 'its stream is not live' }],
       orders: [
-        { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', commandId, outcome: 'accepted' },
+        { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', commandId, result: 'accepted' },
         { accountId: 'ACC-1', orderId: 'o-2', code: 'ORDER_CLOSED' },
       ],
       declined: [],

@@ -73,7 +73,7 @@ describe('one row', () => {
     const { send, deadLetters } = await start();
     expect(await send('POST', '/v1/dead-letters/17/retry', { reason })).toMatchObject({
       status: 200,
-      body: { retry: { outcome: 'failed', detail: 'not shown' } },
+      body: { retry: { result: 'failed', detail: 'not shown' } },
     });
     deadLetters.answer = 'open';
     const open = await send('POST', '/v1/dead-letters/18/retry', { reason });

@@ -63,7 +63,7 @@ describe('/openapi.json', () => {
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[A-Z][A-Z0-9_]*$/);
     expect(names).toEqual(
-      expect.arrayContaining(['OUTCOME_REJECTED', 'ATTEMPT_STATE_REJECTED', 'ORDER_STATUS_REJECTED']),
+      expect.arrayContaining(['RESULT_WORD_REJECTED', 'ATTEMPT_STATE_REJECTED', 'ORDER_STATUS_REJECTED']),
     );
   });
 
@@ -130,7 +130,7 @@ describe('/asyncapi.json', () => {
       expect.arrayContaining([
         'tidemark.order-updates.v1',
         'tidemark.order-state.v1',
-        'tidemark.command-outcomes.v1',
+        'tidemark.command-results.v1',
         'tidemark.watermarks.v1',
         '/v1/stream',
       ]),

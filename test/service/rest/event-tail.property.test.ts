@@ -33,7 +33,7 @@ class CutSink implements EventSink {
   private take(text: string): void {
     if (this.cut) return;
     this.lastId = /^id: (\S+)/.exec(text)?.[1] ?? this.lastId;
-    const [, payload] = /^event: (?:update|outcome|halt)\ndata: (.*)$/m.exec(text) ?? [];
+    const [, payload] = /^event: (?:update|result|halt)\ndata: (.*)$/m.exec(text) ?? [];
     if (payload !== undefined) this.heard.push(payload);
     if (text.includes('event: reset')) this.heard.push('reset');
     this.left -= 1;
@@ -56,7 +56,7 @@ class CutSink implements EventSink {
 }
 
 type Step =
-  | { readonly kind: 'begin'; readonly events: readonly ('outcome' | 'halt')[] }
+  | { readonly kind: 'begin'; readonly events: readonly ('result' | 'halt')[] }
   | { readonly kind: 'end'; readonly which: number; readonly commits: boolean }
   | { readonly kind: 'update' }
   | { readonly kind: 'pass'; readonly ms: number };
@@ -64,7 +64,7 @@ type Step =
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     kind: fc.constant('begin' as const),
-    events: fc.array(fc.constantFrom('outcome' as const, 'halt' as const), { minLength: 1, maxLength: 4 }),
+    events: fc.array(fc.constantFrom('result' as const, 'halt' as const), { minLength: 1, maxLength: 4 }),
   }),
   fc.record({ kind: fc.constant('end' as const), which: fc.nat(5), commits: fc.boolean() }),
   fc.record({ kind: fc.constant('update' as const) }),
@@ -75,7 +75,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 class Journal {
   readonly reads = new MemoryReads();
   readonly committed: string[] = [];
-  private readonly open = new Map<bigint, readonly ('outcome' | 'halt')[]>();
+  private readonly open = new Map<bigint, readonly ('result' | 'halt')[]>();
   private next = 1n;
   private number = 0n;
 
@@ -83,7 +83,7 @@ class Journal {
     this.reads.horizon = 1n;
   }
 
-  begin(kinds: readonly ('outcome' | 'halt')[]): void {
+  begin(kinds: readonly ('result' | 'halt')[]): void {
     this.open.set(this.next, kinds);
     this.next += 1n;
   }
@@ -124,7 +124,7 @@ async function run(steps: readonly Step[], cuts: readonly number[], seed: number
   tail.start();
   const heard: string[] = [];
   const accounts: AccountScope = { kind: 'accounts', accountIds: ['ACC-1'] };
-  const kinds = new Set(['outcome', 'halt'] as const);
+  const kinds = new Set(['result', 'halt'] as const);
   let lives = 0;
   const open = async (lastId?: string) => {
     const after = lastId === undefined ? { position: 0n } : parseStreamId(lastId);
@@ -163,7 +163,7 @@ async function run(steps: readonly Step[], cuts: readonly number[], seed: number
   return { heard, expected: [...journal.committed, ...updates] };
 }
 
-describe('the stream with outcomes and halts', () => {
+describe('the stream with results and halts', () => {
   it('gives a reader that is cut off anywhere each event and each update once, in whatever order transactions end', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -75,7 +75,7 @@ describe('the examples of the documents', () => {
   it('show a refusal by the platform as 200, since the command has an id', () => {
     const place = operations.find(({ operationId }) => operationId === 'placeOrder');
     expect(place?.responses['200']).toMatchObject({
-      content: { 'application/json': { examples: { refused: { value: { outcome: 'refused' } } } } },
+      content: { 'application/json': { examples: { refused: { value: { result: 'refused' } } } } },
     });
   });
 

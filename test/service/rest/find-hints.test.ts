@@ -39,7 +39,7 @@ describe('hints beside an unknown place', () => {
     expect(await findHints(readsOf(same, []), scope, commandOf(placePrediction))).toHaveLength(5);
   });
 
-  it('are not looked for once the outcome is known, or where nothing was placed', async () => {
+  it('are not looked for once the result is known, or where nothing was placed', async () => {
     const reads = readsOf([predictionOrder], []);
     expect(await findHints(reads, scope, commandOf(placePrediction, { state: 'applied' }))).toEqual([]);
     expect(await findHints(reads, scope, commandOf(cancelOf(predictionOrder)))).toEqual([]);

@@ -226,7 +226,7 @@ describe('a drain', () => {
     const answer = ask(`${rig.address}/v1/commands/${command.commandId}`, { headers: { prefer: 'wait=30' } });
     await eventually(() => expect(rig.commands.waits).toHaveLength(1));
     await rig.server.drain(forever());
-    expect(await answer).toMatchObject({ status: 202, body: { outcome: 'unknown' } });
+    expect(await answer).toMatchObject({ status: 202, body: { result: 'unknown' } });
   });
 
   it('does not wait for a caller that went away', async () => {

@@ -34,49 +34,49 @@ function happen(kind: StreamedEvent['kind'], over: Partial<StreamedEvent> = {}):
 const shown = (reader: EventReader) => reader.events.map(({ event, id }) => [event, id]);
 
 describe('GET /v1/stream?events=', () => {
-  it('carries outcomes and halts beside updates, each with an id of both positions', async () => {
-    happen('outcome');
-    const reader = await open('?events=outcome,halt');
-    happen('outcome');
+  it('carries results and halts beside updates, each with an id of both positions', async () => {
+    happen('result');
+    const reader = await open('?events=result,halt');
+    happen('result');
     await reader.take(1);
     rig.reads.addUpdate();
     rig.server.wake();
     await reader.take(2);
     happen('halt');
     const events = await reader.take(3);
-    expect(events.map(({ event }) => event)).toEqual(['outcome', 'update', 'halt']);
-    expect([events[0]?.id, events[0]?.data]).toEqual(['0.101.1010', '{"outcome":"101"}']);
+    expect(events.map(({ event }) => event)).toEqual(['result', 'update', 'halt']);
+    expect([events[0]?.id, events[0]?.data]).toEqual(['0.101.1010', '{"result":"101"}']);
     expect(events[1]?.id).toMatch(/^1\.10[12]\.\d+$/);
     expect(events[2]?.id).toBe('1.102.1020');
   });
 
   it('goes on after the last id of each, without a hole and without a repeat', async () => {
-    for (let i = 0; i < 450; i += 1) happen('outcome');
+    for (let i = 0; i < 450; i += 1) happen('result');
     rig.reads.addUpdate();
     rig.reads.addUpdate({ revision: 2 });
-    const reader = await open('?events=outcome', { 'last-event-id': '1.102.1020' });
+    const reader = await open('?events=result', { 'last-event-id': '1.102.1020' });
     await reader.take(448);
     expect(reader.events.filter(({ event }) => event === 'update')).toHaveLength(1);
-    const outcomes = reader.events.filter(({ event }) => event === 'outcome').map(({ data }) => data);
-    expect(outcomes).toEqual(Array.from({ length: 447 }, (_, i) => `{"outcome":"${103 + i}"}`));
+    const results = reader.events.filter(({ event }) => event === 'result').map(({ data }) => data);
+    expect(results).toEqual(Array.from({ length: 447 }, (_, i) => `{"result":"${103 + i}"}`));
   });
 
   it('begins with what happens from now on where the id is of a stream without events', async () => {
-    happen('outcome');
+    happen('result');
     rig.reads.addUpdate();
-    const reader = await open('?events=outcome&after=0');
+    const reader = await open('?events=result&after=0');
     await reader.take(1);
-    happen('outcome');
+    happen('result');
     await reader.take(2);
     expect(shown(reader)).toEqual([
       ['update', expect.stringMatching(/^1\.101\.0$/)],
-      ['outcome', '1.101.1010'],
+      ['result', '1.101.1010'],
     ]);
   });
 
   it('leaves a stream without events as it is', async () => {
     const reader = await open('?after=0.50.1');
-    happen('outcome');
+    happen('result');
     rig.reads.addUpdate();
     rig.server.wake();
     await reader.take(1);
@@ -85,9 +85,9 @@ describe('GET /v1/stream?events=', () => {
 
   it('shows only the kinds, the account and the stream that were asked for, and a halt of the service to all', async () => {
     const one = await open('?events=halt&accountId=ACC-1');
-    const two = await open('?events=outcome&stream=prediction');
-    happen('outcome', { stream: 'account' });
-    happen('outcome', { stream: 'prediction', accountId: 'ACC-2' });
+    const two = await open('?events=result&stream=prediction');
+    happen('result', { stream: 'account' });
+    happen('result', { stream: 'prediction', accountId: 'ACC-2' });
     happen('halt', { accountId: 'ACC-2' });
     happen('halt', { accountId: 'ACC-1' });
     rig.reads.events.push({ tx: rig.reads.horizon, number: 1n, kind: 'halt', payload: '{}' });
@@ -99,7 +99,7 @@ describe('GET /v1/stream?events=', () => {
         ['halt', '0.103.1030'],
         ['halt', '0.104.1'],
       ],
-      [['outcome', '0.101.1010']],
+      [['result', '0.101.1010']],
     ]);
   });
 
@@ -109,47 +109,47 @@ describe('GET /v1/stream?events=', () => {
     const tokens = [{ name: 'desk', sha256: sha256(token), scopes: ['orders:read'] as const, accounts: ['ACC-2'] }];
     await start({ auth: { tokens } });
     const authorization = `Bearer ${token}`;
-    const refused = await ask(`${rig.address}/v1/stream?events=outcome,halt`, { headers: { authorization } });
+    const refused = await ask(`${rig.address}/v1/stream?events=result,halt`, { headers: { authorization } });
     expect([refused.status, refused.body['code']]).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    const reader = await open('?events=outcome', { authorization });
-    happen('outcome');
+    const reader = await open('?events=result', { authorization });
+    happen('result');
     happen('halt', { accountId: 'ACC-2' });
-    happen('outcome', { accountId: 'ACC-2' });
+    happen('result', { accountId: 'ACC-2' });
     await reader.take(1);
-    expect(shown(reader)).toEqual([['outcome', '0.102.1020']]);
+    expect(shown(reader)).toEqual([['result', '0.102.1020']]);
   });
 
   it('says that events were lost where they were deleted, or the id is of another database', async () => {
     rig.reads.eventFloor = 60n;
-    const old = await open('?events=outcome', { 'last-event-id': '0.50.1' });
-    const other = await open('?events=outcome', { 'last-event-id': '0.5000.1' });
+    const old = await open('?events=result', { 'last-event-id': '0.50.1' });
+    const other = await open('?events=result', { 'last-event-id': '0.5000.1' });
     await old.take(1);
     await other.take(1);
     expect(old.events).toEqual([
       { event: 'reset', id: '0.100.0', data: '{"reason":"too_old","goingOnAfter":"0.100.0"}' },
     ]);
     expect(other.events).toMatchObject([{ event: 'reset', data: '{"reason":"unknown_id","goingOnAfter":"0.100.0"}' }]);
-    happen('outcome');
+    happen('result');
     await other.take(2);
-    expect(shown(other)[1]).toEqual(['outcome', '0.100.1000']);
+    expect(shown(other)[1]).toEqual(['result', '0.100.1000']);
   });
 
   it('goes on when the events could not be read for a while', async () => {
-    const reader = await open('?events=outcome');
+    const reader = await open('?events=result');
     rig.reads.failure = new Error('away');
-    happen('outcome');
-    happen('outcome');
+    happen('result');
+    happen('result');
     await eventually(() => expect(reader.events).toEqual([]));
     rig.reads.failure = undefined;
     await reader.take(2);
     expect(shown(reader)).toEqual([
-      ['outcome', '0.100.1000'],
-      ['outcome', '0.101.1010'],
+      ['result', '0.100.1000'],
+      ['result', '0.101.1010'],
     ]);
   });
 
   it.each(['1.2', '1.2.3.4', '1.x.3', '1.-2.3', '.1.2'])('refuses the id %j', async (id) => {
-    const { status, body } = await ask(`${rig.address}/v1/stream?events=outcome`, { headers: { 'last-event-id': id } });
+    const { status, body } = await ask(`${rig.address}/v1/stream?events=result`, { headers: { 'last-event-id': id } });
     expect([status, body['code']]).toEqual([400, 'INVALID_EVENT_ID']);
   });
 });

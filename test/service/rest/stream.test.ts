@@ -545,7 +545,7 @@ describe('issue: Readers that found the stream full kept the database busy, and 
       asked += 1;
       return 0n;
     };
-    const { status, headers, body } = await ask(`${rig.address}/v1/stream?events=outcome`);
+    const { status, headers, body } = await ask(`${rig.address}/v1/stream?events=result`);
     expect([status, body['code'], headers.get('retry-after')]).toEqual([503, 'TOO_MANY_STREAMS', '5']);
     expect(asked).toBe(0);
   });

@@ -169,9 +169,9 @@ describe('issue: Ten minutes after the token issuer went away, every caller got 
     const clock = new VirtualClock();
     const rig = await startRest({ clock, auth: { jwt: issuer.jwt } });
     stops.push(() => rig.server.drain(AbortSignal.abort()));
-    const reads = async (outcome: string) => {
+    const reads = async (result: string) => {
       const { values } = await rig.metrics.rest.issuerKeyReads.get();
-      return values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0;
+      return values.find(({ labels }) => labels.result === result)?.value ?? 0;
     };
     const halt = (token: string) =>
       ask(`${rig.address}/v1/halt`, {
@@ -180,11 +180,11 @@ describe('issue: Ten minutes after the token issuer went away, every caller got 
         body: '{"reason":"stop"}',
       });
     /** Until the keys were read once more, with whatever result. */
-    const nextRead = async (outcome: string) => {
-      const before = await reads(outcome);
+    const nextRead = async (result: string) => {
+      const before = await reads(result);
       await eventually(async () => {
         await clock.advance(5_000);
-        expect(await reads(outcome)).toBeGreaterThan(before);
+        expect(await reads(result)).toBeGreaterThan(before);
       });
     };
     return { issuer, clock, rig, reads, halt, nextRead };

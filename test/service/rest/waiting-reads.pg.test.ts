@@ -97,7 +97,7 @@ describe('issue: A cancel took 4 s in place of 20 ms while another token read it
     const { values } = await rest.metrics.rest.readRows.get();
     expect(answers.filter(({ status }) => status === 200)).toEqual([]);
     expect(values[0]?.value).toBeGreaterThan(0);
-    expect([cancel.status, cancel.body['outcome']]).toEqual([200, 'accepted']);
+    expect([cancel.status, cancel.body['result']]).toEqual([200, 'accepted']);
     expect(cancel.body['evidence']).toContainEqual(expect.objectContaining({ code: 'sending' }));
 
     await rival.query('rollback');

@@ -138,8 +138,8 @@ it('a retry reads each order once, deals with its rows, and fails for those that
   ]);
   expect(await rig.left()).toEqual([3, 4, 5, 6]);
   expect((await one.metrics.deadLetterJobRows.get()).values).toMatchObject([
-    { labels: { outcome: 'done' }, value: 2 },
-    { labels: { outcome: 'failed' }, value: 1 },
+    { labels: { result: 'done' }, value: 2 },
+    { labels: { result: 'failed' }, value: 1 },
   ]);
   expect(await rig.trail()).toMatchObject([
     {
@@ -165,7 +165,7 @@ it('a retry fails when what was read becomes a dead letter again, not because of
   const retried = rig.holder(async (orderId) => lookShows(orderId));
   await rig.deadLetters.retry(everything, '1', word);
   await rig.deadLetters.retry(everything, '1', word);
-  await retried.until(async () => expect((await rig.deadLetters.find(everything, '1'))?.retry?.outcome).toBe('done'));
+  await retried.until(async () => expect((await rig.deadLetters.find(everything, '1'))?.retry?.result).toBe('done'));
   expect(await rig.rows('select count(*)::int as requests from repair_requests where job_id is null')).toEqual([
     { requests: 1 },
   ]);
@@ -217,7 +217,7 @@ it('a round has a bounded part of a job, and a request of its own comes before a
   const two = rig.holder(shows, { ordersARound: 2 });
   await two.until(() => rig.ends(jobId));
   expect(two.looks).toEqual(['o-6', 'o-3', 'o-4', 'o-5']);
-  expect(await readAnswer(rig.pool, own)).toMatchObject({ outcome: 'done' });
+  expect(await readAnswer(rig.pool, own)).toMatchObject({ result: 'done' });
   expect(await rig.progress(jobId)).toMatchObject({ done: 5, failed: 1 });
 });
 
@@ -421,9 +421,9 @@ describe('issue: The dead letters grew without a limit when no person dealt with
       { ids: [`${second}`], kind: 'retry', ...ofA },
       { ids: [`${third}`], kind: 'backfill', ...ofA },
     ]);
-    await answerRepairs(rig.pool, [`${first}`], { outcome: 'done', detail: 'read' });
-    await answerRepairs(rig.pool, [`${first}`], { outcome: 'withdrawn', detail: 'late' });
-    expect(await readAnswer(rig.pool, first)).toEqual({ outcome: 'done', detail: 'read' });
+    await answerRepairs(rig.pool, [`${first}`], { result: 'done', detail: 'read' });
+    await answerRepairs(rig.pool, [`${first}`], { result: 'withdrawn', detail: 'late' });
+    expect(await readAnswer(rig.pool, first)).toEqual({ result: 'done', detail: 'read' });
     expect(await readAnswer(rig.pool, second)).toBeUndefined();
 
     await rig.pool.query("update repair_requests set requested_at = now() - interval '2 days' where id <> $1", [third]);

@@ -15,7 +15,7 @@ async function startRing(kept = 361) {
   await clock.advance(0);
   onTestFinished(() => ring.rounds.drain());
   const commit = (updates: number, seconds: number) => {
-    metrics.ingest.observations.inc({ stream: 'account', cause: 'stream', outcome: 'applied' }, updates);
+    metrics.ingest.observations.inc({ stream: 'account', cause: 'stream', result: 'applied' }, updates);
     metrics.ingest.latency.of({ stream: 'account', stage: 'total' }).observe(seconds, updates);
   };
   return { clock, metrics, ring, read, commit };

@@ -30,7 +30,7 @@ it('reads the newest changes for a read, and from its time on for a backfill', a
   const deps = { ...rig.deps, accounts, forgetOrders, metrics, log: silentLog };
   const worker = new RepairWorker(deps, { lookEveryMs: 10 });
   await worker.start();
-  const answers = () => repairs.list('a', 10).then((all) => all.map(({ answer }) => [answer?.outcome, answer?.detail]));
+  const answers = () => repairs.list('a', 10).then((all) => all.map(({ answer }) => [answer?.result, answer?.detail]));
   await eventually(async () =>
     expect(await answers()).toEqual(Array.from({ length: 3 }, () => ['done', '2 orders read'])),
   );
@@ -69,7 +69,7 @@ describe('issue: One read that hung held up the repairs of all other accounts fo
     const worker = new RepairWorker(deps, { lookEveryMs: 10 });
     await worker.start();
     await eventually(async () =>
-      expect((await repairs.list('well', 10)).map(({ answer }) => answer?.outcome)).toEqual(['done']),
+      expect((await repairs.list('well', 10)).map(({ answer }) => answer?.result)).toEqual(['done']),
     );
     await ask('well');
     await eventually(async () => expect((await repairs.list('well', 10)).every(({ answer }) => answer)).toBe(true));

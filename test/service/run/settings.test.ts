@@ -8,7 +8,7 @@ import type { StoredCredential } from '../../../src/runtime/token-store.ts';
 import { toPublishError } from '../../../src/service/log/publish-sends.ts';
 import { ClockWatch } from '../../../src/service/run/clock-watch.ts';
 import { Credentials } from '../../../src/service/run/credentials.ts';
-import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
@@ -30,7 +30,7 @@ describe('issue: Kafka refused every record because a clock was two hours ahead,
       },
     });
     const http = watch.watching({
-      request: async (): Promise<HttpOutcome> => {
+      request: async (): Promise<HttpResult> => {
         await clock.sleep(30);
         const date = new Date(clock.nowMs() + theirs.platform).toUTCString();
         const headers = { date, ...(theirs.age !== undefined && { age: theirs.age }) };

@@ -52,8 +52,8 @@ it('Kafka away makes a process degraded, and unready only before it has answered
 
 it('a topic that is missing, or is another than planned, makes it unready, also while Kafka is away again', async () => {
   const { state, report, clock } = rig();
-  state.kafka = { kind: 'faulty', faults: ['the topic of updates is missing', 'that of outcomes has 2 partitions'] };
-  const faults = 'topics: the topic of updates is missing; that of outcomes has 2 partitions';
+  state.kafka = { kind: 'faulty', faults: ['the topic of updates is missing', 'that of results has 2 partitions'] };
+  const faults = 'topics: the topic of updates is missing; that of results has 2 partitions';
   expect((await report()).slice(0, 2)).toEqual(['unready', faults]);
   state.kafka = silent;
   expect((await report()).slice(0, 2)).toEqual(['unready', faults]);

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Outcome } from '../../../src/domain/observation.ts';
+import type { ObservationResult } from '../../../src/domain/observation.ts';
 import { accountRow, predictionRow, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { connectorsRig, liveConnectors } from '../../support/orders/connectors-rig.ts';
 
@@ -22,9 +22,9 @@ const audit = (rig: Rig) => {
   return [account?.silentLosses.events, account?.lastAuditFound];
 };
 
-/** Every observation of an audit is `outcome`; the stream's own are applied. */
-function audited(rig: Rig, outcome: Outcome): void {
-  rig.sink.outcome = ({ cause }) => (cause === 'stream' ? 'applied' : outcome);
+/** Every observation of an audit is `result`; the stream's own are applied. */
+function audited(rig: Rig, result: ObservationResult): void {
+  rig.sink.result = ({ cause }) => (cause === 'stream' ? 'applied' : result);
 }
 
 const later: Row = { ...accountRow, updatedAt: '2026-11-21T15:00:00Z' };
@@ -91,7 +91,7 @@ describe('the audit', () => {
     await after.clock.advanceUntil(() => after.sink.observations.length > 0, 80_000);
     await after.clock.advance(3_000);
     after.platform.emit('account', 'acct-1', later);
-    after.sink.outcome = () => 'duplicate';
+    after.sink.result = () => 'duplicate';
     await after.clock.advance(10_000);
     expect(await silentLosses(after)).toBe(0);
 
@@ -100,7 +100,7 @@ describe('the audit', () => {
     during.platform.rows.set('account:acct-1', [later]);
     during.platform.beforeList = async () => {
       during.platform.emit('account', 'acct-1', later);
-      during.sink.outcome = () => 'duplicate';
+      during.sink.result = () => 'duplicate';
       during.platform.beforeList = undefined;
     };
     await during.clock.advance(80_000);

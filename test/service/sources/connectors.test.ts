@@ -129,7 +129,7 @@ describe('an account', () => {
     );
     // What the first read brought is known to the second.
     const known = new Set(['ord-1']);
-    sink.outcome = ({ view: { orderId } }) => {
+    sink.result = ({ view: { orderId } }) => {
       if (known.has(orderId)) return 'duplicate';
       known.add(orderId);
       return 'applied';

@@ -57,7 +57,7 @@ describe('the decoders and the zod shapes', () => {
     fc.assert(
       fc.property(damaged(row), (candidate) => {
         // What the decoder reads besides, and what it leaves unread, is in
-        // test/venue/platform/wire-outcomes.md.
+        // test/venue/platform/wire-results.md.
         if (!shape.safeParse(candidate).success) return;
         ofShape += 1;
         expect(decodeOrder(candidate, origin(stream), () => '').kind).toBe('order');

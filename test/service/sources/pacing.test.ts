@@ -269,7 +269,7 @@ describe('issue: With many accounts, the memory of the service grew without a li
     expect(rig.most()).toBeLessThanOrEqual(maxBytes);
     await clock.advance(6_000);
     expect(budget.usedBytes).toBe(0);
-    sink.outcome = () => 'duplicate';
+    sink.result = () => 'duplicate';
     const secondMs = clock.nowMs();
     expect(await clock.advanceUntil(() => audited() > secondMs, 120_000)).toBe(true);
   });
@@ -572,7 +572,7 @@ describe('issue: With 20,000 resting orders, the platform had to send 20,000 row
         updatedAt: '2026-01-01T00:00:00Z',
       })),
     );
-    rig.sink.outcome = () => 'duplicate';
+    rig.sink.result = () => 'duplicate';
     const taken = () => rig.sink.observations.length;
     const audits = () =>
       rig.platform.lists.filter(({ stream, state }) => stream === 'account' && state === 'all').length;
@@ -609,7 +609,7 @@ describe('issue: With 20,000 resting orders, the platform had to send 20,000 row
     const rested = taken();
     // The one order that the lists of audits show has a change that the stream never brings.
     platform.shows = (row, { state }) => state === 'open' || row['ordId'] === 'rests-00007';
-    sink.outcome = ({ view }) => (view.orderId === 'rests-00007' ? 'applied' : 'duplicate');
+    sink.result = ({ view }) => (view.orderId === 'rests-00007' ? 'applied' : 'duplicate');
     await clock.advanceUntil(() => taken() > rested, 2 * minute);
     expect(taken()).toBe(rested + 1);
     await clock.advance(10_000);
@@ -619,7 +619,7 @@ describe('issue: With 20,000 resting orders, the platform had to send 20,000 row
 
   it('count as lost changes, and are read again soon, where one of them ended and no list with changes shows it', async () => {
     const { clock, platform, metrics, sink } = await resting(8);
-    sink.outcome = ({ view }) => (view.status === 'canceled' ? 'applied' : 'duplicate');
+    sink.result = ({ view }) => (view.status === 'canceled' ? 'applied' : 'duplicate');
     const losses = async () => (await metrics.silentLosses.get()).values.reduce((sum, { value }) => sum + value, 0);
     platform.rows.set(
       key,

@@ -352,9 +352,9 @@ describe('issue: A padded symbol in a frame or a list made a revision, a record 
     );
   }
 
-  const inWords = (reduction: Reduction) => [reduction.outcome, 'doubt' in reduction ? reduction.doubt : undefined];
+  const inWords = (reduction: Reduction) => [reduction.result, 'doubt' in reduction ? reduction.doubt : undefined];
   function headOf(reduction: Reduction): Head {
-    if (reduction.outcome !== 'applied') throw new Error(`expected a first revision, got ${reduction.outcome}`);
+    if (reduction.result !== 'applied') throw new Error(`expected a first revision, got ${reduction.result}`);
     return reduction.head;
   }
 
@@ -369,7 +369,7 @@ describe('issue: A padded symbol in a frame or a list made a revision, a record 
       fc.assert(
         fc.property(spelled(fields, row), spelled(fields, row), causes, (first, again, cause) => {
           const { head, ...made } = { ...reduce(undefined, observationOf(stream, first, 'stream')) } as { head: Head };
-          expect(made).toMatchObject({ outcome: 'applied' });
+          expect(made).toMatchObject({ result: 'applied' });
           const reduction = reduce(throughStorage(head), observationOf(stream, again, cause));
           expect(inWords(reduction)).toEqual(['duplicate', undefined]);
         }),
@@ -385,7 +385,7 @@ describe('issue: A padded symbol in a frame or a list made a revision, a record 
             const head = headOf(reduce(undefined, observationOf(stream, first, 'stream')));
             const newer = { ...again, updatedAt: '2026-11-21T14:30:02Z', legs: spelledAlike(first, again) };
             const reduction = reduce(throughStorage(head), observationOf(stream, newer, 'stream'));
-            expect(reduction).toMatchObject({ outcome: 'applied', changed: ['updatedAt'] });
+            expect(reduction).toMatchObject({ result: 'applied', changed: ['updatedAt'] });
             expect(reduction).not.toHaveProperty('doubt');
           }),
           { numRuns: 200 },
@@ -412,10 +412,10 @@ describe('issue: A padded symbol in a frame or a list made a revision, a record 
     async (_what, so, otherwise) => {
       const rig = connectorsRig();
       const store = new ReducingSink(rig.clock);
-      const outcomes: string[] = [];
+      const results: string[] = [];
       rig.sink.offer = (item) => {
         store.offer(item);
-        if (item.kind === 'order') outcomes.push(item.cause);
+        if (item.kind === 'order') results.push(item.cause);
       };
       rig.platform.rows.set('account:acct-1', [{ ...accountRow, ...so, ...otherwise }]);
       await rig.begin();
@@ -425,8 +425,8 @@ describe('issue: A padded symbol in a frame or a list made a revision, a record 
         rig.platform.emit('account', 'acct-1', { ...accountRow, ...so, ...otherwise });
         await rig.clock.advance(61_000);
       }
-      expect(outcomes.filter((cause) => cause === 'stream')).toHaveLength(10);
-      expect(outcomes.filter((cause) => cause === 'snapshot').length).toBeGreaterThan(1);
+      expect(results.filter((cause) => cause === 'stream')).toHaveLength(10);
+      expect(results.filter((cause) => cause === 'snapshot').length).toBeGreaterThan(1);
       expect(store.heads.get('account:ord-1')?.revision).toBe(1);
       expect(rig.platform.gets).toEqual([]);
     },

@@ -33,7 +33,7 @@ export function unresolved(world: SimulatedWorld): string[] {
     ...landedAndLeft(world).slice(0, most),
     ...repeated(world).slice(0, most),
     ...withoutSuccessor(world).slice(0, most),
-    ...world.outcomes.missing().slice(0, most),
+    ...world.results.missing().slice(0, most),
   ];
 }
 

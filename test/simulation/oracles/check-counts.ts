@@ -2,7 +2,7 @@ import type { SimulatedService } from '../simulated-service.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
 /**
- * Everything that was offered in this term has ended, and each as one outcome (docs/guarantees.md
+ * Everything that was offered in this term has ended, and each as one result (docs/guarantees.md
  * 4); queues are empty and within their bounds (23).
  */
 export function checkCounts({ services }: SimulatedWorld): string[] {

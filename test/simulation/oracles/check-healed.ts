@@ -163,7 +163,7 @@ function stateAgainstLog({ database }: SimulatedWorld): string[] {
  */
 function topicAgainstState(
   { database, broker, watch }: SimulatedWorld,
-  topic: Exclude<TopicName, 'watermarks' | 'outcomes'>,
+  topic: Exclude<TopicName, 'watermarks' | 'results'>,
 ): string[] {
   const newest = new Map<string, { generation: number; revision: number; payload: string }>();
   for (const { key, payload } of broker.records[topic]) {

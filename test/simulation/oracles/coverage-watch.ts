@@ -113,15 +113,15 @@ export class CoverageWatch {
     const account = this.isOfList(item) ? this.account(`${item.view.stream}:${item.view.accountId}`) : undefined;
     if (account !== undefined) account.unsettledRows += 1;
     let ends = 0;
-    const { onOutcome } = item;
+    const { onResult } = item;
     return {
       ...item,
-      onOutcome: (outcome) => {
+      onResult: (result) => {
         ends += 1;
         if (ends > 1) this.seen.push('an observation was settled twice');
         this.settledOnce += 1;
         if (account !== undefined) account.unsettledRows -= 1;
-        onOutcome?.(outcome);
+        onResult?.(result);
       },
     };
   }

@@ -101,7 +101,7 @@ export class SafetyWatch {
     for (const head of batch.heads) this.head(head);
   }
 
-  appended(topic: Exclude<TopicName, 'outcomes'>, row: PublishRow, from: string): void {
+  appended(topic: Exclude<TopicName, 'results'>, row: PublishRow, from: string): void {
     const logged = this.logged.get(row.payload);
     if (logged === undefined || (row.topic === 'updates' && logged.key !== row.key)) {
       this.breach(`${from} put on ${topic} what is not in the log: ${row.key} ${row.payload.slice(0, 120)}`);

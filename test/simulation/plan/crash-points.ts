@@ -24,9 +24,9 @@ export const crashPoints = [
   'halt_committed',
   'read_asked',
   'read_answered',
-  'outcomes_read',
-  'outcomes_sent',
-  'outcomes_marked',
+  'results_read',
+  'results_sent',
+  'results_marked',
 ] as const;
 export type CrashPoint = (typeof crashPoints)[number];
 

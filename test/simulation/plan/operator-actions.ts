@@ -36,7 +36,7 @@ export class OperatorActions {
     else if (dice < 0.85) run('probes', () => commands.probeNow({ dryRun: random.next() < 0.3 }));
     else {
       const known = this.drawKnown();
-      if (known !== undefined) run('resolves', () => commands.operator.resolve(known.commandId, known.outcome, word));
+      if (known !== undefined) run('resolves', () => commands.operator.resolve(known.commandId, known.result, word));
     }
   }
 
@@ -112,12 +112,12 @@ export class OperatorActions {
   }
 
   /** A command of which the platform's own people could say what became of it. */
-  private drawKnown(): { commandId: string; outcome: 'applied' | 'rejected' | 'moot' } | undefined {
+  private drawKnown(): { commandId: string; result: 'applied' | 'rejected' | 'moot' } | undefined {
     const open = [...this.world.journal.commands.values()].filter(({ state }) => !isFinal(state) && state !== 'open');
     if (open.length === 0) return undefined;
     const command = oneOf(this.random, open);
-    const outcome = this.truth(command);
-    return outcome && { commandId: command.commandId, outcome };
+    const result = this.truth(command);
+    return result && { commandId: command.commandId, result };
   }
 
   private truth({ attempts, request }: Command): 'applied' | 'rejected' | 'moot' | undefined {

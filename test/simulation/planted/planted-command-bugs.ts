@@ -39,13 +39,13 @@ function judging(kind: CommandKind, change: Change) {
 }
 
 function verdict(
-  outcome: Exclude<Verdict['outcome'], 'accepted'>,
+  result: Exclude<Verdict['result'], 'accepted'>,
   { orderId = 'none' }: { readonly orderId?: string },
 ): Verdict {
   return {
     kind: 'verdict',
-    outcome,
-    event: `verdict_${outcome}`,
+    result,
+    event: `verdict_${result}`,
     because: 'ended',
     orderId,
     evidence: { kind: 'update', code: 'planted', detail: { orderId } },
@@ -71,8 +71,8 @@ const places: readonly PlantedBug[] = [
     name: 'a place is done as soon as its order is there, whatever the venue makes of it',
     shows: /\(place\) becomes applied: its order is (pending_new|rejected)/,
     plant: judging('place', (finding) =>
-      finding.kind === 'verdict' && finding.outcome === 'accepted'
-        ? { ...finding, outcome: 'applied', event: 'bound' }
+      finding.kind === 'verdict' && finding.result === 'accepted'
+        ? { ...finding, result: 'applied', event: 'bound' }
         : finding,
     ),
   },
@@ -297,8 +297,8 @@ const cancels: readonly PlantedBug[] = [
     seed: 11,
     shows: /\(cancel\) becomes applied: the order is/,
     plant: judging('cancel', (finding) =>
-      finding.kind === 'verdict' && finding.outcome === 'moot'
-        ? { ...finding, outcome: 'applied', event: 'verdict_applied' }
+      finding.kind === 'verdict' && finding.result === 'moot'
+        ? { ...finding, result: 'applied', event: 'verdict_applied' }
         : finding,
     ),
   },

@@ -79,7 +79,7 @@ export class MemoryBroker {
     updates: [],
     watermarks: [],
     state: [],
-    outcomes: [],
+    results: [],
     checkpoint: [],
   };
   onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};

@@ -6,7 +6,7 @@ import { isRefusal, type Refusal, type Write } from '../../../src/sandbox/entry/
 import { present } from '../../../src/sandbox/exchange/change-list.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
-import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../../src/venue/write-result.ts';
 import type { Host } from '../host.ts';
 import type { CrashPoints } from '../plan/crash-points.ts';
@@ -89,7 +89,7 @@ export class MemoryEntry {
     };
   }
 
-  private async carry(write: LedgerWrite, request: WriteRequest, host: Host): Promise<HttpOutcome> {
+  private async carry(write: LedgerWrite, request: WriteRequest, host: Host): Promise<HttpResult> {
     const { clock, random, points, trace } = this.deps;
     const slow = happens(random, this.faults.slow);
     const wayMs = () => (slow ? random.next() * 4_000 : 0.2 + random.next() * 2);
@@ -100,25 +100,25 @@ export class MemoryEntry {
       return broken('reset');
     }
     write.arrivedMs = clock.monotonicMs();
-    const outcome = this.timed(this.arrive(write, request));
+    const result = this.timed(this.arrive(write, request));
     trace.add(
       'platform',
       'is asked',
-      `${write.attemptId} ${write.fate} ${outcome === hangs ? hangs : describe(outcome)}`,
+      `${write.attemptId} ${write.fate} ${result === hangs ? hangs : describe(result)}`,
     );
     points.reach('write_arrived', host);
     await clock.sleep(wayMs());
     points.reach('write_answered', host);
-    if (outcome === hangs) await clock.sleep(totalMs * 2);
-    return outcome === hangs ? broken('nothing came') : outcome;
+    if (result === hangs) await clock.sleep(totalMs * 2);
+    return result === hangs ? broken('nothing came') : result;
   }
 
-  private timed(outcome: HttpOutcome | typeof hangs): HttpOutcome | typeof hangs {
-    if (outcome === hangs || outcome.kind !== 'answered') return outcome;
-    return { ...outcome, text: this.deps.bare.timed(outcome.text) };
+  private timed(result: HttpResult | typeof hangs): HttpResult | typeof hangs {
+    if (result === hangs || result.kind !== 'answered') return result;
+    return { ...result, text: this.deps.bare.timed(result.text) };
   }
 
-  private arrive(write: LedgerWrite, request: WriteRequest): HttpOutcome | typeof hangs {
+  private arrive(write: LedgerWrite, request: WriteRequest): HttpResult | typeof hangs {
     const { random, tokens, entry } = this.deps;
     const credential = request.headers['authorization'];
     if (!tokens.isGood(credential instanceof Secret ? credential.reveal().slice('Bearer '.length) : '')) {
@@ -145,12 +145,12 @@ export class MemoryEntry {
     return plainAnswer(asked, result);
   }
 
-  private turnedAway(write: LedgerWrite, answer: HttpOutcome): HttpOutcome {
+  private turnedAway(write: LedgerWrite, answer: HttpResult): HttpResult {
     write.fate = 'dropped';
     return answer;
   }
 
-  private spoiled(write: LedgerWrite, asked: Write): HttpOutcome | typeof hangs {
+  private spoiled(write: LedgerWrite, asked: Write): HttpResult | typeof hangs {
     const { random, clock } = this.deps;
     const { done, late, lateMs } = this.faults;
     const dice = random.next();
@@ -190,17 +190,17 @@ export class MemoryEntry {
   }
 }
 
-function describe(outcome: HttpOutcome): string {
-  return outcome.kind === 'answered' ? `${outcome.status} ${outcome.text}` : outcome.message;
+function describe(result: HttpResult): string {
+  return result.kind === 'answered' ? `${result.status} ${result.text}` : result.message;
 }
 
 /** What the sender sees of it: the answer, its own deadline, or its own giving up. */
-function within(clock: Clock, work: Promise<HttpOutcome>, signal: AbortSignal | undefined): Promise<HttpOutcome> {
+function within(clock: Clock, work: Promise<HttpResult>, signal: AbortSignal | undefined): Promise<HttpResult> {
   return new Promise((resolve) => {
-    const give = (outcome: HttpOutcome) => {
+    const give = (result: HttpResult) => {
       timer.cancel();
       signal?.removeEventListener('abort', onAbort);
-      resolve(outcome);
+      resolve(result);
     };
     const onAbort = () => give({ kind: 'failed', code: 'broken', message: 'given up by the caller', sent: 'maybe' });
     const timer = clock.after(totalMs, () =>

@@ -5,7 +5,7 @@ import type { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import type { Stream } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
 import { getOrder, listOrders, readListQuery } from '../../../src/sandbox/rest/order-routes.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/http.ts';
+import type { Http, HttpRequest, HttpResult } from '../../../src/venue/http.ts';
 import { type ListState, ordersPath, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
 import { accountsPath } from '../../../src/venue/platform/wire/user.ts';
 import type { Host } from '../host.ts';
@@ -71,7 +71,7 @@ export class MemoryHttp {
     };
   }
 
-  private async handle(request: HttpRequest, from: string): Promise<HttpOutcome> {
+  private async handle(request: HttpRequest, from: string): Promise<HttpResult> {
     const { clock, random } = this.deps;
     const { faults } = this;
     const slow = happens(random, faults.slow);
@@ -89,7 +89,7 @@ export class MemoryHttp {
     return answer;
   }
 
-  private note(page: { readonly url: string; readonly from: string; readonly beganMs: number }, answer: HttpOutcome) {
+  private note(page: { readonly url: string; readonly from: string; readonly beganMs: number }, answer: HttpResult) {
     const { pathname, searchParams } = new URL(page.url);
     const stream: Stream = pathname === predictionOrdersPath ? 'prediction' : 'account';
     const isList = pathname === ordersPath || pathname === predictionOrdersPath;
@@ -119,7 +119,7 @@ export class MemoryHttp {
     return Date.parse(updatedAfter) - clock.nowMs() + clock.monotonicMs();
   }
 
-  private answer({ url, headers }: HttpRequest): HttpOutcome {
+  private answer({ url, headers }: HttpRequest): HttpResult {
     const { exchange, tokens } = this.deps;
     const credential = headers['authorization'];
     const token = credential instanceof Secret ? credential.reveal().slice('Bearer '.length) : '';
@@ -161,11 +161,11 @@ export class MemoryHttp {
   }
 }
 
-function reply(status: number, text: string): HttpOutcome {
+function reply(status: number, text: string): HttpResult {
   return { kind: 'answered', status, headers: {}, text };
 }
 
-function failure(status: number, code: string): HttpOutcome {
+function failure(status: number, code: string): HttpResult {
   return reply(status, JSON.stringify({ error: { type: 'any', code, message: code } }));
 }
 
@@ -174,15 +174,15 @@ function wrapped(stream: Stream, row: string): string {
 }
 
 /** Given up by the caller: the answer goes nowhere. */
-function abortable(work: Promise<HttpOutcome>, signal: AbortSignal | undefined): Promise<HttpOutcome> {
+function abortable(work: Promise<HttpResult>, signal: AbortSignal | undefined): Promise<HttpResult> {
   if (signal === undefined) return work;
   return new Promise((resolve) => {
     const abort = () => resolve({ kind: 'failed', code: 'aborted', message: 'given up', sent: 'maybe' });
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
-    void work.then((outcome) => {
+    void work.then((result) => {
       signal.removeEventListener('abort', abort);
-      resolve(outcome);
+      resolve(result);
     });
   });
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Head } from '../../../src/domain/head.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { auditOrders, newestPayloads } from '../../../src/store/commands/audit-reads.ts';
-import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
+import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
 import { maintainCommands, maintainLog } from '../../../src/store/maintenance.ts';
 import type { StoredUpdate } from '../../../src/store/orders/order-reads.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
@@ -66,7 +66,7 @@ const readUntouched = (database: TestDatabase) =>
       const [named] = there;
       if (named === undefined) continue;
       const { rows } = await client.query<{ row: string }>(
-        `select ((to_jsonb(t) - array['number', 'change', 'changes', 'deed', 'action', 'discarded', 'topic_id', 'ends', 'lost'${table === 'published_topics' ? ", 'since'" : ''}]) || jsonb_build_object('action', coalesce(to_jsonb(t) -> 'action', to_jsonb(t) -> 'deed')))::text as row
+        `select ((to_jsonb(t) - array['number', 'change', 'changes', 'deed', 'action', 'discarded', 'topic_id', 'ends', 'lost', 'outcome'${table === 'published_topics' ? ", 'since'" : ''}]) || jsonb_build_object('action', coalesce(to_jsonb(t) -> 'action', to_jsonb(t) -> 'deed'), 'result', coalesce(to_jsonb(t) -> 'result', to_jsonb(t) -> 'outcome')))::text as row
          from ${named.name} t order by 1`,
       );
       found[table] = rows.map(({ row }) => row.replace('"quarantine_id"', '"dead_letter_id"'));
@@ -139,8 +139,8 @@ it.each(buildsOfBefore)('every order, history, command and event of $build is sh
     ...rest
   }: Before['untouched']) => ({
     ...rest,
-    // Two have another name now.
-    topics: topics.filter((row) => !['continuity', 'witness'].includes(JSON.parse(row).kind)),
+    // Three have another name now.
+    topics: topics.filter((row) => !['continuity', 'witness', 'outcomes'].includes(JSON.parse(row).kind)),
     // A discard is a count of its job.
     requests: requests.filter((row) => JSON.parse(row).kind !== 'discard'),
   });
@@ -188,7 +188,7 @@ it.each(buildsOfBefore)('every order, history, command and event of $build is sh
   ]);
 });
 
-it.each(buildsOfBefore)('the database of $build goes on: revisions, outcomes, a place on its way', async (build) => {
+it.each(buildsOfBefore)('the database of $build goes on: revisions, results, a place on its way', async (build) => {
   const { database, before } = await migrated(build);
   await using rig = await readRig({ database });
   await using stack = new AsyncDisposableStack();
@@ -241,11 +241,11 @@ it.each(buildsOfBefore)('the database of $build goes on: revisions, outcomes, a 
   expect(newest.get(keys[0] ?? '')).toBe(changed[0]?.update.payload);
   expect(newest.get(keys[1] ?? '')).toBe(histories.get(keys[1] ?? '')?.at(-1));
 
-  const log = new PostgresOutcomeLog(rig.deps);
+  const log = new PostgresResultLog(rig.deps);
   const shards = before.untouched['shards']?.map((_, shard) => shard) ?? [];
-  const outcomes = await log.readUnpublished(100, shards);
-  expect(outcomes.map(({ id }) => String(id))).toEqual(before.unpublished);
-  await log.markPublished(outcomes);
+  const results = await log.readUnpublished(100, shards);
+  expect(results.map(({ id }) => String(id))).toEqual(before.unpublished);
+  await log.markPublished(results);
   expect(await log.readUnpublished(100, shards)).toEqual([]);
 
   const [sending] = await rig.rows<{ id: string; shard: number; epoch: string }>(

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { endJobs } from '../../../src/store/dead-letters/dead-letter-jobs.ts';
@@ -73,10 +74,34 @@ it('an approval that waits, a watermark and the ends of its topic have the words
        (1, 0, 1, 'continuity', 'm-1', 'A', 1, '{"schema":"tidemark.continuity.v1","event":"live"}')`,
   );
   expect(await rig.rows('select action, approved_at from approvals')).toEqual([
-    { action: { kind: 'resolve', commandId: 'c-1', outcome: 'applied' }, approved_at: null },
+    { action: { kind: 'resolve', commandId: 'c-1', result: 'applied' }, approved_at: null },
   ]);
   expect(await rig.rows('select stream, payload::json as payload from order_updates')).toEqual([
     { stream: 'watermarks', payload: { schema: 'tidemark.watermarks.v1', event: 'live' } },
   ]);
   expect(await rig.rows('select kind from published_topics')).toEqual([]);
+});
+
+it('a command that a person resolved has their word as its result, and computes to the same verdict', async () => {
+  const { commandId: id, attemptId, request, principal, idempotencyKey, requestHash } = newPlace();
+  const word = '{"outcome":"not_sent","by":"desk","reason":"by phone","requestId":"r-1","secondPrincipal":"lead"}';
+  await using rig = await migratedWith(
+    `set session_replication_role = replica;
+     insert into commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, state, version, deadline_at,
+       created_at, updated_at, settled_at) values
+       ('${id}', 0, '${principal}', '${idempotencyKey}', '${requestHash}', 'place', 'account', 'acct-1', 'AAPL', 'buy', '${JSON.stringify(request)}', 'not_sent', 3, now(),
+       now(), now(), now());
+     insert into attempts (attempt_id, command_id, number, epoch, prepared_at, state, sending_at, answered_at) values
+       ('${attemptId}', '${id}', 1, 1, now(), 'unknown', now(), now());
+     insert into evidence (command_id, number, kind, code, detail, at) values
+       ('${id}', 1, 'answer', 'unknown', '{"code":"REQUEST_OUTCOME_UNKNOWN","outcome":"kept"}', now()),
+       ('${id}', 2, 'person', 'settled', '${word}', now())`,
+  );
+  const found = await rig.reads.findCommand(all, id);
+  expect(found?.evidence.map(({ kind, detail }) => [kind, Object.entries(detail)])).toEqual([
+    ['answer', Object.entries({ code: 'REQUEST_OUTCOME_UNKNOWN', outcome: 'kept' })],
+    ['person', Object.entries(JSON.parse(word.replace('outcome', 'result')))],
+  ]);
+  const { command, evidence } = found ?? expect.fail('it is not there');
+  expect(recomputeVerdict(command, evidence, [])).toEqual({ state: 'not_sent', because: 'person', agrees: true });
 });

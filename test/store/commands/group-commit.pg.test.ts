@@ -4,8 +4,8 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
 import { GroupCommit } from '../../../src/store/commands/group-commit.ts';
-import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { openIn } from '../../support/commands/append-in.ts';
 import { answered, atMs, fence, newPlace, sending } from '../../support/commands/journal-fixtures.ts';
@@ -22,8 +22,8 @@ function journalBehindProxy(rig: JournalRig) {
   const deps = { pool, clock: systemClock, random: systemRandom };
   const groups = new GroupCommit({ ...deps, onGroup: (writes) => sizes.push(writes) });
   const journal = createPostgresJournal({ ...deps, groups });
-  const outcomes = new PostgresOutcomeLog({ ...deps, numbers: groups.numbers });
-  return { journal, outcomes, sizes, [Symbol.asyncDispose]: () => pool.end() };
+  const results = new PostgresResultLog({ ...deps, numbers: groups.numbers });
+  return { journal, results, sizes, [Symbol.asyncDispose]: () => pool.end() };
 }
 
 const places = (count: number, over: Partial<NewCommand> = {}) => Array.from({ length: count }, () => newPlace(over));
@@ -154,7 +154,7 @@ describe('two processes that write at once', () => {
 });
 
 describe('a connection that is lost in the middle of a group', () => {
-  it('leaves the outcome unknown to each of the group and to no other, and repeats nothing', async () => {
+  it('leaves the result unknown to each of the group and to no other, and repeats nothing', async () => {
     await using rig = await journalRig();
     await using group = journalBehindProxy(rig);
     // The second opening is at work until we look away, with the others of its group.
@@ -249,18 +249,18 @@ describe('a database that is away', () => {
   });
 });
 
-describe('outcomes that were published', () => {
+describe('results that were published', () => {
   it('wait for no disk', async () => {
     await using rig = await journalRig();
     await using group = journalBehindProxy(rig);
     await rig.pool.query(`create table waits (how text); create function note_wait() returns trigger language plpgsql as $$ begin
       insert into public.waits values (current_setting('synchronous_commit')); return new; end $$;
       grant insert on waits to public;
-      create trigger note_wait after update on outcome_positions for each row execute function note_wait()`);
+      create trigger note_wait after update on result_positions for each row execute function note_wait()`);
     await sending(group.journal);
-    await group.outcomes.markPublished(await group.outcomes.readUnpublished(10, [0]));
+    await group.results.markPublished(await group.results.readUnpublished(10, [0]));
     expect(await rig.rows('select how from waits')).toEqual([{ how: 'off' }]);
-    expect(await group.outcomes.readUnpublished(10, [0])).toEqual([]);
+    expect(await group.results.readUnpublished(10, [0])).toEqual([]);
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { GroupCommit } from '../../../src/store/commands/group-commit.ts';
-import { type OutcomeRow, PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { PostgresResultLog, type ResultRow } from '../../../src/store/commands/result-log.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import { answered, atMs, newPlace } from '../../support/commands/journal-fixtures.ts';
 import { type JournalRig, journalRig, takeShard } from '../../support/commands/journal-rig.ts';
@@ -21,16 +21,16 @@ class Publishing {
   written = 0;
   private readonly led = new Set<Fence>();
   private readonly rig: JournalRig;
-  private readonly published: OutcomeRow[];
+  private readonly published: ResultRow[];
   private readonly journal;
   private readonly log;
 
-  constructor(rig: JournalRig, published: OutcomeRow[]) {
+  constructor(rig: JournalRig, published: ResultRow[]) {
     this.rig = rig;
     this.published = published;
     const groups = new GroupCommit(rig.deps);
     this.journal = createPostgresJournal({ ...rig.deps, groups });
-    this.log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    this.log = new PostgresResultLog({ ...rig.deps, numbers: groups.numbers });
   }
 
   async take(fence: Fence): Promise<void> {
@@ -57,7 +57,7 @@ class Publishing {
   }
 
   async publish(): Promise<void> {
-    let rows: readonly OutcomeRow[];
+    let rows: readonly ResultRow[];
     do {
       rows = await this.log.readUnpublished(20, [...this.held.keys()]);
       this.published.push(...rows);
@@ -66,11 +66,11 @@ class Publishing {
   }
 }
 
-describe('issue: The topic of outcomes lacked steps of commands after a process had been killed.', () => {
+describe('issue: The topic of results lacked steps of commands after a process had been killed.', () => {
   it('publishes each step as it is, each command in order, whoever takes shards meanwhile', async () => {
     const random = printedRandom('the outbox over takeovers');
     await using rig = await journalRig();
-    const published: OutcomeRow[] = [];
+    const published: ResultRow[] = [];
     const processes = [new Publishing(rig, published), new Publishing(rig, published)];
     for (const shard of shards) await processes[shard % 2]?.take({ shard, epoch: 2n });
     const working = processes.flatMap((process) => [
@@ -90,9 +90,9 @@ describe('issue: The topic of outcomes lacked steps of commands after a process 
     // What was under way as they looked last.
     for (const process of processes) await process.publish();
 
-    await rig.pool.query('update outcome_positions set seq = 0');
-    const journaled = await new PostgresOutcomeLog(rig.deps).readUnpublished(10_000, shards);
-    const first = new Map<string, OutcomeRow>();
+    await rig.pool.query('update result_positions set seq = 0');
+    const journaled = await new PostgresResultLog(rig.deps).readUnpublished(10_000, shards);
+    const first = new Map<string, ResultRow>();
     for (const row of published) {
       const step = `${row.key} ${row.version}`;
       if (first.has(step)) continue;

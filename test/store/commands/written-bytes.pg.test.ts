@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome.ts';
+import { encodeCommandResult } from '../../../src/domain/encode-command-result.ts';
 import type { CommandJournal, CommandStep } from '../../../src/store/commands/command-journal.ts';
-import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
+import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
 import {
   answer,
   answered,
@@ -83,7 +83,7 @@ describe('issue: Each step of a command wrote its request again, and once more w
   function recording(journal: CommandJournal) {
     const texts: string[] = [];
     const recorded = <Result extends { kind: string }>(result: Result): Result => {
-      if ('command' in result) texts.push(encodeCommandOutcome(result.command as never));
+      if ('command' in result) texts.push(encodeCommandResult(result.command as never));
       return result;
     };
     const both: CommandJournal = {
@@ -126,7 +126,7 @@ describe('issue: Each step of a command wrote its request again, and once more w
     await everyStep(journal);
     expect(texts).toHaveLength(11);
 
-    const log = new PostgresOutcomeLog(rig.deps);
+    const log = new PostgresResultLog(rig.deps);
     const rows = await log.readUnpublished(100, [0]);
     expect(rows.map(({ payload }) => payload)).toEqual(texts);
     const written = 'select seq, xmin::text, ctid::text from journal order by seq';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Changes, type Marks } from '../../../src/store/fleet/changes.ts';
 
-const none: Marks = { halts: null, tokens: null, logins: null, repairs: null, outcomes: null };
+const none: Marks = { halts: null, tokens: null, logins: null, repairs: null, results: null };
 
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.constant('change' as const) },
@@ -63,14 +63,14 @@ it('a process that makes no look, and one that has read long ago, reads again', 
       reads += 1;
       return true;
     });
-  const look = () => changes.saw({ ...none, tokens: '7', outcomes: 'none' });
+  const look = () => changes.saw({ ...none, tokens: '7', results: 'none' });
   look();
   await read();
   await read();
-  expect([reads, changes.isNone('outcomes'), changes.isNone('repairs')]).toEqual([1, true, false]);
+  expect([reads, changes.isNone('results'), changes.isNone('repairs')]).toEqual([1, true, false]);
   nowMs += 2_000;
   await read();
-  expect([reads, changes.isNone('outcomes')]).toEqual([2, false]);
+  expect([reads, changes.isNone('results')]).toEqual([2, false]);
   for (; nowMs < 40_000; nowMs += 500) {
     look();
     await read();

@@ -426,10 +426,10 @@ describe('the marks of a look', () => {
         'repairs',
         () => rig.rows("insert into repair_requests (kind, stream, account_id) values ('read', 'account', 'A-1')"),
       ],
-      ['repairs', () => rig.rows("update repair_requests set answered_at = now(), outcome = 'done'")],
+      ['repairs', () => rig.rows("update repair_requests set answered_at = now(), result = 'done'")],
     ];
     const start = await marksNow();
-    expect(start).toMatchObject({ repairs: 'none', outcomes: 'none' });
+    expect(start).toMatchObject({ repairs: 'none', results: 'none' });
     for (const [at, [kind, change]] of steps.entries()) {
       const before = await marksNow();
       await change();

@@ -9,7 +9,7 @@ import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { Ingest } from '../../../src/service/orders/ingest.ts';
 import type { UnreadableCommand } from '../../../src/store/commands/decode-command.ts';
-import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
+import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
 import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { maintainLog } from '../../../src/store/maintenance.ts';
@@ -193,12 +193,12 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
     expect(page.items).toHaveLength(3);
     expect(page.unreadable).toEqual([{ commandId: broken?.commandId }]);
     await expect(rig.reads.findCommand(all, broken?.commandId ?? '')).rejects.toMatchObject({ code: 'UNREADABLE_ROW' });
-    const outcomes = new PostgresOutcomeLog({ ...rig.deps, log: testLog.child({}, { level: 'silent' }) });
+    const results = new PostgresResultLog({ ...rig.deps, log: testLog.child({}, { level: 'silent' }) });
     const published = new Set<string>();
     for (let round = 0; round < 10; round += 1) {
-      const rows = await outcomes.readUnpublished(2, [0]);
+      const rows = await results.readUnpublished(2, [0]);
       for (const { key } of rows) published.add(key);
-      await outcomes.markPublished(rows);
+      await results.markPublished(rows);
     }
     // The step that came before the takeover's own is missing of the second one alone.
     expect([...published].sort()).toEqual([...rest].sort());

@@ -29,7 +29,7 @@ describe('issue: A list of commands by a rare kind took minutes, and read every 
   /** More than it may look at, with some rows that are shown. */
   const mostRead = 2_200;
 
-  it('a page by a rare kind or outcome looks at so many commands, and the next ones go on to the end', async () => {
+  it('a page by a rare kind or result looks at so many commands, and the next ones go on to the end', async () => {
     await using rig = await readRig();
     await rig.pool.query('alter table journal set (autovacuum_enabled = off), disable trigger user');
     await rig.pool.query(commands, [total]);

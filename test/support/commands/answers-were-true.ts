@@ -156,8 +156,8 @@ async function expectApprovals({ rig }: CommandsUnderFaults): Promise<void> {
 }
 
 async function expectActions(world: CommandsUnderFaults, commands: readonly CommandRow[]): Promise<void> {
-  for (const { commandId, outcome } of world.resolved)
-    expect(commands.find(({ id }) => id === commandId)?.state, 'resolved by a person').toBe(outcome);
+  for (const { commandId, result } of world.resolved)
+    expect(commands.find(({ id }) => id === commandId)?.state, 'resolved by a person').toBe(result);
   const [limits] = await world.rig.rows<{ bounds: { maxQuantity?: string } }>('select bounds from limits');
   expect(world.bounds).toContain(limits?.bounds.maxQuantity);
   for (const said of Map.groupBy(world.cancelAlls, ({ key }) => key).values()) {

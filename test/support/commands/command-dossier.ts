@@ -55,7 +55,7 @@ async function dossiersOf({ world, description }: Known, ids: readonly string[])
           .map((line) => `  ${process.pid} ${line}`),
       );
   }
-  await tell('shard', 'select * from shards left join outcome_positions as position using (shard) order by shard');
+  await tell('shard', 'select * from shards left join result_positions as position using (shard) order by shard');
   for (const { process } of world.services.slice(-mostCommands))
     lines.push(`process ${process.pid}, running: ${process.running}`, ...process.lines.slice(-mostLines));
   return lines;

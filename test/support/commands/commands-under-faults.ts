@@ -145,7 +145,7 @@ class Process {
 export class CommandsUnderFaults {
   readonly said: Said[] = [];
   readonly stops: StopSaid[] = [];
-  readonly resolved: { readonly commandId: string; readonly outcome: string }[] = [];
+  readonly resolved: { readonly commandId: string; readonly result: string }[] = [];
   /** The bounds of which one is in force, as far as was said. */
   bounds: (string | undefined)[] = [undefined];
   readonly cancelAlls: { readonly key: string; readonly orders: string }[] = [];
@@ -267,13 +267,13 @@ export class CommandsUnderFaults {
     const unresolved = commands.filter(({ state }) => state === 'unknown');
     if (unresolved.length === 0) return;
     const { commandId } = pick(this.random, unresolved);
-    const outcome = pick(this.random, ['applied', 'rejected'] as const);
+    const known = pick(this.random, ['applied', 'rejected'] as const);
     const { operator } = this.process.commands;
-    const result = await operator.resolve(commandId, outcome, this.word());
+    const result = await operator.resolve(commandId, known, this.word());
     const approved =
       result.kind === 'requested' && (await operator.approve(result.approval.approvalId, this.word('bob')));
     if (result.kind === 'done' || (approved !== false && approved.kind === 'done'))
-      this.resolved.push({ commandId, outcome });
+      this.resolved.push({ commandId, result: known });
   }
 
   private async cancelAll(accountId: string): Promise<void> {

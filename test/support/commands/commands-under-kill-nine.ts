@@ -177,7 +177,7 @@ async function expectAllTrue({ world, description, rest, load, commands }: Comma
   expectKept(load, journaled, commands);
   await expectVisible(rest, world);
   await expectOrdersNamed(world);
-  await expectOutcomesWhole(world);
+  await expectResultsWhole(world);
 }
 
 class Kills {
@@ -268,14 +268,14 @@ async function expectOrdersNamed(world: World): Promise<void> {
  * Every step of every command is on its topic, its first occurrences
  * in order, the last as the database has it.
  */
-async function expectOutcomesWhole(world: World): Promise<void> {
+async function expectResultsWhole(world: World): Promise<void> {
   const rows = await world.query<{ commandId: string; version: number; state: string }>(
     `select command_id as "commandId", version, state from commands`,
   );
   await eventually(
     async () => {
       const seen = new Map<string, { version: number; state: string }>();
-      for (const { value } of await readAll(world.brokers, world.topics.outcomes)) {
+      for (const { value } of await readAll(world.brokers, world.topics.results)) {
         const { commandId, version, state } = JSON.parse(String(value));
         const before = seen.get(commandId)?.version ?? 0;
         if (version <= before) continue;

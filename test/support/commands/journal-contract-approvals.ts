@@ -103,7 +103,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
         action: { kind: 'resume', scope: { ...scope, accountId: 'acct-2' } },
         accountId: 'acct-2',
       });
-      const resolving = request({ action: { kind: 'resolve', commandId: randomUUID(), outcome: 'applied' } });
+      const resolving = request({ action: { kind: 'resolve', commandId: randomUUID(), result: 'applied' } });
       const others = [everywhere, ofAnother, resolving];
       await rig.journal.raiseHalt(halt());
       for (const each of others) await rig.journal.requestApproval(each);

@@ -74,7 +74,7 @@ export function haltContract(make: () => Promise<JournalUnderTest>): void {
       expect(raised).toEqual([
         undefined,
         [expect.objectContaining({ scope: accountScope('acct-1'), cause: 'unresolved', by: 'tidemark' })],
-        [expect.objectContaining({ scope: service, reason: '3 commands have an outcome that is not known' })],
+        [expect.objectContaining({ scope: service, reason: '3 commands have a result that is not known' })],
         undefined,
       ]);
       expect(await rig.journal.activeHalts()).toHaveLength(2);
@@ -145,7 +145,7 @@ async function unknownStep(journal: CommandJournal, accountId: string, haltAt: H
   return result;
 }
 
-/** The halts that a place whose outcome gets unknown raises. */
+/** The halts that a place whose result gets unknown raises. */
 async function doubt(journal: CommandJournal, accountId: string, haltAt: HaltBounds) {
   return (await unknownStep(journal, accountId, haltAt)).halts;
 }

@@ -37,7 +37,7 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       }
     });
 
-    it('leaves outcomes alone, and returns what is not final and what lately became so, oldest first', async () => {
+    it('leaves results alone, and returns what is not final and what lately became so, oldest first', async () => {
       await using rig = await make();
       const old = await unknown(rig.journal, newPlace(), { to: 'applied' });
       const accepted = await rig.journal.step(
@@ -50,7 +50,7 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(old.commandId)).toEqual(old);
     });
 
-    it('keeps the outcome of a command that was resolved before its answer came', async () => {
+    it('keeps the result of a command that was resolved before its answer came', async () => {
       await using rig = await make();
       const { commandId } = await sending(rig.journal);
       await rig.journal.step({ commandId, version: 1, to: 'applied', atMs, evidence: [] }, fence);

@@ -387,7 +387,7 @@ export class MemoryJournal implements CommandJournal {
       const most = haltAt[scope.kind];
       if (this.halts.some((halt) => isActive(halt) && isRaised(halt)) || this.countDoubtful(scope) < most) return [];
       const of = scope.kind === 'account' ? ' of the account' : '';
-      return [this.halt(scope, 'unresolved', `${most} commands${of} have an outcome that is not known`, atMs)];
+      return [this.halt(scope, 'unresolved', `${most} commands${of} have a result that is not known`, atMs)];
     });
   }
 

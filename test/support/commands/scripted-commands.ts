@@ -115,10 +115,10 @@ export class ScriptedCommands implements Commands, OperatorActs {
 
   async resolve(
     on: string,
-    outcome: string,
+    result: string,
     word: OperatorWord,
   ): Promise<Answer<Done<{ command: Command }> | Requested>> {
-    this.words.push({ what: `resolve ${outcome}`, on, word });
+    this.words.push({ what: `resolve ${result}`, on, word });
     return this.resolveAnswer;
   }
 

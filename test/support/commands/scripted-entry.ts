@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { isRefusal, type Write } from '../../../src/sandbox/entry/write.ts';
-import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import type { WriteLines, WriteRequest } from '../../../src/venue/write-result.ts';
 import type { Host } from '../../simulation/host.ts';
 import { presentAttempt } from '../../simulation/sending-attempt.ts';
@@ -13,22 +13,22 @@ import type { LedgerWrite } from '../../simulation/write-ledger.ts';
 export interface WriteScript {
   readonly applied: 'yes' | 'no' | { readonly lateMs: number };
   /** `plain`: what order entry has to say of it; a function: that in other words. */
-  readonly answer: HttpOutcome | 'plain' | ((plain: HttpOutcome) => HttpOutcome);
+  readonly answer: HttpResult | 'plain' | ((plain: HttpResult) => HttpResult);
   /** Before the answer. */
   readonly answerAfterMs?: number;
 }
 
 const wayMs = 1;
 
-export const timeout: HttpOutcome = {
+export const timeout: HttpResult = {
   kind: 'failed',
   code: 'deadline',
   message: 'no whole answer within 10000 ms',
   sent: 'maybe',
 };
-const reset: HttpOutcome = { kind: 'failed', code: 'broken', message: 'ECONNRESET: socket hang up', sent: 'maybe' };
+const reset: HttpResult = { kind: 'failed', code: 'broken', message: 'ECONNRESET: socket hang up', sent: 'maybe' };
 
-export function answered(status: number, body: object | string): HttpOutcome {
+export function answered(status: number, body: object | string): HttpResult {
   return { kind: 'answered', status, headers: {}, text: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 
@@ -67,7 +67,7 @@ export class ScriptedEntry {
     };
   }
 
-  private async play(script: WriteScript, attemptId: string, request: WriteRequest, host: Host): Promise<HttpOutcome> {
+  private async play(script: WriteScript, attemptId: string, request: WriteRequest, host: Host): Promise<HttpResult> {
     const { ledger, entered } = this.platform;
     const bytes = `${request.method} ${request.url} ${request.body ?? ''}`;
     const write = ledger.left(attemptId, host.name, bytes);
@@ -84,7 +84,7 @@ export class ScriptedEntry {
     return script.answer === 'plain' ? plain : script.answer;
   }
 
-  private apply({ applied }: WriteScript, write: LedgerWrite, asked: Write): HttpOutcome {
+  private apply({ applied }: WriteScript, write: LedgerWrite, asked: Write): HttpResult {
     if (applied === 'no') {
       write.fate = 'dropped';
       return reset;
@@ -97,7 +97,7 @@ export class ScriptedEntry {
     return reset;
   }
 
-  private attempt(write: LedgerWrite, asked: Write): HttpOutcome {
+  private attempt(write: LedgerWrite, asked: Write): HttpResult {
     const result = asked.attempt();
     if (isRefusal(result)) write.fate = 'refused';
     else this.platform.ledger.done(write, result);

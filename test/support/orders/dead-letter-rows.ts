@@ -44,8 +44,8 @@ export async function askRepair(
 /** Undefined: the request is open. */
 export async function readAnswer(pool: Pool, id: bigint): Promise<RepairAnswer | undefined> {
   const [row] = await drizzle(pool)
-    .select({ outcome: repairRequests.outcome, detail: repairRequests.detail })
+    .select({ result: repairRequests.result, detail: repairRequests.detail })
     .from(repairRequests)
     .where(and(eq(repairRequests.id, id), isNotNull(repairRequests.answeredAt)));
-  return row && { outcome: row.outcome as RepairAnswer['outcome'], detail: row.detail ?? '' };
+  return row && { result: row.result as RepairAnswer['result'], detail: row.detail ?? '' };
 }

@@ -1,5 +1,5 @@
 import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
-import type { Observation, Outcome } from '../../../src/domain/observation.ts';
+import type { Observation, ObservationResult } from '../../../src/domain/observation.ts';
 import type { OrderView } from '../../../src/domain/order.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Backoff } from '../../../src/runtime/backoff.ts';
@@ -23,7 +23,7 @@ const defaults: IngestOptions = {
 
 /**
  * The real ingest over a database in memory, on a virtual clock, with one
- * outcome recorded for each observation offered.
+ * result recorded for each observation offered.
  */
 export async function ingestRig(seed: number, over: Partial<IngestOptions> = {}) {
   const clock = new VirtualClock();
@@ -32,7 +32,7 @@ export async function ingestRig(seed: number, over: Partial<IngestOptions> = {})
   const lease = new Lease(clock, 3000);
   const metrics = createMetrics();
   const handed: CommittedBatch[] = [];
-  const outcomes: Outcome[] = [];
+  const results: ObservationResult[] = [];
   const state = { unhanded: 0, lost: 0 };
   const ingest = new Ingest(
     {
@@ -64,8 +64,8 @@ export async function ingestRig(seed: number, over: Partial<IngestOptions> = {})
   const hold = (await acquired) as { kind: 'held' } & LaneHold;
   lease.confirm(hold.epoch, clock.monotonicMs());
   const offer = (observation: Observation) =>
-    ingest.offer({ ...observation, onOutcome: (outcome) => outcomes.push(outcome) });
-  return { clock, random, database, lease, metrics, ingest, hold, handed, outcomes, state, offer };
+    ingest.offer({ ...observation, onResult: (result) => results.push(result) });
+  return { clock, random, database, lease, metrics, ingest, hold, handed, results, state, offer };
 }
 
 /** The view of one of many equity orders at a step of its life: each step fills one more. */

@@ -42,7 +42,7 @@ export class MemoryDeadLetters implements DeadLetterAccess {
 
   async retry(_scope: AccountScope, id: string, word: DeadLetterWord): Promise<void> {
     this.actions.push({ retry: id, word });
-    const answered = { answeredAt: new Date(3_000), outcome: 'failed', detail: 'not shown' } as const;
+    const answered = { answeredAt: new Date(3_000), result: 'failed', detail: 'not shown' } as const;
     const retry = { requestedAt: new Date(2_000), ...(this.answer === 'failed' && answered) };
     this.rows = this.rows.map((row) => (row.id === id ? { ...row, retry } : row));
   }

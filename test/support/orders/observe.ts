@@ -25,7 +25,7 @@ export function fold(observations: readonly Observation[], persistAfter: Readonl
   for (const [index, observation] of observations.entries()) {
     const reduction = reduce(head, observation);
     reductions.push(reduction);
-    if (reduction.outcome !== 'conflict' && reduction.head !== undefined) head = reduction.head;
+    if (reduction.result !== 'conflict' && reduction.head !== undefined) head = reduction.head;
     if (head !== undefined && persistAfter.has(index)) head = throughStorage(head);
   }
   if (head === undefined) throw new Error('nothing was accepted');
@@ -44,7 +44,7 @@ export function throughStorage(head: Head): Head {
 }
 
 /** The applied reduction, or a failure that says what happened instead. */
-export function applied(reduction: Reduction | undefined): Extract<Reduction, { outcome: 'applied' }> {
-  if (reduction?.outcome !== 'applied') throw new Error(`expected an applied change, got ${JSON.stringify(reduction)}`);
+export function applied(reduction: Reduction | undefined): Extract<Reduction, { result: 'applied' }> {
+  if (reduction?.result !== 'applied') throw new Error(`expected an applied change, got ${JSON.stringify(reduction)}`);
   return reduction;
 }

@@ -33,11 +33,11 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     if (item.kind !== 'order') return;
     const key = orderKey(item.view.stream, item.view.orderId);
     const reduction = reduce(this.heads.get(key), item);
-    if (reduction.outcome === 'conflict') this.conflicts.push(`${key}: ${reduction.detail}`);
+    if (reduction.result === 'conflict') this.conflicts.push(`${key}: ${reduction.detail}`);
     else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
-    if (reduction.outcome === 'applied') this.touchedMs.set(key, this.clock.nowMs());
-    item.onOutcome?.(reduction.outcome, reduction.outcome === 'applied' && reduction.learnt);
-    if (reduction.outcome === 'conflict') item.onDoubt?.(item, 'dead_lettered', 0);
+    if (reduction.result === 'applied') this.touchedMs.set(key, this.clock.nowMs());
+    item.onResult?.(reduction.result, reduction.result === 'applied' && reduction.learnt);
+    if (reduction.result === 'conflict') item.onDoubt?.(item, 'dead_lettered', 0);
     else if (reduction.doubt !== undefined) item.onDoubt?.(item, reduction.doubt, this.heads.get(key)?.revision ?? 0);
   }
 

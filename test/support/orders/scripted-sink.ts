@@ -1,15 +1,15 @@
 import type { Doubt } from '../../../src/domain/head.ts';
-import type { IngestItem, Observation, Outcome } from '../../../src/domain/observation.ts';
+import type { IngestItem, Observation, ObservationResult } from '../../../src/domain/observation.ts';
 import type { ObservationSink } from '../../../src/service/sources/observation-sink.ts';
 
 /**
  * A sink for tests of one step of the connectors: it keeps what it is offered, and settles it at
- * once with the outcome that the test says.
+ * once with the result that the test says.
  */
 export class ScriptedSink implements ObservationSink {
   readonly items: IngestItem[] = [];
   full = false;
-  outcome: (observation: Observation) => Outcome = () => 'applied';
+  result: (observation: Observation) => ObservationResult = () => 'applied';
   /** The doubt that each observation raises. */
   doubt: (observation: Observation) => Doubt | 'dead_lettered' | undefined = () => undefined;
   settle: () => Promise<void> = async () => undefined;
@@ -18,7 +18,7 @@ export class ScriptedSink implements ObservationSink {
   offer(item: IngestItem): void {
     this.items.push(item);
     if (item.kind !== 'order') return;
-    item.onOutcome?.(this.outcome(item));
+    item.onResult?.(this.result(item));
     const doubt = this.doubt(item);
     if (doubt !== undefined) item.onDoubt?.(item, doubt, 1);
   }

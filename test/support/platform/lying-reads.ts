@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { Http, HttpOutcome, HttpRequest } from '../../../src/venue/http.ts';
+import type { Http, HttpRequest, HttpResult } from '../../../src/venue/http.ts';
 import type { Host } from '../../simulation/host.ts';
 import type { MemoryPlatform } from '../../simulation/world/memory-platform.ts';
 
@@ -8,7 +8,7 @@ interface AskedRead {
   readonly url: string;
 }
 
-const notFound: HttpOutcome = {
+const notFound: HttpResult = {
   kind: 'answered',
   status: 404,
   headers: {},
@@ -52,12 +52,12 @@ export class LyingReads {
     return this.asked.filter(({ url }) => new URL(url).pathname.includes('/orders'));
   }
 
-  private censor({ url }: HttpRequest, outcome: HttpOutcome): HttpOutcome {
-    if (this.hidden.size === 0 || outcome.kind !== 'answered' || outcome.status !== 200) return outcome;
+  private censor({ url }: HttpRequest, result: HttpResult): HttpResult {
+    if (this.hidden.size === 0 || result.kind !== 'answered' || result.status !== 200) return result;
     const single = /\/orders\/([^/?]+)/.exec(url)?.[1];
-    if (single !== undefined) return this.hidden.has(decodeURIComponent(single)) ? notFound : outcome;
-    if (!new URL(url).pathname.endsWith('/orders')) return outcome;
-    return { ...outcome, text: withoutRows(outcome.text, this.hidden) };
+    if (single !== undefined) return this.hidden.has(decodeURIComponent(single)) ? notFound : result;
+    if (!new URL(url).pathname.endsWith('/orders')) return result;
+    return { ...result, text: withoutRows(result.text, this.hidden) };
   }
 }
 

@@ -24,7 +24,7 @@ import type { Fetched, ReadDeps } from '../../../src/venue/platform/read-platfor
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
 import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
 import { fixedToken, writes } from '../commands/order-writes.ts';
-import type { Outcome, WireSubject } from './wire-variations.ts';
+import type { WireResult, WireSubject } from './wire-variations.ts';
 
 const base = 'http://platform.test';
 const { signal } = new AbortController();
@@ -36,8 +36,8 @@ const clock = { ...systemClock, sleep: () => systemClock.turn() };
 
 /** A platform whose every answer is this text. */
 function answering(text: string, status = 200): Http {
-  const outcome = { kind: 'answered' as const, status, text, headers: { 'content-type': 'application/json' } };
-  return { request: async () => outcome, close: async () => undefined };
+  const result = { kind: 'answered' as const, status, text, headers: { 'content-type': 'application/json' } };
+  return { request: async () => result, close: async () => undefined };
 }
 
 function readDeps(text: string): ReadDeps {
@@ -46,11 +46,11 @@ function readDeps(text: string): ReadDeps {
   return { http: answering(text), clock, random: seededRandom(1), tokens: fixedToken(), metrics, budget: once };
 }
 
-function fetched<T>(result: Fetched<T>): Outcome {
+function fetched<T>(result: Fetched<T>): WireResult {
   return result.ok ? { word: 'read', facts: result.value } : { word: `no answer (${result.error.code})` };
 }
 
-async function token(text: string, status = 200): Promise<Outcome> {
+async function token(text: string, status = 200): Promise<WireResult> {
   const credential = { clientId: 'id', clientSecret: new Secret('hush') };
   const fixed = { ...clock, nowMs: () => 0 };
   const deps = { http: answering(text, status), clock: fixed };
@@ -60,7 +60,7 @@ async function token(text: string, status = 200): Promise<Outcome> {
   return { word: 'a token', facts: { ...facts, access: accessToken.reveal(), refresh: refreshToken?.reveal() } };
 }
 
-async function page(stream: Stream, text: string): Promise<Outcome> {
+async function page(stream: Stream, text: string): Promise<WireResult> {
   const rows: unknown[] = [];
   const asked: string[] = [];
   const http = answering(text);
@@ -85,14 +85,14 @@ const lastPage: Readonly<Record<Stream, string>> = {
   prediction: '{"success":true,"data":{"orders":[]}}',
 };
 
-async function accounts(text: string): Promise<Outcome> {
+async function accounts(text: string): Promise<WireResult> {
   const reads = platformReads(readDeps(text), { platformUrl: base, stagingUrl: base });
   const result = await reads.listAccounts(signal);
   if (!result.complete) return { word: `the list is not read (${result.error.code})` };
   return { word: `${result.accounts.length} listed`, facts: result.accounts };
 }
 
-function row(stream: Stream, cause: 'stream' | 'snapshot', value: unknown): Outcome {
+function row(stream: Stream, cause: 'stream' | 'snapshot', value: unknown): WireResult {
   const origin = {
     venue: platformVenue,
     stream,
@@ -110,15 +110,15 @@ function row(stream: Stream, cause: 'stream' | 'snapshot', value: unknown): Outc
   return { word: 'an order', facts: { view: item.view, version: item.sourceVersion?.toString() } };
 }
 
-function frame(text: string): Outcome {
+function frame(text: string): WireResult {
   const { kind, ...facts } = decodeFrame(text);
   if (kind === 'unreadable') return { word: 'reason' in facts ? `kept aside (${facts.reason})` : 'kept aside' };
   return { word: kind, facts };
 }
 
-async function write(name: string, status: number, text: string): Promise<Outcome> {
-  const outcome = { kind: 'answered' as const, status, text, headers: {} };
-  const line = { send: async () => outcome, close: () => undefined };
+async function write(name: string, status: number, text: string): Promise<WireResult> {
+  const observed = { kind: 'answered' as const, status, text, headers: {} };
+  const line = { send: async () => observed, close: () => undefined };
   const lines = { open: async () => ({ open: true as const, line }) };
   const deps: WriteDeps = { lines, clock, tokens: fixedToken(), metrics: createMetrics().platform };
   const result = await writes[name]?.run(deps, base);

@@ -6,7 +6,7 @@ const variations = ['absent', 'null', 'empty', 'another type', 'unknown word', '
 type Variation = (typeof variations)[number];
 
 /** What was made of an answer: a word, and all that follows from it. */
-export interface Outcome {
+export interface WireResult {
   readonly word: string;
   readonly facts?: unknown;
 }
@@ -16,7 +16,7 @@ export interface WireSubject {
   readonly name: string;
   /** JSON text. */
   readonly answer: string;
-  read(text: string): Promise<Outcome> | Outcome;
+  read(text: string): Promise<WireResult> | WireResult;
 }
 
 interface FieldRow {
@@ -52,7 +52,7 @@ export function tableOf(subject: WireSubject, rows: readonly FieldRow[]): string
   return [head, ...lines, ''].join('\n');
 }
 
-function cellOf(base: Outcome, other: Outcome): string {
+function cellOf(base: WireResult, other: WireResult): string {
   if (base.word !== other.word) return other.word;
   return JSON.stringify(base.facts) === JSON.stringify(other.facts) ? '=' : 'without';
 }

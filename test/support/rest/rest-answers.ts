@@ -11,7 +11,7 @@ export function commandBody(changes: Readonly<Record<string, unknown>> = {}): Re
     kind: 'place',
     stream: 'account',
     accountId: 'SIM-1001',
-    outcome: 'accepted',
+    result: 'accepted',
     state: 'accepted',
     unresolved: false,
     presumedAbsent: false,

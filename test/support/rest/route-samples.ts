@@ -43,7 +43,7 @@ const bodies: Readonly<Record<string, object>> = {
   previewOrder: accountBody,
   previewPredictionOrder: predictionBody,
   replacePredictionOrder: { accountId: 'ACC-1', price: '0.5' },
-  resolveCommand: { outcome: 'applied', reason: 'seen at the venue' },
+  resolveCommand: { result: 'applied', reason: 'seen at the venue' },
   haltAccount: reason,
   resumeAccount: reason,
   haltService: reason,

@@ -137,9 +137,9 @@ export class ScriptedRest {
     if (fate.kind === 'problem') return problem(fate.status, fate.code);
     if (fate.kind === 'request_lost') return 'lost';
     const key = String(request.headers['idempotency-key']);
-    const outcome = fate.kind === 'answered' ? fate.with : {};
+    const result = fate.kind === 'answered' ? fate.with : {};
     const body = this.commands.get(key) ?? {
-      ...commandBody({ commandId: randomUUID(), principal: 'desk', idempotencyKey: key, ...applied, ...outcome }),
+      ...commandBody({ commandId: randomUUID(), principal: 'desk', idempotencyKey: key, ...applied, ...result }),
     };
     this.commands.set(key, body);
     if (fate.kind === 'answer_lost') return 'lost';
@@ -150,7 +150,7 @@ export class ScriptedRest {
 
 type Reply = 'lost' | { readonly status: number; readonly body: object | string };
 
-const applied = { outcome: 'applied', state: 'applied', orderId: 'o-9', orderStatus: 'new' };
+const applied = { result: 'applied', state: 'applied', orderId: 'o-9', orderStatus: 'new' };
 const accounts = [
   { stream: 'account', accountId: 'SIM-1001', isSim: true, openOrders: 1, state: 'live' },
   { stream: 'prediction', accountId: 'SIM-1001', isSim: true, openOrders: 1, state: 'live' },

@@ -14,7 +14,7 @@ export const quietReading: PipelineReading = {
   ingest: { rows: 0 },
   updatesTopic: { rows: 0 },
   stateTopic: { rows: 0 },
-  outcomesTopic: { rows: 0 },
+  resultsTopic: { rows: 0 },
   heartbeatMs: sampledMs - 5_000,
 };
 

@@ -34,7 +34,7 @@ const atWork = ['lock_timeout', 'slow', 'canceled', 'terminated', 'caller_gone']
  * each is another middle of the statement.
  */
 const tables = [
-  ...['journal', 'open_commands', 'facts', 'outcome_positions', 'halts', 'halt_events', 'limits', 'approvals'],
+  ...['journal', 'open_commands', 'facts', 'result_positions', 'halts', 'halt_events', 'limits', 'approvals'],
   ...['audit_log', 'cancel_alls', 'orders'],
 ] as const;
 

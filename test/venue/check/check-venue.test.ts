@@ -264,8 +264,8 @@ describe('a write', () => {
   /** What the platform makes of it, but for the answers of one status. */
   const but =
     (status: number, result: WriteResult): Judge =>
-    (request, attemptId, outcome) =>
-      outcome.kind === 'answered' && outcome.status === status ? result : judgeWrite(request, attemptId, outcome);
+    (request, attemptId, observed) =>
+      observed.kind === 'answered' && observed.status === status ? result : judgeWrite(request, attemptId, observed);
 
   it('that is refused or sent again without a proof has its line', () => {
     expect(judging(but(500, { kind: 'refused', reason }))).toContain(
@@ -283,8 +283,8 @@ describe('a write', () => {
   });
 
   it('that takes another order, a page or nothing for its own has its line', () => {
-    const accepting: Judge = (_request, _attemptId, outcome) =>
-      outcome.kind === 'answered' ? { kind: 'accepted', answer: {} } : { kind: 'unknown', reason };
+    const accepting: Judge = (_request, _attemptId, observed) =>
+      observed.kind === 'answered' ? { kind: 'accepted', answer: {} } : { kind: 'unknown', reason };
     const lines = judging(accepting).filter((line) => line.startsWith('cancel_order'));
     const proved = 'it is accepted, and unknown is all that is proved';
     expect(lines).toEqual(

@@ -41,8 +41,8 @@ describe.each(forms)('an answer with %s', (_form, formOf) => {
     });
     const http = new UndiciHttp({ clock: systemClock }, { totalMs: 5_000 });
     onTestFinished(() => http.close());
-    const outcome = await http.request({ operation: 'test', method: 'GET', url: `${wire.url}/`, headers: {} });
-    expect(outcome).toMatchObject({ kind: 'answered', status: 200, text });
+    const result = await http.request({ operation: 'test', method: 'GET', url: `${wire.url}/`, headers: {} });
+    expect(result).toMatchObject({ kind: 'answered', status: 200, text });
   });
 
   it.each(Object.entries(writes))('accepts %s', async (_name, write) => {

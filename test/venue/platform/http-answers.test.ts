@@ -52,22 +52,22 @@ describe('issue: Behind a gateway that compresses, no list could be read, and ev
     });
     const http = new UndiciHttp({ clock: systemClock }, { maxBodyBytes });
     onTestFinished(() => http.close());
-    const outcome = await http.request({ operation: 'test', method: 'GET', url: `${wire.url}/`, headers: {} });
-    return { outcome, asked: wire.received[0] ?? '' };
+    const result = await http.request({ operation: 'test', method: 'GET', url: `${wire.url}/`, headers: {} });
+    return { result, asked: wire.received[0] ?? '' };
   }
 
   describe('an answer with a content coding that nobody asked for', () => {
     it.each(codings)('is read: %s (%#)', async (coding, compress) => {
       const text = JSON.stringify({ orders: [], words: 'É 東京'.repeat(50) });
-      const { outcome, asked } = await read(200, coding, compress(text));
-      expect(outcome).toMatchObject({ kind: 'answered', status: 200, text });
+      const { result, asked } = await read(200, coding, compress(text));
+      expect(result).toMatchObject({ kind: 'answered', status: 200, text });
       expect(asked.toLowerCase()).toContain('accept-encoding: identity');
     });
 
     it('is bounded by what it holds, not by what came', async () => {
       const bomb = gzipSync(Buffer.alloc(50_000_000));
-      const { outcome } = await read(200, 'gzip', bomb);
-      expect(outcome).toMatchObject({
+      const { result } = await read(200, 'gzip', bomb);
+      expect(result).toMatchObject({
         kind: 'failed',
         code: 'too_large',
         message: 'the answer has more than 100000 bytes',
@@ -80,15 +80,15 @@ describe('issue: Behind a gateway that compresses, no list could be read, and ev
       ['gzip', gzipSync('{"a":"bbbbbbbbbbb"}').subarray(0, 20)],
       ['constructor', gzipSync('{}')],
     ])('is named if it can not be read: %s', async (coding, body) => {
-      const { outcome } = await read(200, coding, body);
-      expect(outcome).toMatchObject({
+      const { result } = await read(200, coding, body);
+      expect(result).toMatchObject({
         ...{ kind: 'failed', code: 'bad_coding', sent: 'maybe' },
         message: `the answer can't be decoded: its content-encoding is ${coding}`,
       });
     });
 
     it('is empty if it has no body', async () => {
-      expect((await read(200, 'gzip', Buffer.alloc(0))).outcome).toMatchObject({ kind: 'answered', text: '' });
+      expect((await read(200, 'gzip', Buffer.alloc(0))).result).toMatchObject({ kind: 'answered', text: '' });
       expect(await decodeBody(Buffer.alloc(0), ['gzip', 'br'], 10)).toEqual({ ok: true, text: '' });
     });
   });
@@ -144,11 +144,11 @@ describe('issue: Every place was refused without a quote, since the platform ans
       onTestFinished(close);
       const http = new UndiciHttp({ clock: systemClock });
       onTestFinished(() => http.close());
-      const outcome = await http.request({ operation: 'test', method: 'GET', url, headers: {} });
-      expect(outcome).toMatchObject({ kind: 'answered', text: '{"a":"\ufeff"}' });
+      const result = await http.request({ operation: 'test', method: 'GET', url, headers: {} });
+      expect(result).toMatchObject({ kind: 'answered', text: '{"a":"\ufeff"}' });
     });
 
-    it.each(Object.entries(writes))('tells the outcome of %s', async (_name, { answer, status, run }) => {
+    it.each(Object.entries(writes))('tells the result of %s', async (_name, { answer, status, run }) => {
       const { url, close } = await scriptedServer((request, response) => {
         response.statusCode = status;
         marked(answer)(request, response);
@@ -283,11 +283,11 @@ describe('issue: An account never became live where the platform sent null for a
     ['rejected place', 'text', 'without'],
     ['refused replace (400)', 'error.message', 'without'],
     ['answer to placePredictionOrder', 'data.leavesQty', 'without'],
-  ])('%s: %s as null or "" reads as left out', async (name, field, outcome) => {
+  ])('%s: %s as null or "" reads as left out', async (name, field, result) => {
     const subject = wireSubjects.find((each) => each.name === name);
     if (subject === undefined) throw new Error(`no subject ${name}`);
     const row = (await rowsOf(subject)).find((each) => each.field === field);
-    expect(row?.cells).toMatchObject({ absent: outcome, null: outcome, empty: outcome });
+    expect(row?.cells).toMatchObject({ absent: result, null: result, empty: result });
   });
 
   it('an empty page may come as null', async () => {

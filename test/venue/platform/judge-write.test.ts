@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpOutcome } from '../../../src/venue/http.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import { errorFromAnswer } from '../../../src/venue/platform/error-from-answer.ts';
 import { judgeWrite, type WriteReading } from '../../../src/venue/platform/judge-write.ts';
 import { predictionErrors } from '../../../src/venue/platform/wire/error-bodies.ts';
@@ -11,7 +11,7 @@ const read: WriteReading['read'] = (value) => {
 const account: WriteReading = { refusals: new Set([400]), promisesNotSent: false, read };
 const prediction: WriteReading = { refusals: new Set([400, 404, 409]), promisesNotSent: true, read };
 
-const answered = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HttpOutcome => ({
+const answered = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HttpResult => ({
   kind: 'answered',
   status,
   headers,
@@ -32,8 +32,8 @@ describe('what is observed of a write of a prediction order', () => {
     ['409 with the flat body', answered(409, flat), 'unknown'],
     ['429 with the word in a flat body', answered(429, { error: 'ORDER_ENTRY_AT_CAPACITY' }), 'unknown'],
     ['405', answered(405, nested('X')), 'unknown'],
-  ])('judges %s', (_what, outcome, kind) => {
-    expect(judgeWrite(outcome, prediction).kind).toBe(kind);
+  ])('judges %s', (_what, result, kind) => {
+    expect(judgeWrite(result, prediction).kind).toBe(kind);
   });
 
   it.each(Object.entries(predictionErrors))('%s keeps its code, type and status', (code, { status, type }) => {
@@ -56,8 +56,8 @@ describe('what is observed of POST /v1/orders', () => {
     ['409', answered(409, nested('X')), 'unknown'],
     ['429 even with the prediction code', answered(429, envelope('ORDER_ENTRY_AT_CAPACITY')), 'unknown'],
     ['503 even with the prediction code', answered(503, envelope('ORDER_ENTRY_UNAVAILABLE')), 'unknown'],
-  ])('judges %s', (_what, outcome, kind) => {
-    expect(judgeWrite(outcome, account).kind).toBe(kind);
+  ])('judges %s', (_what, result, kind) => {
+    expect(judgeWrite(result, account).kind).toBe(kind);
   });
 });
 

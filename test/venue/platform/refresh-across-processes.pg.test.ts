@@ -87,10 +87,10 @@ async function answers(sandbox: Parameters<typeof controlLines>[0]): Promise<unk
   return lines.filter(({ kind, request }) => kind === 'answer' && asked.has(request)).map(({ status }) => status);
 }
 
-async function held(result: ReturnType<RefreshingTokenSource['get']>) {
-  const outcome = await result;
-  if (!outcome.ok) throw new Error(JSON.stringify(outcome.error));
-  return outcome.token;
+async function held(asked: ReturnType<RefreshingTokenSource['get']>) {
+  const result = await asked;
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.token;
 }
 
 /** By how much the tokens are older than they are, by the clock of both sources. */

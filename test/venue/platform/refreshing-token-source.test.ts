@@ -55,10 +55,10 @@ async function source(answer: Answer, setup: Setup = {}) {
   return { tokens, server, store };
 }
 
-async function token(result: ReturnType<RefreshingTokenSource['get']>): Promise<{ text: string; generation: number }> {
-  const outcome = await result;
-  if (!outcome.ok) throw new Error(JSON.stringify(outcome.error));
-  return { text: outcome.token.secret.reveal(), generation: outcome.token.generation };
+async function token(asked: ReturnType<RefreshingTokenSource['get']>): Promise<{ text: string; generation: number }> {
+  const result = await asked;
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return { text: result.token.secret.reveal(), generation: result.token.generation };
 }
 
 describe('a token source', () => {
@@ -352,9 +352,9 @@ describe('issue: Accounts said that a person has to sign in, while one more toke
       },
     );
     onTestFinished(() => tokens.drain());
-    const textOf = async (result: ReturnType<RefreshingTokenSource['get']>) => {
-      const outcome = await result;
-      return outcome.ok ? outcome.token.secret.reveal() : outcome.error.code;
+    const textOf = async (asked: ReturnType<RefreshingTokenSource['get']>) => {
+      const result = await asked;
+      return result.ok ? result.token.secret.reveal() : result.error.code;
     };
     const get = (url: string) => textOf(tokens.get(url));
     /** The host answers 401 to the token that it gets. */

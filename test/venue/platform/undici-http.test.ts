@@ -34,8 +34,8 @@ const get = (url: string, over: Partial<HttpRequest> = {}): HttpRequest => ({
 describe('UndiciHttp', () => {
   it('hands over status, headers and body, and reveals a secret only on the wire', async () => {
     const { url, received } = await server((_, response) => json(response, 200, { a: 1 }, { 'retry-after': '3' }));
-    const outcome = await http().request(get(`${url}/x?y=1`, { headers: { authorization: new Secret('Bearer t') } }));
-    expect(outcome).toMatchObject({ kind: 'answered', status: 200, text: '{"a":1}', headers: { 'retry-after': '3' } });
+    const result = await http().request(get(`${url}/x?y=1`, { headers: { authorization: new Secret('Bearer t') } }));
+    expect(result).toMatchObject({ kind: 'answered', status: 200, text: '{"a":1}', headers: { 'retry-after': '3' } });
     expect(received[0]).toMatchObject({ path: '/x?y=1', headers: { authorization: 'Bearer t' } });
   });
 
@@ -113,8 +113,8 @@ describe('UndiciHttp', () => {
   it('stops when the caller gives up', async () => {
     const { url } = await server(() => undefined);
     const caller = new AbortController();
-    const outcome = http().request(get(url, { signal: caller.signal }));
+    const result = http().request(get(url, { signal: caller.signal }));
     caller.abort();
-    expect(await outcome).toMatchObject({ kind: 'failed', code: 'aborted' });
+    expect(await result).toMatchObject({ kind: 'failed', code: 'aborted' });
   });
 });

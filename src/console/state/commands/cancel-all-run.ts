@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CommandOutcome } from '../../../../types/records.d.ts';
+import type { CommandResult } from '../../../../types/records.d.ts';
 import type { CancelAllDocument } from '../../../contract/rest-answers.ts';
 import type { Listeners } from '../listeners.ts';
 import { isOpen } from '../orders/order-row.ts';
@@ -12,7 +12,7 @@ interface RunDeps {
   readonly ports: Ports;
   readonly rest: Rest;
   readonly orders: OrderStore;
-  readonly outcomes: Listeners<CommandOutcome>;
+  readonly results: Listeners<CommandResult>;
 }
 
 interface CancelAllWish {
@@ -51,7 +51,7 @@ export class CancelAllRun {
   readonly fault: Signal<string | undefined> = signal<string | undefined>(undefined);
   /** Rises when a cancel's state changed. */
   readonly steps: Signal<number> = signal(0);
-  private readonly outcomes = new Map<string, CommandOutcome>();
+  private readonly results = new Map<string, CommandResult>();
   private readonly deps: RunDeps;
   private readonly keyed: KeyedSend<CancelAllDocument>;
 
@@ -70,7 +70,7 @@ export class CancelAllRun {
     const answer = await this.keyed.send({ method: 'POST', path, body });
     if (answer.kind === 'ok') {
       // It is newer than the steps that were followed: some may have come while nothing followed.
-      this.outcomes.clear();
+      this.results.clear();
       this.answer.value = answer.body;
     }
     this.fault.value = answer.kind === 'ok' ? undefined : sentenceOf(answer);
@@ -79,7 +79,7 @@ export class CancelAllRun {
 
   /** Follows it until nothing is open any more, or `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
-    const end = this.deps.outcomes.add((outcome) => this.takeOutcome(outcome));
+    const end = this.deps.results.add((result) => this.takeResult(result));
     signal.addEventListener('abort', end, { once: true });
     while (!signal.aborted) {
       const answer = this.answer.peek();
@@ -109,7 +109,7 @@ export class CancelAllRun {
 
   private lineOf(order: SweptOrder): SweptLine {
     const row = this.deps.orders.rows.get(`${order.stream}:${order.orderId}`);
-    const newest = order.commandId === undefined ? undefined : this.outcomes.get(order.commandId);
+    const newest = order.commandId === undefined ? undefined : this.results.get(order.commandId);
     const word = newest?.state ?? order.state ?? order.code ?? 'UNDER_WAY';
     // However it ended: an order filled meanwhile is not open any more either.
     const isOver = (row !== undefined && !isOpen(row.order)) || ['applied', 'moot'].includes(word);
@@ -119,12 +119,12 @@ export class CancelAllRun {
     return { order, word, why, status, state: isOver ? 'done' : stateOf(word) };
   }
 
-  private takeOutcome(outcome: CommandOutcome): void {
-    const { commandId, version } = outcome;
-    const known = this.outcomes.get(commandId);
-    if (outcome.kind !== 'cancel' || (known !== undefined && known.version >= version)) return;
+  private takeResult(result: CommandResult): void {
+    const { commandId, version } = result;
+    const known = this.results.get(commandId);
+    if (result.kind !== 'cancel' || (known !== undefined && known.version >= version)) return;
     if (!this.swept().some((order) => order.commandId === commandId)) return;
-    this.outcomes.set(commandId, outcome);
+    this.results.set(commandId, result);
     this.steps.value += 1;
   }
 }

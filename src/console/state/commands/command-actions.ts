@@ -2,8 +2,8 @@ import type { CommandHistory } from '../../../contract/rest-answers.ts';
 import { isTerminal } from '../../../domain/order.ts';
 import type { Scope } from '../session.ts';
 
-/** The outcomes a person may give to a command, each with its meaning. */
-export function resolutions(kind: CommandHistory['kind']): readonly (readonly [outcome: string, words: string])[] {
+/** The results a person may give to a command, each with its meaning. */
+export function resolutions(kind: CommandHistory['kind']): readonly (readonly [result: string, words: string])[] {
   if (kind === 'place')
     return [
       ['applied', 'Applied: the order was placed'],
@@ -24,7 +24,7 @@ interface CommandActions {
   readonly probe: boolean;
   readonly resolve: boolean;
   readonly cancel: boolean;
-  /** Not while the outcome is unknown: a second one could be one too many. */
+  /** Not while the result is unknown: a second one could be one too many. */
   readonly another: boolean;
 }
 

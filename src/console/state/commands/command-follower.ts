@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CommandOutcome, OrderUpdate } from '../../../../types/records.d.ts';
+import type { CommandResult, OrderUpdate } from '../../../../types/records.d.ts';
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
 import { type Ports, pause } from '../ports.ts';
 import { type Answer, type Rest, sentenceOf } from '../rest.ts';
@@ -50,7 +50,7 @@ export class CommandFollower {
   }
 
   /** For any command. */
-  takeOutcome({ commandId }: CommandOutcome): void {
+  takeResult({ commandId }: CommandResult): void {
     if (commandId === this.commandId) this.readAgain();
   }
 

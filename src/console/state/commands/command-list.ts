@@ -1,8 +1,8 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CommandOutcome } from '../../../../types/records.d.ts';
+import type { CommandResult } from '../../../../types/records.d.ts';
 import type { Ports } from '../ports.ts';
 import { type Answer, type Rest, sentenceOf } from '../rest.ts';
-import { type CommandFilters, type CommandRow, inOrder, isUnresolved, matches, rowOfOutcome } from './command-row.ts';
+import { type CommandFilters, type CommandRow, inOrder, isUnresolved, matches, rowOfResult } from './command-row.ts';
 
 interface CommandPage {
   readonly items: readonly CommandRow[];
@@ -35,7 +35,7 @@ export class CommandList {
   readonly state: Signal<CommandListState> = signal<CommandListState>({ kind: 'loading' });
   private readonly rows = new Map<string, CommandRow>();
   /** The newest step of each command that came during the read. */
-  private readonly early = new Map<string, CommandOutcome>();
+  private readonly early = new Map<string, CommandResult>();
   private reading: AbortSignal | undefined;
   private until: AbortSignal | undefined;
   private next: string | undefined;
@@ -70,7 +70,7 @@ export class CommandList {
     for (const row of [...unresolved.body.items, ...newest.body.items]) this.take(row);
     this.next = newest.body.next;
     this.publish();
-    for (const outcome of this.early.values()) this.takeOutcome(outcome);
+    for (const result of this.early.values()) this.takeResult(result);
     this.early.clear();
   }
 
@@ -88,10 +88,10 @@ export class CommandList {
   }
 
   /** For any command: one outside the filters is passed over. */
-  takeOutcome(outcome: CommandOutcome): void {
-    if (this.reading !== undefined) this.early.set(outcome.commandId, outcome);
+  takeResult(result: CommandResult): void {
+    if (this.reading !== undefined) this.early.set(result.commandId, result);
     if (this.reading !== undefined || this.state.peek().kind !== 'shown') return;
-    const row = rowOfOutcome(outcome);
+    const row = rowOfResult(result);
     const fits = matches(row, this.filters);
     if (fits === undefined && !this.rows.has(row.commandId)) this.readAgain();
     else if (fits === false) this.rows.delete(row.commandId);

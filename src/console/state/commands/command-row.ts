@@ -1,4 +1,4 @@
-import type { CommandOutcome } from '../../../../types/records.d.ts';
+import type { CommandResult } from '../../../../types/records.d.ts';
 import type { commandFilters } from '../../../contract/list-filters.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import type { FilterTexts } from '../filter-address.ts';
@@ -28,8 +28,8 @@ export function isUnresolved({ state }: Pick<CommandRow, 'state'>): boolean {
   return state === 'open' || state === 'unknown' || state === 'conflict';
 }
 
-export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
-  const { commandId, version, kind, stream, accountId, orderId, state, callerRef, terms, createdAt, reason } = outcome;
+export function rowOfResult(result: CommandResult): CommandRow {
+  const { commandId, version, kind, stream, accountId, orderId, state, callerRef, terms, createdAt, reason } = result;
   return {
     ...{
       commandId,
@@ -39,7 +39,7 @@ export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
       accountId,
       state,
       createdAt,
-      presumedAbsent: outcome.presumedAbsent === true,
+      presumedAbsent: result.presumedAbsent === true,
     },
     ...(orderId !== undefined && { orderId }),
     ...(callerRef !== undefined && { callerRef }),

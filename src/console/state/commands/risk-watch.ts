@@ -58,11 +58,11 @@ export class RiskWatch {
 
   /** Listens to the stream. Returns a function to end it. */
   listen(): () => void {
-    const { updates, outcomes, halts } = this.state;
+    const { updates, results, halts } = this.state;
     const changed = () => {
       this.changed = true;
     };
-    const ends = [updates.add(changed), outcomes.add(changed), halts.add((halt) => this.takeHalt(halt))];
+    const ends = [updates.add(changed), results.add(changed), halts.add((halt) => this.takeHalt(halt))];
     return () => {
       for (const end of ends) end();
     };

@@ -57,7 +57,7 @@ export class FillList {
       onPlace: (id) => {
         if (positionIn(id) >= newest) this.isReading.value = false;
       },
-      onOutcome: nothing,
+      onResult: nothing,
       onHalt: nothing,
       onReset: nothing,
       onTokenEnd: (token, why) => this.state.session.tokenEnded(token, why),

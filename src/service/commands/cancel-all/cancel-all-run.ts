@@ -78,7 +78,7 @@ export class CancelAllRun {
 
   /**
    * `term`: left out where this process may send nothing; then, and under a term that is over by
-   * now, the run only reports the outcome.
+   * now, the run only reports the result.
    */
   constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
     this.deps = deps;

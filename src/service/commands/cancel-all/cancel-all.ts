@@ -65,7 +65,7 @@ export class CancelAlls {
       const known = await journal.findCancelAll(shard, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend(shard);
-      // The outcome of a known one is in the journal, so a process
+      // The result of a known one is in the journal, so a process
       // that may send nothing can report it too.
       if ('code' in under) return known === undefined ? under : this.awaitReport(known, true);
       const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };

@@ -214,7 +214,7 @@ export class CancelTimers {
     if (result.kind === 'declined') {
       if (isFirst) log.error({ ...about, code: result.code }, "a dead man's switch could not cancel; trying again");
     } else if (await journal.endCancelTimer(timerId, term.fence).catch(() => false)) {
-      metrics.cancelAfter.inc({ outcome: result.open ? 'open' : 'in_hand' });
+      metrics.cancelAfter.inc({ result: result.open ? 'open' : 'in_hand' });
       if (result.open) log.error(about, "orders may be open after a dead man's switch has fired");
       if (this.armed.get(keyOf(timer))?.timerId === timerId) this.armed.delete(keyOf(timer));
       this.show();

@@ -38,7 +38,7 @@ function issuerKeys(deps: IssuerKeysDeps, url: string): KeptRead<JWTVerifyGetKey
     {
       ...deps,
       read: async () => keysOf(keySetOf(await fetchWithin(deps, url, readTimeoutMs))),
-      onRead: (outcome) => deps.metrics.issuerKeyReads.inc({ outcome }),
+      onRead: (result) => deps.metrics.issuerKeyReads.inc({ result }),
     },
     {
       everyMs: readEveryMs,

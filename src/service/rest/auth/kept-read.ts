@@ -7,7 +7,7 @@ interface KeptReadDeps<T> {
   readonly log: Logger;
   readonly read: () => Promise<T>;
   /** After each read. */
-  readonly onRead?: (outcome: 'ok' | 'failed') => void;
+  readonly onRead?: (result: 'ok' | 'failed') => void;
 }
 
 interface KeptReadOptions {

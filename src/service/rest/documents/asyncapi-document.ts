@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { commandOutcomeRecord } from '../../../contract/command-outcome.ts';
+import { commandResultRecord } from '../../../contract/command-result.ts';
 import { haltEvent } from '../../../contract/halt-answers.ts';
 import { updateRecord, watermarkRecord } from '../../../contract/update-record.ts';
 import type { Route } from '../route.ts';
@@ -43,21 +43,21 @@ const channels: readonly Channel[] = [
     messages: [{ name: 'Watermark', description: 'A statement about accounts on one stream', shape: watermarkRecord }],
   },
   {
-    id: 'commandOutcomes',
+    id: 'commandResults',
     server: 'kafka',
-    address: 'tidemark.command-outcomes.v1',
+    address: 'tidemark.command-results.v1',
     description: 'Each step of each command. Key is the command id; keep the highest (generation, version).',
-    messages: [{ name: 'CommandOutcome', description: 'A step of a command', shape: commandOutcomeRecord }],
+    messages: [{ name: 'CommandResult', description: 'A step of a command', shape: commandResultRecord }],
   },
   {
     id: 'stream',
     server: 'rest',
     address: '/v1/stream',
     description:
-      'Server-sent events of REST: `event: update` with the same record, and with `events=` also `outcome` and `halt`. Resumable by its id.',
+      'Server-sent events of REST: `event: update` with the same record, and with `events=` also `result` and `halt`. Resumable by its id.',
     messages: [
       { name: 'StreamedUpdate', description: 'One accepted change', shape: updateRecord },
-      { name: 'StreamedOutcome', description: 'A step of a command', shape: commandOutcomeRecord },
+      { name: 'StreamedResult', description: 'A step of a command', shape: commandResultRecord },
       { name: 'StreamedHalt', description: 'A change of a halt', shape: haltEvent },
     ],
   },

@@ -51,8 +51,8 @@ function withoutUnused(
 }
 
 /**
- * A named enum's constants begin with its name (`OUTCOME_REJECTED`): generators for Go and C put
- * them all into one scope, and `rejected` is a word in four enums.
+ * A named enum's constants begin with its name (`RESULT_WORD_REJECTED`): generators for Go and C
+ * put them all into one scope, and `rejected` is a word in four enums.
  */
 function withVarnames(id: string, schema: JsonSchema): JsonSchema {
   const { enum: words } = schema;

@@ -249,7 +249,7 @@ const requestHeaders: Readonly<
     required: true,
   },
   Prefer: {
-    description: '`wait=N`: holds the answer until the outcome is final, at most N seconds (30)',
+    description: '`wait=N`: holds the answer until the result is final, at most N seconds (30)',
     schema: { type: 'string', examples: ['wait=5'] },
   },
   'If-Match': {

@@ -182,7 +182,7 @@ export class Forwarding {
   /** Never rejects. */
   async send(call: AnyCall, to: OtherInstance, options: SendOptions = {}): Promise<Forwarded> {
     const forwarded = await this.attempt(call, to, options);
-    this.deps.metrics.forwards.inc({ outcome: forwarded.kind });
+    this.deps.metrics.forwards.inc({ result: forwarded.kind });
     return forwarded;
   }
 
@@ -200,7 +200,7 @@ export class Forwarding {
     const unwanted = options.signal === undefined ? [] : [options.signal];
     using cut = abortWith(this.leftOf(reply), this.hangUp(call, to, options, done.signal), ...unwanted);
     try {
-      const outcome = await this.deps.http.request({
+      const result = await this.deps.http.request({
         operation: 'forward',
         method: request.method as Parameters<InstanceHttp['request']>[0]['method'],
         // Not `new URL(…, address)`: two slashes at a path's start would name another host.
@@ -212,13 +212,13 @@ export class Forwarding {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,
       });
-      if (outcome.kind === 'answered' && isOurs(outcome, request.id)) return this.ofAnother(outcome, to);
-      const code = outcome.kind === 'failed' ? outcome.code : `HTTP ${outcome.status}`;
+      if (result.kind === 'answered' && isOurs(result, request.id)) return this.ofAnother(result, to);
+      const code = result.kind === 'failed' ? result.code : `HTTP ${result.status}`;
       this.deps.log.warn(
         { ...to, code, requestId: request.id },
         'a request could not be forwarded, or its answer was lost',
       );
-      return { kind: outcome.kind === 'failed' && outcome.sent === 'no' ? 'not_sent' : 'unanswered' };
+      return { kind: result.kind === 'failed' && result.sent === 'no' ? 'not_sent' : 'unanswered' };
     } finally {
       done.abort();
       const left = (this.inFlight.get(to.address) ?? 1) - 1;

@@ -142,7 +142,7 @@ export async function cancelAllOfAll(
     orders: firstOf(
       bodies.flatMap(({ orders }) => orders),
       ({ stream, orderId }) => `${stream} ${orderId}`,
-      // A known outcome goes before the same one under way.
+      // A known result goes before the same one under way.
       ({ code }) => code !== 'UNDER_WAY',
     ),
     places: firstOf(

@@ -58,7 +58,7 @@ function mergeStatus(
       relayRows: sum(({ lag }) => lag.relayRows),
       relayOldest: oldest(({ lag }) => lag.relayOldest),
       stateRows: sum(({ lag }) => lag.stateRows),
-      outcomeRows: sum(({ lag }) => lag.outcomeRows),
+      resultRows: sum(({ lag }) => lag.resultRows),
     },
     ingest: { queued: sum(({ ingest }) => ingest.queued), paused: each(({ ingest }) => ingest.paused).some(Boolean) },
     commands: {

@@ -183,7 +183,7 @@ function repairBody({ id, kind, stream, sinceMs, askedBy, reason, requestedMs, a
     ...(askedBy !== undefined && { by: askedBy }),
     ...(reason !== undefined && { reason }),
     requestedAt: formatInstant(requestedMs),
-    state: answer?.outcome ?? 'waiting',
+    state: answer?.result ?? 'waiting',
     ...(answer !== undefined && { detail: answer.detail, answeredAt: formatInstant(answer.answeredMs) }),
   };
 }

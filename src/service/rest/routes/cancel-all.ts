@@ -113,11 +113,11 @@ function answerOf({ open, inForce, orders, places, unread, declined }: CancelAll
 
 function placeOf({ accountId, stream, commandId, command, result }: CancelAllPlace): object {
   const of = { accountId, stream, commandId };
-  if (command === undefined) return { ...of, outcome: 'unknown' };
+  if (command === undefined) return { ...of, result: 'unknown' };
   const { state, orderId } = command;
   return {
     ...of,
-    outcome: state === 'open' ? 'unknown' : state,
+    result: state === 'open' ? 'unknown' : state,
     state,
     ...(orderId !== undefined && { orderId }),
     ...(result !== undefined && { cancel: submitResultBody(result) }),

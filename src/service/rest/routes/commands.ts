@@ -79,7 +79,7 @@ export const showCommand: Route = {
   operationId: 'getCommand',
   summary: 'Read one command with everything that is known about it',
   describe:
-    'Attempts and evidence, also merged in one timeline. With `Prefer: wait` the answer is held until its outcome is final.',
+    'Attempts and evidence, also merged in one timeline. With `Prefer: wait` the answer is held until its result is final.',
   tag: 'commands',
   scopes: ['orders:read', 'ops:read'],
   params: { commandId: 'commandId' },
@@ -87,7 +87,7 @@ export const showCommand: Route = {
   answers: {
     200: { describe: 'The command', schema: commandHistory, headers: ['Location', 'Preference-Applied'] },
     202: {
-      describe: 'The command, whose outcome is not known yet',
+      describe: 'The command, whose result is not known yet',
       schema: commandHistory,
       headers: ['Location', 'Preference-Applied', 'Retry-After'],
     },
@@ -164,7 +164,7 @@ export const resolveCommand: Route = {
     if (found === undefined) return sendProblem(reply, 'COMMAND_NOT_FOUND');
     const word = operatorWordOf(principal, body.reason, request.id);
     const { accountId } = found.command.request;
-    const resolve = () => commands.operator.resolve(commandId, body.outcome, word);
+    const resolve = () => commands.operator.resolve(commandId, body.result, word);
     const result = await forwarding.enter(call, accountId, resolve);
     return result.kind === 'done' ? sendCommandState(parts, reply, result.command) : sendNotDone(reply, result);
   },
@@ -174,7 +174,7 @@ export const probe = route({
   method: 'POST',
   path: '/v1/probe',
   operationId: 'probeCommands',
-  summary: 'Ask the platform at once about every command with an unknown outcome',
+  summary: 'Ask the platform at once about every command with an unknown result',
   describe: 'Within the budget of probes. It only reads: it never places and never cancels.',
   tag: 'operations',
   scopes: ['ops:write'],

@@ -98,7 +98,7 @@ export const retryDeadLetters: Route = {
   body: reasonBody,
   answers: {
     200: {
-      describe: 'It was read: `retry` has the outcome',
+      describe: 'It was read: `retry` has the result',
       schema: deadLetterAnswer,
       headers: ['Preference-Applied'],
     },
@@ -120,7 +120,7 @@ export const retryDeadLetters: Route = {
     if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
     const found = await untilAnswered(parts, call, row.id, (waitSeconds ?? 0) * 1_000);
     if (found === undefined) return sendProblem(reply, 'ROW_NOT_FOUND');
-    return sendJson(reply, found.retry?.outcome === undefined ? 202 : 200, messageBody(found));
+    return sendJson(reply, found.retry?.result === undefined ? 202 : 200, messageBody(found));
   },
 };
 
@@ -176,7 +176,7 @@ async function untilAnswered(
   const giveUpMs = clock.monotonicMs() + waitMs;
   for (;;) {
     const row = await readStore(deadLetters.find(principal.accounts, id));
-    const isOver = row?.retry?.outcome !== undefined || row === undefined;
+    const isOver = row?.retry?.result !== undefined || row === undefined;
     if (isOver || draining.aborted || clock.monotonicMs() >= giveUpMs) return row;
     await clock.sleep(lookEveryMs, draining);
   }

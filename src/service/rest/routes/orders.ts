@@ -34,9 +34,9 @@ const headers = [
 ];
 
 const commandAnswers = {
-  200: { describe: 'Nothing about it is open: its outcome, or accepted', schema: commandAnswer, headers },
+  200: { describe: 'Nothing about it is open: its result, or accepted', schema: commandAnswer, headers },
   202: {
-    describe: 'Its outcome is not known yet; it is being found out and is never sent again. Ask at Location',
+    describe: 'Its result is not known yet; it is being found out and is never sent again. Ask at Location',
     schema: commandAnswer,
     headers: [...headers, 'Retry-After'],
   },

@@ -16,14 +16,14 @@ export const streamUpdates = route({
   operationId: 'streamUpdates',
   summary: 'Follow updates as server-sent events',
   describe:
-    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). With `events`, `event: outcome` carries each step of a command as on Kafka, and `event: halt` each change of a halt; the ids then resume all three. `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again, with another token if its reason is `token_expired` or `token_revoked`. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
+    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). With `events`, `event: result` carries each step of a command as on Kafka, and `event: halt` each change of a halt; the ids then resume all three. `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again, with another token if its reason is `token_expired` or `token_revoked`. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
   tag: 'stream',
   scopes: ['orders:read'],
   query: z.strictObject({
     accountId: accountField.exactOptional(),
     stream: streamField.exactOptional(),
     events: z
-      .enum(['outcome', 'halt', 'outcome,halt'])
+      .enum(['result', 'halt', 'result,halt'])
       .exactOptional()
       .describe('Steps of commands, changes of halts, or both, beside updates. Halts need a token with `ops:read`'),
     after: z

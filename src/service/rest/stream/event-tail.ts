@@ -18,7 +18,7 @@ interface EventTailOptions {
 const pageSize = 200;
 
 /**
- * The outcomes and halts for `GET /v1/stream`, if a reader asks for them.
+ * The results and halts for `GET /v1/stream`, if a reader asks for them.
  *
  * Works in rounds. One round reads the horizon once, and one page for each different position among
  * the readers; readers at the same position share it. A page that is not full ends at the horizon:
@@ -84,7 +84,7 @@ export class EventTail {
       this.failing = false;
       return more;
     } catch (err) {
-      if (!this.failing) this.deps.log.warn({ err }, 'the stream of outcomes and halts waits: they could not be read');
+      if (!this.failing) this.deps.log.warn({ err }, 'the stream of results and halts waits: they could not be read');
       this.failing = true;
       return false;
     }

@@ -11,7 +11,7 @@ export interface Piece {
 interface Selecting {
   /** The same text for readers that select the same updates. */
   readonly selection: string;
-  /** The position in outcomes and halts, a part of every id; undefined if the reader wants none. */
+  /** The position in results and halts, a part of every id; undefined if the reader wants none. */
   readonly events: EventPosition | undefined;
   wants(update: StreamedUpdate): boolean;
 }

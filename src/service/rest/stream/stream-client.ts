@@ -6,9 +6,9 @@ import type { EventSink } from './stream-event.ts';
 import {
   greeting,
   heartbeat,
-  outcomeOrHalt,
   type ResetReason,
   resetEvent,
+  resultOrHalt,
   type ShutdownReason,
   shutdownEvent,
   streamId,
@@ -58,7 +58,7 @@ export class StreamClient {
   state: 'behind' | 'live' | 'ended' = 'behind';
   /** Everything up to here has been written or is not for this reader. */
   position: bigint;
-  /** The same for outcomes and halts; undefined if it wants none. */
+  /** The same for results and halts; undefined if it wants none. */
   events: EventPosition | undefined;
   /** Readers with the same text want the same updates. */
   readonly selection: string;
@@ -142,7 +142,7 @@ export class StreamClient {
     this.write(resetEvent(reason, this.id));
   }
 
-  /** Whether outcomes and halts may be written now: they wait for a reader that takes nothing. */
+  /** Whether results and halts may be written now: they wait for a reader that takes nothing. */
   hasRoom(): boolean {
     return this.state !== 'ended' && this.sink.bufferedBytes <= this.options.maxBufferedBytes / 2;
   }
@@ -154,16 +154,16 @@ export class StreamClient {
     if (this.reader.events?.kinds.has(kind) !== true) return;
     if (accountId !== undefined && this.accountIds?.has(accountId) === false) return;
     if (stream !== undefined && this.reader.stream !== undefined && this.reader.stream !== stream) return;
-    this.write(outcomeOrHalt(event, this.id));
+    this.write(resultOrHalt(event, this.id));
   }
 
-  /** Up to here all outcomes and halts for this reader are written. */
+  /** Up to here all results and halts for this reader are written. */
   passedEvents(position: EventPosition): void {
     if (this.isAboveEvents(position)) this.events = position;
   }
 
   /**
-   * Outcomes and halts go on from `position`. Those in between are lost to this reader, and a
+   * Results and halts go on from `position`. Those in between are lost to this reader, and a
    * `reset` says so.
    */
   skipEventsTo(position: EventPosition, reason: ResetReason): void {

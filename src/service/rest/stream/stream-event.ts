@@ -78,7 +78,7 @@ export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', '
 export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
 
 /**
- * A stream's id. With events it has two positions: one in the log, and one in outcomes and halts
+ * A stream's id. With events it has two positions: one in the log, and one in results and halts
  * (docs/decisions/030-an-id-of-two-positions.md).
  */
 export function streamId(position: bigint, events: EventPosition | undefined): string {
@@ -117,7 +117,7 @@ export function updateEvent(update: StreamedUpdate, id = `${update.seq}`): strin
   return `id: ${id}\nevent: update\ndata: ${update.payload}\n\n`;
 }
 
-export function outcomeOrHalt({ kind, payload }: StreamedEvent, id: string): string {
+export function resultOrHalt({ kind, payload }: StreamedEvent, id: string): string {
   return `id: ${id}\nevent: ${kind}\ndata: ${payload}\n\n`;
 }
 

@@ -170,7 +170,7 @@ describe('an act of an operator on an account of another instance', () => {
     ['/v1/accounts/ACC-1/halt', { reason }],
     ['/v1/accounts/ACC-1/resume', { reason }],
     ['/v1/accounts/ACC-1/cancel-all', { reason }],
-    [`/v1/commands/${commandId}/resolution`, { reason, outcome: 'applied' }],
+    [`/v1/commands/${commandId}/resolution`, { reason, result: 'applied' }],
     ['/v1/approvals/0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22/approve', { reason }],
     ['/v1/probe?accountId=ACC-1', undefined],
     ['/v1/halt', { reason }],
@@ -231,9 +231,9 @@ describe('an act of an operator on an account of another instance', () => {
 });
 
 describe('a forward without an answer', () => {
-  async function outcomes({ metrics }: Rig) {
+  async function results({ metrics }: Rig) {
     const { values } = await metrics.rest.forwards.get();
-    return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
   }
 
   it('may have been carried out: the caller is given a code of its own', async () => {
@@ -246,7 +246,7 @@ describe('a forward without an answer', () => {
       true,
       '1',
     ]);
-    expect([holder.received.length, await outcomes(other)]).toEqual([1, { unanswered: 1 }]);
+    expect([holder.received.length, await results(other)]).toEqual([1, { unanswered: 1 }]);
   });
 
   it('is one whose answer does not name the request, as that of a proxy', async () => {
@@ -260,7 +260,7 @@ describe('a forward without an answer', () => {
     const other = await startBeside(gone.url);
     const { status, body, headers } = await place(other);
     expect([status, body['code'], headers.get('retry-after')]).toEqual([503, 'NOT_LEADER', '1']);
-    expect(await outcomes(other)).toEqual({ not_sent: 1 });
+    expect(await results(other)).toEqual({ not_sent: 1 });
   });
 
   it('holds its place among those in flight until its caller has left', async () => {
@@ -274,7 +274,7 @@ describe('a forward without an answer', () => {
     expect((await place(other)).body['code']).toBe('NOT_LEADER');
     leave.abort();
     expect(await first).toBe('left');
-    await eventually(async () => expect(await outcomes(other)).toMatchObject({ unanswered: 1 }));
+    await eventually(async () => expect(await results(other)).toMatchObject({ unanswered: 1 }));
   });
 });
 

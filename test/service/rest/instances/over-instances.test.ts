@@ -101,12 +101,12 @@ describe('a cancel-all of all accounts', () => {
     expect(body).not.toHaveProperty('unanswered');
   });
 
-  it('shows an order once where two instances know it, with its outcome', async () => {
+  it('shows an order once where two instances know it, with its result', async () => {
     const { one, two } = await startFleet();
     one.commands.cancelAllAnswer = () =>
       done({ orders: [{ accountId: 'ACC-1', stream: 'account', orderId: 'o-1', result: undefined }] });
     two.commands.cancelAllAnswer = () => done({ orders: [orderOf('ACC-1', 'o-1')] });
-    expect((await cancelAll(one)).body['orders']).toMatchObject([{ orderId: 'o-1', commandId, outcome: 'accepted' }]);
+    expect((await cancelAll(one)).body['orders']).toMatchObject([{ orderId: 'o-1', commandId, result: 'accepted' }]);
   });
 
   it('names each instance that gave no answer, and why', async () => {
@@ -155,7 +155,7 @@ describe('a cancel-all of all accounts', () => {
 describe('a probe of all accounts', () => {
   it('adds up what each instance found', async () => {
     const { one, two, three } = await startFleet();
-    const report = { unresolved: 2, probes: 1, resolved: [{ commandId, outcome: 'applied' }], plan: [] } as const;
+    const report = { unresolved: 2, probes: 1, resolved: [{ commandId, result: 'applied' }], plan: [] } as const;
     for (const { commands } of [one, three]) commands.probeAnswer = { kind: 'done', report };
     two.commands.probeAnswer = notLeader;
     const { status, body } = await probe(one);

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { resolutionBody } from '../../../../contract/command-bodies.ts';
-import { commandOutcomeRecord } from '../../../../contract/command-outcome.ts';
+import { commandResultRecord } from '../../../../contract/command-result.ts';
 import { commandAnswer, commandHistory, commandPage, probeAnswer } from '../../../../contract/rest-answers.ts';
 import { type Example, example } from './example.ts';
 
@@ -39,7 +39,7 @@ const placed: Command = {
   stream: 'account',
   orderId,
   orderStatus: 'new',
-  outcome: 'applied',
+  result: 'applied',
   state: 'applied',
   terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
   callerRef: 'mine-7',
@@ -53,7 +53,7 @@ const { orderId: _order, orderStatus: _status, resolvedAt: _resolved, ...unplace
 /** 200, since it has an id: the platform was asked, and refused. */
 const refused: Command = {
   ...unplaced,
-  outcome: 'refused',
+  result: 'refused',
   state: 'refused',
   reason: { code: 'REJECTED_BY_PLATFORM', message: 'Insufficient buying power', status: 422 },
   resolvedAt: '2026-11-21T14:30:00.140Z',
@@ -63,13 +63,13 @@ const refused: Command = {
 
 const unknown: Command = {
   ...unplaced,
-  outcome: 'unknown',
+  result: 'unknown',
   state: 'unknown',
   unresolved: true,
   reason: { code: 'TIMEOUT', message: 'the platform did not answer in time' },
   attempts: [{ ...sent, epoch: '3', state: 'unknown' }],
   nextProbe: { at: '2026-11-21T14:30:07.000Z', by: 'reference' },
-  advice: `Do not send it under another key: it could then be there twice. The service is finding out, and asks the platform next at 2026-11-21T14:30:07.000Z. Its outcome will be at /v1/commands/${commandId}.`,
+  advice: `Do not send it under another key: it could then be there twice. The service is finding out, and asks the platform next at 2026-11-21T14:30:07.000Z. Its result will be at /v1/commands/${commandId}.`,
   links: common.links,
 };
 
@@ -78,7 +78,7 @@ const ofPrediction = {
   stream: 'prediction',
   orderId: predictionId,
   orderStatus: 'partially_filled',
-  outcome: 'applied',
+  result: 'applied',
   state: 'applied',
   baseline: {
     revision: 1,
@@ -179,18 +179,18 @@ export const commandExamples: readonly Example[] = [
     { status: 202 },
   ),
   example(resolutionBody, 'applied', {
-    outcome: 'applied',
+    result: 'applied',
     reason: 'the venue shows order v-90118 with our reference',
   }),
   example(probeAnswer, 'resolved', {
     unresolved: 0,
     probes: 1,
-    resolved: [{ commandId, outcome: 'applied' }],
+    resolved: [{ commandId, result: 'applied' }],
     plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'account', commands: [commandId] }],
   }),
-  example(commandOutcomeRecord, 'applied', {
+  example(commandResultRecord, 'applied', {
     eventId: `${commandId}:3`,
-    schema: 'tidemark.command-outcome.v1',
+    schema: 'tidemark.command-result.v1',
     commandId,
     version: 3,
     kind: 'place',
@@ -199,7 +199,7 @@ export const commandExamples: readonly Example[] = [
     orderId,
     orderStatus: 'new',
     callerRef: 'mine-7',
-    outcome: 'applied',
+    result: 'applied',
     state: 'applied',
     terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
     attempts: [{ ...sent, state: 'accepted', answeredAt }],

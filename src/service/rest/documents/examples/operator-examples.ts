@@ -64,7 +64,7 @@ export const operatorExamples: readonly Example[] = [
         stream: 'account',
         orderId: '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11',
         commandId: '9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01',
-        outcome: 'applied',
+        result: 'applied',
         state: 'applied',
         links: { self: '/v1/commands/9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01' },
       },

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { OutcomeLog, OutcomeRow } from '../../../src/store/commands/outcome-log.ts';
+import type { ResultLog, ResultRow } from '../../../src/store/commands/result-log.ts';
 
 /**
  * The outbox of the command side for tests of its relay: the steps are those that the test writes,
  * without commands. Where there are commands, in the simulator, the outbox is that of
  * `MemoryJournal`. Ids have holes: a transaction that rolled back took some.
  */
-export class ScriptedOutcomeLog implements OutcomeLog {
-  readonly rows: OutcomeRow[] = [];
+export class ScriptedResultLog implements ResultLog {
+  readonly rows: ResultRow[] = [];
   readonly published = new Set<bigint>();
   /** Rejects such calls while true. */
   down = false;
@@ -22,11 +22,11 @@ export class ScriptedOutcomeLog implements OutcomeLog {
   }
 
   /** The next step of a command, committed. */
-  step(commandId: string): OutcomeRow {
+  step(commandId: string): ResultRow {
     const version = (this.versions.get(commandId) ?? 0) + 1;
     this.versions.set(commandId, version);
     const id = BigInt(this.rows.length + 1) * 3n;
-    const row: OutcomeRow = {
+    const row: ResultRow = {
       shard: 0,
       id,
       key: commandId,
@@ -38,14 +38,14 @@ export class ScriptedOutcomeLog implements OutcomeLog {
     return row;
   }
 
-  async readUnpublished(limit: number): Promise<OutcomeRow[]> {
+  async readUnpublished(limit: number): Promise<ResultRow[]> {
     this.reads += 1;
     await this.clock.sleep(this.delayMs);
     if (this.down) throw new Error('the database cannot be reached');
     return this.rows.filter(({ id }) => !this.published.has(id)).slice(0, limit);
   }
 
-  async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
+  async markPublished(rows: readonly ResultRow[]): Promise<void> {
     await this.clock.sleep(this.delayMs);
     if (this.down || this.markingDown) throw new Error('the database cannot be reached');
     for (const { id } of rows) this.published.add(id);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { commandOutcomeSchema } from '../domain/encode-command-outcome.ts';
+import { commandResultSchema } from '../domain/encode-command-result.ts';
 import { instant, int64 } from './normalised-order.ts';
 import { reason } from './rest-answers.ts';
-import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
+import { attemptState, commandKind, commandState, orderStatus, result, stream } from './words.ts';
 
 const attemptRecord = z
   .object({
@@ -14,16 +14,16 @@ const attemptRecord = z
     answeredAt: instant.optional(),
     reason: reason.optional(),
   })
-  .meta({ id: 'OutcomeAttempt', description: 'One write to the platform, as the topic has it' });
+  .meta({ id: 'ResultAttempt', description: 'One write to the platform, as the topic has it' });
 
 /**
- * One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep each command's
+ * One step of a command, as it goes to `tidemark.command-results.v1`. Readers keep each command's
  * highest (generation, version) and drop those at or below it.
  */
-export const commandOutcomeRecord = z
+export const commandResultRecord = z
   .object({
     eventId: z.string().describe('<commandId>:<version>'),
-    schema: z.literal(commandOutcomeSchema),
+    schema: z.literal(commandResultSchema),
     commandId: z.string(),
     generation: z
       .int()
@@ -38,7 +38,7 @@ export const commandOutcomeRecord = z
     orderStatus: orderStatus.optional().describe('Of that order, when this step was taken'),
     callerRef: z.string().optional(),
     supersedes: z.string().optional(),
-    outcome,
+    result,
     state: commandState,
     presumedAbsent: z.literal(true).optional().describe('Enough complete reads missed it; absent: no'),
     seenPendingAt: z
@@ -58,6 +58,6 @@ export const commandOutcomeRecord = z
     resolvedAt: instant.optional(),
   })
   .meta({
-    id: 'CommandOutcome',
+    id: 'CommandResult',
     description: 'One step of a command: keep the highest (generation, version) of each command',
   });

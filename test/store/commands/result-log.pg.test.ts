@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome.ts';
+import { encodeCommandResult } from '../../../src/domain/encode-command-result.ts';
 import { keyOfCancel } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
 import { GroupCommit } from '../../../src/store/commands/group-commit.ts';
 import { JournalNumbers } from '../../../src/store/commands/journal-memory.ts';
 import { openingRow } from '../../../src/store/commands/journal-rows.ts';
-import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import { maintainCommands } from '../../../src/store/maintenance.ts';
 import { JournalError } from '../../../src/store/session/write-once.ts';
@@ -36,10 +36,10 @@ function waitingFor(rig: JournalRig, word: string): Promise<object[]> {
   );
 }
 
-describe('the outbox of outcomes', () => {
+describe('the outbox of results', () => {
   it('has the command as it was after each step, in order, until it is marked', async () => {
     await using rig = await journalRig();
-    const log = new PostgresOutcomeLog(rig.deps);
+    const log = new PostgresResultLog(rig.deps);
     const asked = newReplace('p-1', { callerRef: 'my-1' });
     const opened = await rig.journal.open(asked, fence);
     await rig.journal.markSending(asked.attemptId ?? '', asked.atMs, fence);
@@ -59,7 +59,7 @@ describe('the outbox of outcomes', () => {
           id: events[i]?.id,
           key: asked.commandId,
           version: command.version,
-          payload: encodeCommandOutcome(command),
+          payload: encodeCommandResult(command),
           recordedMs: expect.any(Number),
         },
       })),
@@ -77,7 +77,7 @@ describe('the outbox of outcomes', () => {
     await using rig = await journalRig();
     const groups = new GroupCommit(rig.deps);
     const journal = createPostgresJournal({ ...rig.deps, groups });
-    const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const log = new PostgresResultLog({ ...rig.deps, numbers: groups.numbers });
     const late = await heldOpening(rig, journal, groups.numbers);
     const next = newPlace();
     await journal.open(next, fence);
@@ -110,11 +110,11 @@ describe('the outbox of outcomes', () => {
     await journal.markSending(again.nextAttemptId, atMs + 30, fence);
     const { attemptId: _none, ...cancel } = newCancel('p-1');
     await journal.open({ ...cancel, refusal: { code: 'NO', message: 'not now' } }, fence);
-    const own = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const own = new PostgresResultLog({ ...rig.deps, numbers: groups.numbers });
     const rows = await own.readUnpublished(100, [0]);
     expect(rows.map(({ version }) => version)).toEqual([1, 2, 3, 1, 2, 1]);
     expect(groups.numbers.steps.size).toBe(rows.length);
-    expect(await new PostgresOutcomeLog(rig.deps).readUnpublished(100, [0])).toEqual(rows);
+    expect(await new PostgresResultLog(rig.deps).readUnpublished(100, [0])).toEqual(rows);
     await own.markPublished(rows);
     expect(groups.numbers.steps.size).toBe(0);
   });
@@ -123,7 +123,7 @@ describe('the outbox of outcomes', () => {
     await using rig = await journalRig();
     const numbers = new JournalNumbers(rig.deps);
     await numbers.beginBehindOthers([0]);
-    const log = new PostgresOutcomeLog({ ...rig.deps, numbers });
+    const log = new PostgresResultLog({ ...rig.deps, numbers });
     const lost = numbers.take([fence, fence]);
     numbers.close(lost, new JournalError('COMMIT_UNKNOWN', false, 'the connection broke'));
     const [seq = 0n] = lost.seqs;
@@ -172,7 +172,7 @@ describe('issue: While shards were taken, a step was published as a step of anot
     const held = await heldOpening(rig, journal, groups.numbers);
     await journal.takeOver({ ...other, epoch: 2n }, atMs, 0);
     await held.free();
-    const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const log = new PostgresResultLog({ ...rig.deps, numbers: groups.numbers });
     const rows = await log.readUnpublished(100, [0, 1]);
     const published = rows.map(({ shard, key, version }) => `${shard} ${key} ${version}`);
     // Their openings, and the takeover's steps.
@@ -187,7 +187,7 @@ describe('issue: While a shard was taken, a step that committed late was never p
     const left = newPlace();
     await rig.journal.open(left, fence);
     const groups = new GroupCommit(rig.deps);
-    const log = new PostgresOutcomeLog({ ...rig.deps, numbers: groups.numbers });
+    const log = new PostgresResultLog({ ...rig.deps, numbers: groups.numbers });
     expect(await log.readUnpublished(10, [0]), 'the taking has no answer yet').toEqual([]);
     const journal = createPostgresJournal({ ...rig.deps, groups });
     const held = await heldOpening(rig, journal, groups.numbers);

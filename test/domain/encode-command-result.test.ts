@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
+import { commandResultRecord } from '../../src/contract/command-result.ts';
 import { commandStates } from '../../src/domain/command.ts';
-import { encodeCommandOutcome, outcomeOf } from '../../src/domain/encode-command-outcome.ts';
+import { encodeCommandResult, resultOf } from '../../src/domain/encode-command-result.ts';
 import {
   attemptOf,
   cancelOf,
@@ -12,22 +12,22 @@ import {
   replaceOf,
 } from '../support/commands/resolving.ts';
 
-const record = (command: Parameters<typeof encodeCommandOutcome>[0]) =>
-  JSON.parse(encodeCommandOutcome(command)) as Record<string, unknown>;
+const record = (command: Parameters<typeof encodeCommandResult>[0]) =>
+  JSON.parse(encodeCommandResult(command)) as Record<string, unknown>;
 
-describe('the outcome of a command', () => {
+describe('the result of a command', () => {
   it('is told as unknown while it is open, and as its state else', () => {
-    for (const state of commandStates) expect(outcomeOf({ state })).toBe(state === 'open' ? 'unknown' : state);
+    for (const state of commandStates) expect(resultOf({ state })).toBe(state === 'open' ? 'unknown' : state);
   });
 
   it('is one record for each step, named by command and version', () => {
     const command = commandOf(placePrediction, { version: 7, callerRef: 'mine' });
     expect(record(command)).toMatchObject({
       eventId: `${command.commandId}:7`,
-      schema: 'tidemark.command-outcome.v1',
+      schema: 'tidemark.command-result.v1',
       version: 7,
       kind: 'place',
-      outcome: 'unknown',
+      result: 'unknown',
       callerRef: 'mine',
       terms: { quantity: '10', price: '0.4' },
       attempts: [{ attemptId: 'tm-1', number: 1, state: 'unknown' }],
@@ -35,7 +35,7 @@ describe('the outcome of a command', () => {
   });
 
   it('leaves out who asked and under which key', () => {
-    const text = encodeCommandOutcome(
+    const text = encodeCommandResult(
       commandOf(placePrediction, { principal: 'canary-principal', idempotencyKey: 'canary-key' }),
     );
     expect(text).not.toContain('canary');
@@ -60,6 +60,6 @@ describe('the outcome of a command', () => {
       commandOf(replaceOf({ quantity: '12' }), { seenPendingAt: { revision: 6 }, supersedes: 'x' }),
       ...commandStates.map((state) => commandOf(placePrediction, { state })),
     ];
-    for (const command of commands) expect(commandOutcomeRecord.parse(record(command))).toEqual(record(command));
+    for (const command of commands) expect(commandResultRecord.parse(record(command))).toEqual(record(command));
   });
 });

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
-import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
+import { encodeCommandResult } from '../../domain/encode-command-result.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { bigintArray, textArray } from '../orders/binary-array.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
@@ -9,7 +9,7 @@ import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import { type JournalNumbers, stepKey } from './journal-memory.ts';
 
 /** A command's step, as sent to Kafka. */
-export interface OutcomeRow {
+export interface ResultRow {
   readonly shard: number;
   /** Of its row in the shard. */
   readonly id: bigint;
@@ -26,20 +26,20 @@ export interface OutcomeRow {
 /**
  * The command side's outbox. Every call has a deadline; rejects when the database can't be reached.
  */
-export interface OutcomeLog {
+export interface ResultLog {
   /**
    * Steps behind the last published one, for commands in these shards, lowest id first, at most
    * `limit`. One command's ids rise with its versions, and none is seen before its predecessor.
    */
-  readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
+  readUnpublished(limit: number, shards: readonly number[]): Promise<ResultRow[]>;
   /**
    * Kafka has acknowledged them, and all before them in their shards. Safe to call again, from any
    * process: it stays true.
    */
-  markPublished(rows: readonly OutcomeRow[]): Promise<void>;
+  markPublished(rows: readonly ResultRow[]): Promise<void>;
 }
 
-interface OutcomeLogDeps extends RetryDeps {
+interface ResultLogDeps extends RetryDeps {
   readonly pool: Pool;
   /** The journal's: open numbers are waited for. Left out: none is. */
   readonly numbers?: JournalNumbers;
@@ -58,7 +58,7 @@ interface Row {
 }
 
 /** The position to be saved. */
-type Passed = Pick<OutcomeRow, 'shard' | 'id'> & Partial<Pick<OutcomeRow, 'key' | 'version'>>;
+type Passed = Pick<ResultRow, 'shard' | 'id'> & Partial<Pick<ResultRow, 'key' | 'version'>>;
 
 /**
  * Lowest number first, in each shard below its first open number. $4: those known in memory.
@@ -68,24 +68,24 @@ const readUnpublished = `
     case when j.kind in ('opening', 'step') then j.command_id end as command_id,
     case when j.kind in ('opening', 'step') and j.command_id || ' ' || j.version <> all($4::text[]) then public.command_json(j.command_id, j.number) end as command
   from unnest($2::bigint[], $3::bigint[]) as k(shard, below) join public.shards s on s.shard = k.shard
-  join public.outcome_positions p on p.shard = k.shard and p.epoch = s.epoch
+  join public.result_positions p on p.shard = k.shard and p.epoch = s.epoch
   cross join lateral (
     select * from public.journal j where j.shard = p.shard and j.seq > p.seq and (k.below is null or j.seq < k.below) order by j.seq limit $1) as j
   order by j.seq limit $1`;
 
 /**
- * The port `OutcomeLog` in Postgres: the journal's rows behind their shard's position. A row is
+ * The port `ResultLog` in Postgres: the journal's rows behind their shard's position. A row is
  * read only once every lower number in its shard is there, or never comes: one holder gives them,
  * and knows which are under way; a takeover leaves none from the holder before.
  */
-export class PostgresOutcomeLog implements OutcomeLog {
-  private readonly deps: OutcomeLogDeps;
+export class PostgresResultLog implements ResultLog {
+  private readonly deps: ResultLogDeps;
 
-  constructor(deps: OutcomeLogDeps) {
+  constructor(deps: ResultLogDeps) {
     this.deps = deps;
   }
 
-  async readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]> {
+  async readUnpublished(limit: number, shards: readonly number[]): Promise<ResultRow[]> {
     const { pool, numbers, log } = this.deps;
     await numbers?.settle();
     // First the bound, and then the read: a write begun after this is above it.
@@ -99,7 +99,7 @@ export class PostgresOutcomeLog implements OutcomeLog {
     // missing.
     const found = readableRows(
       rows.filter((row) => row.command_id !== null),
-      (row) => outcomeRow(row, kept.get(stepKey(String(row.command_id), row.version))),
+      (row) => resultRow(row, kept.get(stepKey(String(row.command_id), row.version))),
       (err) => log?.error({ err }, 'a step of a command is unreadable; it is not published'),
     );
     // None is published, and the next look does not meet them again.
@@ -108,7 +108,7 @@ export class PostgresOutcomeLog implements OutcomeLog {
     return rows.length < limit ? [] : this.readUnpublished(limit, shards);
   }
 
-  async markPublished(rows: readonly OutcomeRow[]): Promise<void> {
+  async markPublished(rows: readonly ResultRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.save(rows);
     for (const { key, version } of rows) this.deps.numbers?.steps.delete(stepKey(key, version));
@@ -124,9 +124,9 @@ export class PostgresOutcomeLog implements OutcomeLog {
     const highest = [...newest.values()];
     await retryTransaction(this.deps, () =>
       this.deps.pool.query({
-        name: 'save_outcome_positions',
+        name: 'save_result_positions',
         text: `with at_once as materialized (select set_config('synchronous_commit', 'off', true))
-          update public.outcome_positions p set seq = k.seq from at_once, unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as k(shard, seq, key, version)
+          update public.result_positions p set seq = k.seq from at_once, unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as k(shard, seq, key, version)
           where p.shard = k.shard and p.seq < k.seq and exists (select from public.journal j where j.shard = k.shard and j.seq = k.seq
             and (k.key is null or j.command_id = k.key::uuid and j.version = k.version))`,
         values: [
@@ -140,11 +140,11 @@ export class PostgresOutcomeLog implements OutcomeLog {
   }
 }
 
-function outcomeRow(
+function resultRow(
   { shard, seq, version, generation, recorded_ms, ...row }: Row,
   kept: Command | undefined,
-): OutcomeRow {
+): ResultRow {
   const command = kept ?? decodeCommand(row.command as StoredCommand);
-  const payload = encodeCommandOutcome(command, generation ?? 1);
+  const payload = encodeCommandResult(command, generation ?? 1);
   return { shard, id: BigInt(seq), key: command.commandId, version, payload, recordedMs: Number(recorded_ms) };
 }

@@ -5,13 +5,13 @@ import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
 import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import type { OutcomeLog, OutcomeRow } from '../../store/commands/outcome-log.ts';
+import type { ResultLog, ResultRow } from '../../store/commands/result-log.ts';
 import type { CheckpointWriter } from './checkpoint-writer.ts';
 import type { Publisher } from './publisher.ts';
 import { TermLoop, TroubleReport } from './term-loop.ts';
 
-interface OutcomeRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
-  readonly log: OutcomeLog;
+interface ResultRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
+  readonly log: ResultLog;
   /** This process's shards. Other processes publish the steps in theirs. */
   readonly shards: () => readonly number[];
   /**
@@ -29,7 +29,7 @@ interface OutcomeRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly isEmpty?: () => boolean;
 }
 
-interface OutcomeRelayOptions {
+interface ResultRelayOptions {
   /** Rows in one read, and in one publish. */
   readonly maxRows: number;
   /**
@@ -48,7 +48,7 @@ interface OutcomeRelayOptions {
 }
 
 /** A command has four to six steps of about 1.5 kB, so 200 rows are far below one send's limit. */
-export const outcomeRelayDefaults: OutcomeRelayOptions = {
+export const resultRelayDefaults: ResultRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
   gatherMs: 100,
@@ -74,20 +74,20 @@ interface Term {
  * marked before anything else is sent: while the database is away, the topic must not fill with
  * repeats.
  */
-export class OutcomeRelay implements Service {
-  readonly name = 'outcome-relay';
+export class ResultRelay implements Service {
+  readonly name = 'result-relay';
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
-  private unmarked: readonly OutcomeRow[] = [];
+  private unmarked: readonly ResultRow[] = [];
   private foundMs = Number.NEGATIVE_INFINITY;
   /** There was a wake-up since the last read began. */
   private stepped = false;
   private readonly backoff: Backoff;
   private readonly kafkaTrouble: TroubleReport;
   private readonly logTrouble: TroubleReport;
-  private readonly deps: OutcomeRelayDeps;
-  private readonly options: OutcomeRelayOptions;
+  private readonly deps: ResultRelayDeps;
+  private readonly options: ResultRelayOptions;
 
-  constructor(deps: OutcomeRelayDeps, options: OutcomeRelayOptions = outcomeRelayDefaults) {
+  constructor(deps: ResultRelayDeps, options: ResultRelayOptions = resultRelayDefaults) {
     this.deps = deps;
     this.options = options;
     this.backoff = new Backoff(deps.random, options.backoff);
@@ -152,7 +152,7 @@ export class OutcomeRelay implements Service {
   }
 
   /** Undefined: the database could not be read, or written. */
-  private async next(): Promise<readonly OutcomeRow[] | undefined> {
+  private async next(): Promise<readonly ResultRow[] | undefined> {
     if (!(await this.mark())) return undefined;
     try {
       const rows = await this.deps.log.readUnpublished(this.options.maxRows, this.deps.shards());
@@ -179,7 +179,7 @@ export class OutcomeRelay implements Service {
     return true;
   }
 
-  private async publish(rows: readonly OutcomeRow[], signal: AbortSignal): Promise<boolean> {
+  private async publish(rows: readonly ResultRow[], signal: AbortSignal): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const untilLeased = async () => {
       while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
@@ -200,7 +200,7 @@ export class OutcomeRelay implements Service {
       );
     } catch (err) {
       for (const span of spans) span?.end({ failed: 'not acknowledged; sent again' });
-      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      metrics.records.inc({ topic, result: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       return false;
     }
@@ -208,18 +208,18 @@ export class OutcomeRelay implements Service {
     this.backoff.reset();
     this.kafkaTrouble.passed();
     metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
-    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    metrics.records.inc({ topic, result: 'acknowledged' }, rows.length);
     // The rows are acknowledged, but the lane was lost in the meantime: its next
     // holder sends them again, and marks them.
     return !signal.aborted;
   }
 
   /** For a step with a traced command. */
-  private spanOf({ key: commandId }: OutcomeRow): TracedSpan | undefined {
+  private spanOf({ key: commandId }: ResultRow): TracedSpan | undefined {
     const parent = this.deps.tracing?.ofCommand(commandId);
     return (
       parent &&
-      this.deps.tracing?.begin('publish outcome', {
+      this.deps.tracing?.begin('publish result', {
         kind: 'producer',
         parent,
         follows: true,
@@ -248,10 +248,10 @@ export class OutcomeRelay implements Service {
     if (leftMs > 0 && !this.loop.draining) await clock.sleep(leftMs, signal);
   }
 
-  private gauge(pending: readonly OutcomeRow[]): void {
+  private gauge(pending: readonly ResultRow[]): void {
     this.deps.metrics.pending.set({ topic }, pending.length);
     this.deps.metrics.oldestPending.set({ topic }, (pending[0]?.recordedMs ?? 0) / 1000);
   }
 }
 
-const topic = 'outcomes';
+const topic = 'results';

@@ -1,21 +1,21 @@
-import type { Attempt, Command, CommandOutcome } from './command.ts';
+import type { Attempt, Command, ResultWord } from './command.ts';
 import { formatInstant } from './instant.ts';
 
-export const commandOutcomeSchema = 'tidemark.command-outcome.v1';
+export const commandResultSchema = 'tidemark.command-result.v1';
 
-/** The outcome callers see. An open command's is not known, so it is `unknown`. */
-export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
+/** The result callers see. An open command's is not known, so it is `unknown`. */
+export function resultOf({ state }: Pick<Command, 'state'>): ResultWord {
   return state === 'open' ? 'unknown' : state;
 }
 
 /**
- * The command after one step: the text for `tidemark.command-outcomes.v1` (docs/consuming.md).
+ * The command after one step: the text for `tidemark.command-results.v1` (docs/consuming.md).
  * `version` rises by one with every step, so (commandId, version) shows a repeat and a gap.
  * `generation` is there from 2 on: a database that lost commits may give a version again, and the
  * higher one counts. int64 and decimals are strings. The principal and the idempotency key are left
  * out: they stay with us.
  */
-export function encodeCommandOutcome(command: Command, generation = 1): string {
+export function encodeCommandResult(command: Command, generation = 1): string {
   const {
     commandId,
     version,
@@ -34,7 +34,7 @@ export function encodeCommandOutcome(command: Command, generation = 1): string {
   };
   return JSON.stringify({
     eventId: `${commandId}:${version}`,
-    schema: commandOutcomeSchema,
+    schema: commandResultSchema,
     commandId,
     generation: generation > 1 ? generation : undefined,
     version,
@@ -45,7 +45,7 @@ export function encodeCommandOutcome(command: Command, generation = 1): string {
     orderStatus,
     callerRef,
     supersedes,
-    outcome: outcomeOf(command),
+    result: resultOf(command),
     state: command.state,
     presumedAbsent: command.presumedAbsent ? true : undefined,
     seenPendingAt: seen,

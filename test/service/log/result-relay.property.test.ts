@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
+import { ResultRelay, resultRelayDefaults } from '../../../src/service/log/result-relay.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
-import { ScriptedOutcomeLog } from './scripted-outcome-log.ts';
+import { ScriptedResultLog } from './scripted-result-log.ts';
 
 const act = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('step' as const), command: fc.nat(4), wake: fc.boolean() }) },
@@ -31,14 +31,14 @@ describe('steps of commands on their way to Kafka, with everything failing now a
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 60 }), fc.nat(1000), async (acts, seed) => {
         const clock = new VirtualClock();
-        const log = new ScriptedOutcomeLog(clock);
+        const log = new ScriptedResultLog(clock);
         const lease = new Lease(clock, 1_000_000_000);
         lease.confirm(1n, 0);
         const publisher = new LossyPublisher(clock, seededRandom(seed));
         const deps = { log, shards: () => [0], publisher, lease, clock, random: seededRandom(seed), logger: silentLog };
-        const relay = new OutcomeRelay(
+        const relay = new ResultRelay(
           { ...deps, metrics: createMetrics().relay },
-          { ...outcomeRelayDefaults, maxRows: 4 },
+          { ...resultRelayDefaults, maxRows: 4 },
         );
         await relay.start();
         relay.begin();

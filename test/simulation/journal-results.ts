@@ -1,13 +1,13 @@
-import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
+import { encodeCommandResult } from '../../src/domain/encode-command-result.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { OutcomeLog, OutcomeRow } from '../../src/store/commands/outcome-log.ts';
+import type { ResultLog, ResultRow } from '../../src/store/commands/result-log.ts';
 import type { MemoryJournal } from '../support/commands/memory-journal.ts';
 import type { Host } from './host.ts';
 import type { CrashPoints } from './plan/crash-points.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
 
-interface JournalOutcomesDeps {
+interface JournalResultsDeps {
   readonly journal: MemoryJournal;
   readonly database: MemoryDatabase;
   readonly host: Host;
@@ -19,7 +19,7 @@ interface JournalOutcomesDeps {
 }
 
 /** The outbox of the journal, as one process reads and marks it. */
-export function journalOutcomes({
+export function journalResults({
   journal,
   database,
   host,
@@ -27,7 +27,7 @@ export function journalOutcomes({
   random,
   points,
   published,
-}: JournalOutcomesDeps): OutcomeLog {
+}: JournalResultsDeps): ResultLog {
   const call = async () => {
     await clock.sleep(random.next() * 3);
     if (database.down || random.next() < database.faults.unreachable) throw new Error('the database cannot be reached');
@@ -37,21 +37,21 @@ export function journalOutcomes({
     const rows = journal.events
       .filter(({ number, command }) => !published.has(number) && shards.includes(command.shard))
       .slice(0, limit);
-    points.reach('outcomes_read', host);
+    points.reach('results_read', host);
     return rows.map(({ number, command }) => ({
       shard: command.shard,
       id: BigInt(number),
       key: command.commandId,
       version: command.version,
-      payload: encodeCommandOutcome(command),
+      payload: encodeCommandResult(command),
       recordedMs: command.updatedAtMs,
     }));
   };
-  const markPublished = async (rows: readonly OutcomeRow[]) => {
-    points.reach('outcomes_sent', host);
+  const markPublished = async (rows: readonly ResultRow[]) => {
+    points.reach('results_sent', host);
     await call();
     for (const { id } of rows) published.add(Number(id));
-    points.reach('outcomes_marked', host);
+    points.reach('results_marked', host);
     if (random.next() < database.faults.lostAnswer) throw new Error('the answer was lost');
   };
   return {

@@ -2,10 +2,10 @@ import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
 
 /**
- * What reaches the topic of outcomes: steps that were taken, those of
+ * What reaches the topic of results: steps that were taken, those of
  * one command in order, each at least once.
  */
-export class OutcomeWatch {
+export class ResultWatch {
   readonly breaches: string[] = [];
   /** By command: the highest version seen. */
   private readonly seen = new Map<string, number>();

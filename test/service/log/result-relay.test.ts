@@ -2,22 +2,22 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
+import { ResultRelay, resultRelayDefaults } from '../../../src/service/log/result-relay.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
-import { ScriptedOutcomeLog } from './scripted-outcome-log.ts';
+import { ScriptedResultLog } from './scripted-result-log.ts';
 
 async function relayOnVirtualTime(leaseMs = 1_000_000) {
   const clock = new VirtualClock();
-  const log = new ScriptedOutcomeLog(clock);
+  const log = new ScriptedResultLog(clock);
   const lease = new Lease(clock, leaseMs);
   lease.confirm(1n, 0);
   const publisher = new LossyPublisher(clock, seededRandom(1));
   const { relay: metrics } = createMetrics();
-  const relay = new OutcomeRelay(
+  const relay = new ResultRelay(
     { log, shards: () => [0], publisher, lease, clock, random: seededRandom(2), logger: silentLog, metrics },
-    { ...outcomeRelayDefaults, maxRows: 10 },
+    { ...resultRelayDefaults, maxRows: 10 },
   );
   await relay.start();
   onTestFinished(async () => {
@@ -31,7 +31,7 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
   return { clock, log, lease, publisher, metrics, relay, arrived };
 }
 
-describe('the relay of outcomes', () => {
+describe('the relay of results', () => {
   it('publishes a step as soon as it is woken, under the key of its command, and marks it', async () => {
     const { clock, log, publisher, relay } = await relayOnVirtualTime();
     relay.begin();
@@ -39,7 +39,7 @@ describe('the relay of outcomes', () => {
     const { id } = log.step('c-1');
     relay.wake();
     await clock.advance(5);
-    expect(publisher.arrived).toEqual([{ topic: 'outcomes', key: 'c-1', payload: 'c-1:1' }]);
+    expect(publisher.arrived).toEqual([{ topic: 'results', key: 'c-1', payload: 'c-1:1' }]);
     expect([...log.published]).toEqual([id]);
   });
 
@@ -52,7 +52,7 @@ describe('the relay of outcomes', () => {
       relay.wake();
       await clock.advance(1);
     }
-    await clock.advance(outcomeRelayDefaults.gatherMs);
+    await clock.advance(resultRelayDefaults.gatherMs);
     expect(arrived()).toHaveLength(40);
     expect(log.reads).toBeLessThan(10);
   });
@@ -62,7 +62,7 @@ describe('the relay of outcomes', () => {
     relay.begin();
     await clock.advance(5);
     log.step('c-1');
-    await clock.advance(outcomeRelayDefaults.pollEveryMs + 10);
+    await clock.advance(resultRelayDefaults.pollEveryMs + 10);
     expect(arrived()).toEqual(['c-1:1']);
   });
 
@@ -123,9 +123,9 @@ describe('the relay of outcomes', () => {
     expect(arrived()).toEqual(['c-1:1', 'c-1:2', 'c-1:1', 'c-1:2', 'c-1:1', 'c-1:2']);
     expect(log.published.size).toBe(2);
     const { values } = await metrics.records.get();
-    expect(values.map(({ labels, value }) => [labels.topic, labels.outcome, value])).toEqual([
-      ['outcomes', 'failed', 4],
-      ['outcomes', 'acknowledged', 2],
+    expect(values.map(({ labels, value }) => [labels.topic, labels.result, value])).toEqual([
+      ['results', 'failed', 4],
+      ['results', 'acknowledged', 2],
     ]);
   });
 

@@ -5,18 +5,18 @@ import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { TopicRecord } from '../../../src/service/log/follow-topic.ts';
 import { LogPublisher, logPublisherDefaults } from '../../../src/service/log/log-publisher.ts';
-import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
+import { ResultRelay, resultRelayDefaults } from '../../../src/service/log/result-relay.ts';
 import { plannedPartitions, type TopicNames } from '../../../src/service/log/topics.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { AnswerSwallower } from '../../support/servers/answer-swallower.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../../support/servers/kafka-fixture.ts';
-import { ScriptedOutcomeLog } from './scripted-outcome-log.ts';
+import { ScriptedResultLog } from './scripted-result-log.ts';
 
 const brokers = inject('kafkaBrokers');
 
 async function relayTo(topics: TopicNames) {
-  const log = new ScriptedOutcomeLog(systemClock);
+  const log = new ScriptedResultLog(systemClock);
   const lease = new Lease(systemClock, 3_600_000);
   lease.confirm(1n, systemClock.monotonicMs());
   const { relay: metrics } = createMetrics();
@@ -41,7 +41,7 @@ async function relayTo(topics: TopicNames) {
     logger: silentLog,
     metrics,
   };
-  const relay = new OutcomeRelay(deps, { ...outcomeRelayDefaults, maxRows: 20 });
+  const relay = new ResultRelay(deps, { ...resultRelayDefaults, maxRows: 20 });
   await relay.start();
   onTestFinished(async () => {
     await relay.drain(AbortSignal.timeout(5_000));
@@ -62,7 +62,7 @@ describe('steps of commands', () => {
     for (let i = 0; i < 100; i += 1) log.step(`command-${i % 12}`);
     relay.begin();
     await allMarked();
-    const records = await readAll(brokers, topics.outcomes);
+    const records = await readAll(brokers, topics.results);
     expect(records).toHaveLength(100);
     expect(new Set(records.map(({ partition }) => partition)).size).toBe(3);
     for (const { key } of log.rows) {
@@ -86,7 +86,7 @@ describe('steps of commands', () => {
     await eventually(async () => expect((await replaced())?.value).toBeGreaterThan(0));
     answers.swallow = false;
     await allMarked();
-    const records = await readAll(brokers, topics.outcomes);
+    const records = await readAll(brokers, topics.results);
     expect(records.length).toBeGreaterThan(log.rows.length);
     for (const key of ['command-0', 'command-1'])
       expect(firsts(records, key)).toEqual(log.rows.filter((row) => row.key === key).map(({ payload }) => payload));
