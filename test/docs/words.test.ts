@@ -45,6 +45,8 @@ const given: Readonly<Record<string, string>> = {
   'Desks?': 'Actions, Access, Service or Commands',
   // A log is published in its order; a program writes to its logger.
   AuditLog: 'AuditTrail',
+  // Only a prediction market has outcomes, YES and NO.
+  Outcome: 'Result',
 };
 
 it.each(Object.entries(given))('no exported name has %s in it: say %s', (word) => {
