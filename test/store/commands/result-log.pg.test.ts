@@ -10,7 +10,7 @@ import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import { maintainCommands } from '../../../src/store/maintenance.ts';
 import { JournalError } from '../../../src/store/session/write-once.ts';
-import { appendIn, openIn } from '../../support/commands/append-in.ts';
+import { appendIn, openIn, withoutLockTimeout } from '../../support/commands/append-in.ts';
 import {
   answered,
   atMs,
@@ -144,6 +144,7 @@ describe('the outbox of results', () => {
 /** An opening that waits for what becomes of its key. `free` lets it go on. */
 async function heldOpening(rig: JournalRig, journal: CommandJournal, numbers: JournalNumbers) {
   const other = await rig.rival();
+  await withoutLockTimeout(other);
   const asked = newPlace();
   await other.query('begin');
   await openIn(other, newPlace({ idempotencyKey: asked.idempotencyKey }));
