@@ -57,10 +57,10 @@ const mostActs = 64;
 export class CommitCheckpoint {
   private known: Checkpoint | undefined;
   private changesSoFar = 0;
-  private readonly onAct: () => void;
+  private readonly onAct: (act: Act) => void;
 
   /** `onAct`: called when the database has acknowledged an act. Never waits, never throws. */
-  constructor(onAct = () => {}) {
+  constructor(onAct: (act: Act) => void = () => {}) {
     this.onAct = onAct;
   }
 
@@ -111,7 +111,7 @@ export class CommitCheckpoint {
   saw(act: Act): void {
     const { known } = this;
     if (known !== undefined) this.know({ ...known, acts: [...known.acts.slice(0, mostActs - 1), act] });
-    this.onAct();
+    this.onAct(act);
   }
 
   /** At a renewal the database had all of these. */
@@ -159,7 +159,7 @@ export class Lease {
    * `onAct`: see `CommitCheckpoint`. `expireMs`: others may take the lane this long after its row
    * was renewed.
    */
-  constructor(clock: Clock, actForMs: number, onAct?: () => void, expireMs = actForMs + batchRenewsAfterMs) {
+  constructor(clock: Clock, actForMs: number, onAct?: (act: Act) => void, expireMs = actForMs + batchRenewsAfterMs) {
     this.clock = clock;
     this.actForMs = actForMs;
     this.batchLagMs = Math.max(0, batchRenewsAfterMs - (expireMs - actForMs));

@@ -118,7 +118,7 @@ export class SimulatedService {
     const shared = { clock, random, log };
     this.host = host;
     this.tokens = tokens;
-    this.lease = new Lease(clock, settings.lease.actMs, () => checkpoint.hurry());
+    this.lease = new Lease(clock, settings.lease.actMs, (act) => checkpoint.hurry(act));
     this.coverage = new CoverageWatch(clock);
     const lossCheck = new LossCheck({
       lease: this.lease,
@@ -128,7 +128,12 @@ export class SimulatedService {
       ...shared,
     });
     const mayWrite = () => lossCheck.mayPublish;
-    const checkpoint = new CheckpointWriter({ lease: this.lease, publisher: deps.checkpointPublisher, mayWrite });
+    const checkpoint = new CheckpointWriter({
+      clock,
+      lease: this.lease,
+      publisher: deps.checkpointPublisher,
+      mayWrite,
+    });
     this.relay = new Relay(
       {
         ...{ ...shared, checkpoint, logger: log, log: database.updates, lease: this.lease },

@@ -123,7 +123,7 @@ export class LaneFinisher {
     const { updates, states, checkpoint: checkpoints } = publishers(lease.lane);
     // They begin once Kafka has answered: nothing is published before.
     const mayWrite = () => true;
-    const checkpoint = checkpoints && new CheckpointWriter({ lease, mayWrite, publisher: checkpoints });
+    const checkpoint = checkpoints && new CheckpointWriter({ clock, lease, mayWrite, publisher: checkpoints });
     const relay = new Relay(
       {
         ...{ lease, clock, random, logger, log, ...(checkpoint && { checkpoint }) },

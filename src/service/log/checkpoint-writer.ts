@@ -1,8 +1,17 @@
-import { type Checkpoint, encodeCheckpoints, type LaneCheckpoint, type Lease, lastActs } from '../../runtime/lease.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import {
+  type Act,
+  type Checkpoint,
+  encodeCheckpoints,
+  type LaneCheckpoint,
+  type Lease,
+  lastActs,
+} from '../../runtime/lease.ts';
 import { toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
 interface CheckpointWriterDeps {
+  readonly clock: Pick<Clock, 'after'>;
   readonly lease: Pick<Lease, 'lane' | 'checkpoint'>;
   /**
    * One of its own: it takes one send at a time, and a send of updates is mostly under way. The
@@ -15,6 +24,9 @@ interface CheckpointWriterDeps {
    */
   readonly mayWrite: () => boolean;
 }
+
+/** How long a step waits for a send that takes its checkpoint along. */
+const companyMs = 10;
 
 const checkpointSchema = 'tidemark.commit-checkpoint.v1';
 
@@ -31,6 +43,7 @@ const checkpointSchema = 'tidemark.commit-checkpoint.v1';
 export class CheckpointWriter {
   private written: { readonly changes: number; readonly checkpointed: Checkpoint } | undefined;
   private writing: Promise<void> | undefined;
+  private company: Timer | undefined;
   private readonly deps: CheckpointWriterDeps;
 
   constructor(deps: CheckpointWriterDeps) {
@@ -42,9 +55,18 @@ export class CheckpointWriter {
     this.written = undefined;
   }
 
-  /** Begins to write new commits, for a `cover` that will come soon. Never waits, never rejects. */
-  hurry(): void {
-    if (this.writing === undefined && this.deps.mayWrite()) void this.write().catch(() => undefined);
+  /**
+   * Begins to write new commits, for a `cover` that will come soon. Never waits, never rejects. A
+   * step behind an opening permits no write to the platform: unless a relay's send has taken it
+   * along, it is written 10 ms later.
+   */
+  hurry(act?: Act): void {
+    if (act?.[0] === 'step' && act[2] > 1) {
+      this.company ??= this.deps.clock.after(companyMs, () => {
+        this.company = undefined;
+        this.hurry();
+      });
+    } else if (this.writing === undefined && this.deps.mayWrite()) void this.write().catch(() => undefined);
   }
 
   /**
@@ -60,13 +82,13 @@ export class CheckpointWriter {
   }
 
   /**
-   * The checkpoint to be on Kafka with the updates up to this batch, or before them. Sent before,
-   * it makes them wait for two answers. Undefined: Kafka has it. Throws `PublishError`, as `cover`
-   * does.
+   * The checkpoint to be on Kafka with the updates up to this batch, or before them; left out: with
+   * all that this process has seen. Sent before, it makes them wait for two answers. Undefined:
+   * Kafka has it. Throws `PublishError`, as `cover` does.
    *
-   * It goes along only while Kafka takes checkpoints: its refusal would refuse the updates as well.
+   * It goes along only while Kafka takes checkpoints: its refusal would refuse the rows as well.
    */
-  along(batch: bigint): SentAlong | undefined {
+  along(batch?: bigint): SentAlong | undefined {
     const { lane } = this.deps.lease;
     const { changes, newest } = this.toPublish(batch);
     if (newest === undefined || this.covers(changes, batch)) return undefined;

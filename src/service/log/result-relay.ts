@@ -23,8 +23,8 @@ interface ResultRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;
-  /** Covers everything before it is sent. Left out: no checkpoint is kept. */
-  readonly checkpoint?: Pick<CheckpointWriter, 'cover'>;
+  /** Covers everything that is sent. Left out: no checkpoint is kept. */
+  readonly checkpoint?: Pick<CheckpointWriter, 'along' | 'doubt'>;
   /** A look has just shown that the outbox is empty. Left out: not known. */
   readonly isEmpty?: () => boolean;
 }
@@ -179,26 +179,23 @@ export class ResultRelay implements Service {
     return true;
   }
 
-  private async publish(rows: readonly ResultRow[], signal: AbortSignal): Promise<boolean> {
-    const { clock, lease, metrics, publisher } = this.deps;
-    const untilLeased = async () => {
-      while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
-      return !signal.aborted;
-    };
-    if (!(await untilLeased())) return false;
+  private async publish(rows: readonly OutcomeRow[], signal: AbortSignal): Promise<boolean> {
+    const { clock, lease, metrics, publisher, checkpoint } = this.deps;
+    while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
+    if (signal.aborted) return false;
     const startedMs = clock.monotonicMs();
     const spans = this.deps.tracing === undefined ? [] : rows.map((row) => this.spanOf(row));
     try {
-      await this.deps.checkpoint?.cover();
-      if (!(await untilLeased())) return false;
       await publisher.publish(
         rows.map(({ key, payload }, i) => {
           const traceparent = spans[i]?.traceparent;
           return { topic, key, payload, ...(traceparent !== undefined && { traceparent }) };
         }),
         () => lease.mayAct() && !signal.aborted,
+        checkpoint?.along(),
       );
     } catch (err) {
+      checkpoint?.doubt();
       for (const span of spans) span?.end({ failed: 'not acknowledged; sent again' });
       metrics.records.inc({ topic, result: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);

@@ -42,7 +42,12 @@ export function assembleService(
   initialiseMetrics(metrics, version);
   const base: BaseParts = {
     ...{ clock, random, log, metrics, version, effective, tracing: traces?.tracing, holder: holderName(random) },
-    lease: new Lease(clock, config.leaseTtlMs - config.leaseMarginMs, () => way.checkpoint.hurry(), config.leaseTtlMs),
+    lease: new Lease(
+      clock,
+      config.leaseTtlMs - config.leaseMarginMs,
+      (act) => way.checkpoint.hurry(act),
+      config.leaseTtlMs,
+    ),
     later: {
       keeper: () => fleet.keeper,
       commands: () => commands.service,

@@ -55,7 +55,7 @@ function logParts(made: Connected, config: PlatformConfig) {
     ...{ clock, log },
   });
   const mayWrite = () => lossCheck.mayPublish;
-  const checkpoint = new CheckpointWriter({ lease, publisher: kafka.checkpointPublisher, mayWrite });
+  const checkpoint = new CheckpointWriter({ clock, lease, publisher: kafka.checkpointPublisher, mayWrite });
   const relay = new Relay(
     {
       ...{ clock, random, logger: log, lease, checkpoint, log: store.updates },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Lease } from '../../../src/runtime/lease.ts';
+import { type Act, Lease } from '../../../src/runtime/lease.ts';
 import {
   CheckpointWriter,
   decodeCheckpoint,
@@ -24,7 +24,7 @@ function rig() {
     },
     close: async () => undefined,
   };
-  const writer = new CheckpointWriter({ lease, publisher, mayWrite: () => state.mayWrite });
+  const writer = new CheckpointWriter({ clock, lease, publisher, mayWrite: () => state.mayWrite });
   writer.doubt();
   return { clock, lease, state, batches, writer };
 }
@@ -54,6 +54,34 @@ describe('the checkpoint of a lane on Kafka', () => {
     expect([covered, batches.length]).toEqual([false, 1]);
     await clock.advance(15);
     expect([covered, batches.length]).toEqual([true, 2]);
+  });
+
+  it('of a command that may be sent is written at once, and of its later steps after 10 ms', async () => {
+    const { clock, batches, lease, writer } = rig();
+    const saw = (act: Act) => {
+      lease.checkpoint.saw(act);
+      writer.hurry(act);
+    };
+    for (const act of [
+      ['step', 'c-1', 1, 7],
+      ['sent', 'tm-1'],
+      ['halt', 'h-1'],
+    ] as const) {
+      const before = batches.length;
+      saw(act);
+      await clock.advance(10);
+      expect(batches).toHaveLength(before + 1);
+    }
+    saw(['step', 'c-1', 2, 8]);
+    saw(['step', 'c-2', 2, 8]);
+    await clock.advance(19);
+    expect(batches).toHaveLength(3);
+    await clock.advance(1);
+    expect(batches).toHaveLength(4);
+    saw(['step', 'c-1', 3, 9]);
+    writer.along(11n)?.carried();
+    await clock.advance(100);
+    expect(batches, 'it went along').toHaveLength(4);
   });
 
   it('is not written, and nothing published, before Kafka has said what it has', async () => {

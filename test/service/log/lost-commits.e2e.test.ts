@@ -44,7 +44,12 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
       lease.enter(lane);
       lease.take(hold.epoch, clock.monotonicMs());
       lease.checkpoint.sawLane({ generation: 1, ...hold });
-      const checkpoint = new CheckpointWriter({ lease, publisher: parts.checkpointPublisher, mayWrite: () => true });
+      const checkpoint = new CheckpointWriter({
+        clock,
+        lease,
+        publisher: parts.checkpointPublisher,
+        mayWrite: () => true,
+      });
       const shared = { lease, clock, random, logger: log, checkpoint, log: new PostgresUpdateLog(rig.deps) };
       const relay = new Relay(
         {

@@ -2,7 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { ResultRelay, resultRelayDefaults } from '../../../src/service/log/result-relay.ts';
+import { CheckpointWriter } from '../../../src/service/log/checkpoint-writer.ts';
+import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
@@ -15,9 +16,27 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
   lease.confirm(1n, 0);
   const publisher = new LossyPublisher(clock, seededRandom(1));
   const { relay: metrics } = createMetrics();
-  const relay = new ResultRelay(
-    { log, shards: () => [0], publisher, lease, clock, random: seededRandom(2), logger: silentLog, metrics },
-    { ...resultRelayDefaults, maxRows: 10 },
+  let alone = 0;
+  const aside = {
+    publish: async () => {
+      alone += 1;
+    },
+    close: async () => undefined,
+  };
+  const checkpoint = new CheckpointWriter({ clock, lease, publisher: aside, mayWrite: () => true });
+  const relay = new OutcomeRelay(
+    {
+      checkpoint,
+      log,
+      shards: () => [0],
+      publisher,
+      lease,
+      clock,
+      random: seededRandom(2),
+      logger: silentLog,
+      metrics,
+    },
+    { ...outcomeRelayDefaults, maxRows: 10 },
   );
   await relay.start();
   onTestFinished(async () => {
@@ -28,7 +47,7 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
     expect(publisher.violations).toEqual([]);
   });
   const arrived = () => publisher.arrived.map(({ payload }) => payload);
-  return { clock, log, lease, publisher, metrics, relay, arrived };
+  return { clock, log, lease, publisher, metrics, relay, arrived, alone: () => alone };
 }
 
 describe('the relay of results', () => {
@@ -198,5 +217,28 @@ describe('the relay of results', () => {
     publisher.fate = () => 'ok';
     await clock.advance(5_000);
     expect([await shown(metrics.pending), await shown(metrics.oldestPending)]).toEqual([0, 0]);
+  });
+});
+
+describe('issue: Commands were published only after a second answer of Kafka, about their checkpoint.', () => {
+  it('it goes along with them, and by itself before the first send and after one that failed', async () => {
+    const { clock, log, lease, publisher, relay, alone } = await relayOnVirtualTime();
+    lease.checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 0n });
+    const step = async (version: number) => {
+      lease.checkpoint.saw(['step', 'c-1', version, 0]);
+      log.step('c-1');
+      relay.wake();
+      await clock.advance(1_000);
+    };
+    relay.begin();
+    await step(1);
+    expect(alone()).toBe(1);
+    await step(2);
+    expect([alone(), publisher.arrived.map(({ topic }) => topic).sort()]).toEqual([
+      ...[1, ['checkpoint', 'outcomes', 'outcomes']],
+    ]);
+    publisher.fate = () => (publisher.sends === 3 ? 'refused' : 'ok');
+    await step(3);
+    expect([alone(), publisher.sends]).toEqual([2, 4]);
   });
 });

@@ -33,7 +33,7 @@ export function checkpointing(brokers: readonly string[], topics: TopicNames, la
     },
     close: async () => undefined,
   };
-  const writer = new CheckpointWriter({ lease, publisher: counted, mayWrite: () => true });
+  const writer = new CheckpointWriter({ clock: systemClock, lease, publisher: counted, mayWrite: () => true });
   writer.doubt();
   const send = async (batch: bigint, topic: PublishRow['topic'] = 'updates', count = 3) => {
     const rows = Array.from({ length: count }, (_, n) => n).map((n) => ({
