@@ -58,13 +58,18 @@ const orphanMs = 4_000;
 export function journalClient(deps: JournalClientDeps): CommandJournal {
   const { journal, host } = deps;
   const mine: MemoryJournal = Object.create(journal, { hook: { value: hookOf(deps) } });
+  /** As in `GroupCommit`, a write that nobody waits for waits for others. */
+  const afterCompany = async ([step]: readonly unknown[]): Promise<void> => {
+    if ((step as { mayWait?: boolean } | undefined)?.mayWait === true) await deps.clock.sleep(10);
+  };
   return new Proxy(mine, {
     get: (target, name: JournalOperation) => {
+      if (name === 'hurry') return () => {};
       const call = target[name] as (...args: unknown[]) => Promise<unknown>;
       return async (...args: unknown[]) => {
         for (const each of args) if (isFence(each)) mustBeAlone(each, deps);
         if (name === 'noteMisses') deps.commandWatch.missed(host.name, args[0] as Miss[]);
-        const answer = await host.answer(call.apply(target, args));
+        const answer = await host.answer(afterCompany(args).then(() => call.apply(target, args)));
         const act = actOf(journal, name, args, answer);
         if (act !== undefined) deps.checkpoint()?.saw(act);
         if (act?.[0] === 'halt') deps.haltOracle.acknowledge(act[1]);

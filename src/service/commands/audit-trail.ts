@@ -9,8 +9,11 @@ import type { AuditTrailEntry, CommandJournal } from '../../store/commands/comma
 const maxPending = 10_000;
 /** Lines of one statement. */
 const maxAtOnce = 1_000;
-/** The least time between two writes with command lines alone. */
-const gatherMs = 100;
+/**
+ * The least time between two writes with command lines alone. At the pace of the commands itself,
+ * each line would come later after its command than the one before, and find no company.
+ */
+const gatherMs = 50;
 const againAfter = { firstMs: 250, maxMs: 5_000 };
 const ofCommands: ReadonlySet<string> = new Set(['place', 'replace', 'cancel']);
 
@@ -25,8 +28,9 @@ interface AuditTrailDeps extends Ambient {
  * process without time or room for them puts each line into its log.
  *
  * Invariant: one write at a time, with everything recorded since the last one began. Command lines
- * are written at most ten times a second: at a hundred commands a second, a commit for each would
- * cost as much as a step. Any other line is written at once, with those waiting.
+ * are written at most twenty times a second, and wait for company: at a hundred commands a second,
+ * a commit for each would cost as much as a step. Any other line is written at once, with those
+ * waiting.
  */
 export class AuditTrail {
   private pending: AuditTrailEntry[] = [];
@@ -85,9 +89,10 @@ export class AuditTrail {
       if (leftMs > 0 && !this.ending) await clock.sleep(leftMs, this.hurry.signal);
       if (this.hurry.signal.aborted) this.hurry = new AbortController();
       const entries = this.pending.splice(0, maxAtOnce);
-      if (entries.some(({ action }) => ofCommands.has(action))) this.beganMs = clock.monotonicMs();
+      const commands = entries.filter(({ action }) => ofCommands.has(action)).length;
+      if (commands > 0) this.beganMs = clock.monotonicMs();
       try {
-        await journal.addToAuditTrail(entries, this.again);
+        await journal.addToAuditTrail(entries, this.again, commands === entries.length);
         this.again = false;
         backoff.reset();
       } catch (err) {

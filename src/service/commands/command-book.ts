@@ -249,6 +249,10 @@ export class CommandBook {
     };
   }
 
+  isAwaited(commandId: string): boolean {
+    return this.waiters.has(commandId);
+  }
+
   sentAndUnresolved(scope: AccountScope): SentAndUnresolved {
     const { clock } = this;
     const watched =

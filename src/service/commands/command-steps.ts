@@ -113,7 +113,8 @@ export class CommandSteps {
       if (decision === undefined) return { kind: 'nothing', command: newest };
       const { commandId, version } = newest;
       const startedMs = this.deps.clock.monotonicMs();
-      const step = { ...decision.step, commandId, version, ...this.haltsOf(newest, decision) };
+      const mayWait = this.isUnawaited(newest, decision);
+      const step = { ...decision.step, commandId, version, mayWait, ...this.haltsOf(newest, decision) };
       const result = await journal.step(step, term.fence);
       if (result.kind === 'fenced') return { kind: 'over' };
       if (result.kind === 'not_waiting') return { kind: 'nothing', command: newest, notWaiting: true };
@@ -131,6 +132,16 @@ export class CommandSteps {
       book.adopt(newest);
     }
     throw new Error(`the steps of command ${command.commandId} do not come to an end`);
+  }
+
+  /**
+   * For the next step of a place that was answered as accepted. Not of a replace: it makes room for
+   * the order's next one.
+   */
+  private isUnawaited({ commandId, state, request }: Command, { step, evidence }: Decision): boolean {
+    const isFollowed = request.kind === 'place' && state === 'accepted' && !isDoubtful(step.to);
+    const isSeen = evidence !== 'person' && evidence !== 'answer';
+    return isFollowed && isSeen && !this.deps.book.isAwaited(commandId);
   }
 
   private haltsOf(

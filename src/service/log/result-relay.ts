@@ -179,7 +179,7 @@ export class ResultRelay implements Service {
     return true;
   }
 
-  private async publish(rows: readonly OutcomeRow[], signal: AbortSignal): Promise<boolean> {
+  private async publish(rows: readonly ResultRow[], signal: AbortSignal): Promise<boolean> {
     const { clock, lease, metrics, publisher, checkpoint } = this.deps;
     while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
     if (signal.aborted) return false;

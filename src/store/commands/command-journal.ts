@@ -99,6 +99,8 @@ export interface CommandStep {
   readonly lateLanding?: string;
   /** A person's step that needs a second principal. */
   readonly approval?: Approving;
+  /** No caller waits for it: for 10 ms it may wait for other writes, and goes with them. */
+  readonly mayWait?: boolean;
 }
 
 export type StepResult =
@@ -249,9 +251,11 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
   /**
    * Records each act on the command side with its principal: halts, resumes, resolutions,
    * cancel-all, refusals of authorization. Append only, all or none. `again`: the write before may
-   * have been done, so lines already there are left out.
+   * have been done, so lines already there are left out. `mayWait`: as of a step.
    */
-  addToAuditTrail(entries: readonly AuditTrailEntry[], again?: boolean): Promise<void>;
+  addToAuditTrail(entries: readonly AuditTrailEntry[], again?: boolean, mayWait?: boolean): Promise<void>;
+  /** The process ends: from here on no write waits for others. */
+  hurry(): void;
 }
 
 export interface AuditTrailEntry {

@@ -147,7 +147,11 @@ export async function markSending(
  * One step, one row. `approval`: by a second principal's word, in the transaction that spends it
  * (`doAct`).
  */
-export async function stepCommand(deps: Deps, { approval, ...given }: CommandStep, fence: Fence): Promise<StepResult> {
+export async function stepCommand(
+  deps: Deps,
+  { approval, mayWait = false, ...given }: CommandStep,
+  fence: Fence,
+): Promise<StepResult> {
   const { known } = deps;
   const step = storable(given);
   const { commandId } = step;
@@ -157,7 +161,7 @@ export async function stepCommand(deps: Deps, { approval, ...given }: CommandSte
     return said === 'not_waiting' ? [{ said, order_status: null, more: null }] : said;
   };
   const stepped = await writeRows<StepResult>(deps, [commandId], {
-    ...{ fence, ...(approval !== undefined && { around }) },
+    ...{ fence, mayWait, ...(approval !== undefined && { around }) },
     rows: () => {
       const now = known.get(commandId);
       return now !== undefined && isUnmoved(now.command, step) ? [stepRow(now, step, fence)] : [];
@@ -237,9 +241,10 @@ export async function addToAuditTrail(
   { groups }: Deps,
   lines: readonly AuditTrailEntry[],
   again = false,
+  mayWait = false,
 ): Promise<void> {
   await groups.write({
-    ...{ of: ['audit trail'], lines: storableJson({ lines, again }) },
+    ...{ of: ['audit trail'], mayWait, lines: storableJson({ lines, again }) },
     rows: () => [],
     done: () => undefined,
   });

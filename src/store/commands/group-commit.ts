@@ -27,6 +27,8 @@ export interface JournalWrite<T> {
    * there is nothing to write any more, and `done` is not called.
    */
   rows(): readonly JournalRow[];
+  /** No caller waits for it: for 10 ms it may wait for other writes, and goes with them. */
+  readonly mayWait?: boolean;
   /** JSON: audit lines. */
   readonly lines?: string;
   /** In the answer's turn, before another write about the same begins. */
@@ -43,6 +45,8 @@ const maxGroups = 2;
 const maxGroupChars = 1_000_000;
 /** Writes under way and waiting: a command has one of them, and audit and results one each. */
 const maxPending = 2_000;
+/** How long a write that may wait does so. A commit of its own costs as much as a shared one. */
+const mostCompanyMs = 10;
 /** How long a write waits to be sent, as long as for a connection. */
 const waitMs = 5_000;
 /** Writes that are asked for alone at one time: groups and reads keep the other connections. */
@@ -71,7 +75,7 @@ interface GroupCommitDeps extends RetryDeps {
  * The command side's writes at one moment, as one statement and one commit (`append_journal`).
  *
  * A write waits → is under way in a group → is answered. Two groups are under way at most. Nothing
- * waits for a fuller group: writes that come meanwhile are the next.
+ * waits for a fuller group, unless it may (`mayWait`): writes that come meanwhile are the next.
  *
  * Invariants: two writes about the same command, key or account are never under way together, so
  * their rows follow one another. A write is answered with its own result, or its own objection. If
@@ -85,6 +89,9 @@ export class GroupCommit {
   /** The names (`of`) under way. */
   private readonly locked = new Set<string>();
   private timer: Timer | undefined;
+  /** Ends the wait for company. */
+  private company: Timer | undefined;
+  private companyMs = mostCompanyMs;
   private readonly alone: Waiting[] = [];
   private aloneUnderWay = 0;
   private pending = 0;
@@ -125,14 +132,29 @@ export class GroupCommit {
     });
   }
 
+  /** The process ends: from here on nothing waits for company. */
+  hurry(): void {
+    this.companyMs = 0;
+    this.sendWaiting();
+  }
+
   private sendWaiting(): void {
-    while (this.groupsUnderWay < maxGroups && this.waiting.length > 0) {
+    while (this.groupsUnderWay < maxGroups && this.waiting.some((write) => this.isDue(write))) {
       const group = this.nextGroup();
       if (group.length === 0) break;
       void this.serve(group);
     }
     if (this.waiting.length > 0) this.timer ??= this.deps.clock.after(waitMs, () => this.giveUp());
     else this.stopTimer();
+    this.company?.cancel();
+    const [oldest] = this.waiting;
+    if (oldest === undefined || this.isDue(oldest)) return;
+    const leftMs = Math.max(1, oldest.sinceMs + this.companyMs - this.deps.clock.monotonicMs());
+    this.company = this.deps.clock.after(leftMs, () => this.sendWaiting());
+  }
+
+  private isDue({ mayWait = false, sinceMs }: Waiting): boolean {
+    return !mayWait || this.deps.clock.monotonicMs() - sinceMs >= this.companyMs;
   }
 
   /** The oldest, and as many as fit, each about something else, and about nothing under way. */

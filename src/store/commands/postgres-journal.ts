@@ -140,5 +140,6 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     approvals: read(readApprovals),
     findApproval: read(findApproval),
     addToAuditTrail: write(addToAuditTrail),
+    hurry: () => deps.groups.hurry(),
   };
 }

@@ -41,7 +41,7 @@ it('writes the line of a command at once, those that come soon after it together
   const { clock, writes, trail } = trailOnVirtualTime();
   const record = async (...actions: string[]) => {
     for (const action of actions) {
-      await clock.advance(20);
+      await clock.advance(10);
       trail.record({ atMs: 1, principal: 'ann', action });
     }
   };
@@ -49,7 +49,7 @@ it('writes the line of a command at once, those that come soon after it together
   writes[0]?.done();
   await record('place', 'cancel', 'replace');
   expect(writes.map(({ actions }) => actions)).toEqual([['place']]);
-  await clock.advance(100);
+  await clock.advance(50);
   expect(writes.map(({ actions }) => actions)).toEqual([['place'], ['place', 'cancel', 'replace']]);
   writes[1]?.done();
   await record('place');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import type { Order } from '../../../src/domain/order.ts';
+import type { Submission } from '../../../src/service/commands/commands.ts';
 import {
   accepted,
   atCapacity,
@@ -536,6 +537,52 @@ describe('issue: A lost answer held its caller for 10 s, though the stream had s
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: atCapacity }, { result: accepted, answerMs: 50 });
     expect(await rig.send(placePrediction)).toMatchObject({ state: 'accepted', attempts: [{}, {}] });
+  });
+});
+
+describe('issue: A place with nothing beside it cost three times as much as one among a hundred.', () => {
+  /** Accepted, and its order lands. */
+  async function landed(rig: CommandRig, over: Partial<Submission> = {}): Promise<string> {
+    const asked = rig.commands.submit(rig.submission(placeEquity, over));
+    await rig.clock.advance(100);
+    const commandId = [...rig.journal.commands.keys()].at(-1) ?? '';
+    rig.land(commandId);
+    void asked;
+    return commandId;
+  }
+
+  it('its applied step waits 10 ms for company, and not where its caller waits for it', async () => {
+    const rig = await CommandRig.leading();
+    const unasked = await landed(rig);
+    await rig.clock.advance(9);
+    expect(rig.state(unasked)).toBe('accepted');
+    await rig.clock.advance(1);
+    expect(rig.state(unasked)).toBe('applied');
+    const awaited = await landed(rig, { waitMs: 10_000 });
+    await rig.clock.advance(0);
+    expect(rig.state(awaited)).toBe('applied');
+  });
+
+  it('a step that waits is written when the process ends', async () => {
+    const rig = await CommandRig.leading();
+    const commandId = await landed(rig);
+    await rig.clock.advance(1);
+    expect(rig.state(commandId)).toBe('accepted');
+    await rig.commands.drain(new AbortController().signal);
+    await rig.clock.advance(0);
+    expect(rig.state(commandId)).toBe('applied');
+  });
+
+  it('a step that waits when its term ends is refused, and made once by the next holder', async () => {
+    const rig = await CommandRig.leading();
+    const commandId = await landed(rig);
+    await rig.clock.advance(1);
+    rig.commands.endAll();
+    const next = await CommandRig.leading({}, rig);
+    await next.clock.advance(100);
+    expect(rig.state(commandId)).toBe('applied');
+    const steps = rig.journal.events.filter((event) => event.commandId === commandId);
+    expect(steps.map(({ state }) => state)).toEqual(['open', 'accepted', 'applied']);
   });
 });
 

@@ -140,6 +140,7 @@ describe('an operator', () => {
     expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
     expect(await next.during(next.commands.operator.resume(service, word))).toEqual({ kind: 'done', halts: [] });
     expect((await next.send(placeEquity)).state).toBe('accepted');
+    await next.clock.advance(10);
     expect(rig.journal.audits.map(({ action, principal }) => [action, principal])).toEqual([
       ['halt', 'olga'],
       ['resume', 'olga'],

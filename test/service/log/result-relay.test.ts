@@ -3,7 +3,7 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { CheckpointWriter } from '../../../src/service/log/checkpoint-writer.ts';
-import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
+import { ResultRelay, resultRelayDefaults } from '../../../src/service/log/result-relay.ts';
 import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
@@ -24,7 +24,7 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
     close: async () => undefined,
   };
   const checkpoint = new CheckpointWriter({ clock, lease, publisher: aside, mayWrite: () => true });
-  const relay = new OutcomeRelay(
+  const relay = new ResultRelay(
     {
       checkpoint,
       log,
@@ -36,7 +36,7 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
       logger: silentLog,
       metrics,
     },
-    { ...outcomeRelayDefaults, maxRows: 10 },
+    { ...resultRelayDefaults, maxRows: 10 },
   );
   await relay.start();
   onTestFinished(async () => {
@@ -235,7 +235,7 @@ describe('issue: Commands were published only after a second answer of Kafka, ab
     expect(alone()).toBe(1);
     await step(2);
     expect([alone(), publisher.arrived.map(({ topic }) => topic).sort()]).toEqual([
-      ...[1, ['checkpoint', 'outcomes', 'outcomes']],
+      ...[1, ['checkpoint', 'results', 'results']],
     ]);
     publisher.fate = () => (publisher.sends === 3 ? 'refused' : 'ok');
     await step(3);

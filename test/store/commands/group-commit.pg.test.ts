@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Command } from '../../../src/domain/command.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
@@ -70,6 +71,29 @@ describe('what is written at one moment', () => {
     const asked = places(8, measure === undefined ? {} : { measure });
     const results = await Promise.all(asked.map((place) => rig.journal.open(place, fence)));
     expect(results.map(({ kind }) => kind)).toEqual([...Array(4).fill('opened'), ...Array(4).fill('limited')]);
+  });
+});
+
+describe('issue: The last step of a place and its line in the audit trail were a commit each.', () => {
+  it('writes that nobody waits for share a commit, and go with the next opening', async () => {
+    await using rig = await journalRig();
+    await using group = journalBehindProxy(rig);
+    const accept = async () => {
+      const stepped = await group.journal.step(answered(await sending(group.journal, newPlace()), 'accepted'), fence);
+      if (stepped.kind !== 'stepped') throw new Error(stepped.kind);
+      return stepped.command;
+    };
+    const apply = ({ commandId, version }: Command) =>
+      group.journal.step({ commandId, version, to: 'applied', atMs, evidence: [], mayWait: true }, fence);
+    const line = ({ commandId }: Command) =>
+      group.journal.addToAuditTrail([{ atMs, principal: 'ann', action: 'place', commandId }], false, true);
+    const [first, second] = [await accept(), await accept()];
+    group.sizes.length = 0;
+    expect(await Promise.all([apply(first), line(first)])).toMatchObject([{ kind: 'stepped' }, undefined]);
+    expect(group.sizes).toEqual([2]);
+    const all = [apply(second), line(second), group.journal.open(newPlace(), fence)];
+    expect(await Promise.all(all)).toMatchObject([{ kind: 'stepped' }, undefined, { kind: 'opened' }]);
+    expect(group.sizes).toEqual([2, 3]);
   });
 });
 

@@ -80,3 +80,65 @@ describe('writes behind a group without an answer', () => {
     expect(more).toEqual(['STORE_UNAVAILABLE']);
   });
 });
+
+describe('a write that nobody waits for', () => {
+  const lazy: JournalWrite<void> = { ...mark, mayWait: true };
+
+  it('waits 10 ms for company, and no longer', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
+    codesOf([groups.write(lazy)]);
+    await clock.advance(6);
+    codesOf([groups.write(lazy)]);
+    await clock.advance(3);
+    expect(sizes).toEqual([]);
+    await clock.advance(1);
+    expect(sizes).toEqual([2]);
+  });
+
+  it('goes at once with one that somebody waits for, and the next one waits its own 10 ms', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
+    codesOf([groups.write(lazy)]);
+    await clock.advance(5);
+    codesOf([groups.write(opening)]);
+    await clock.advance(1);
+    expect(sizes).toEqual([2]);
+    codesOf([groups.write(lazy)]);
+    await clock.advance(9);
+    expect(sizes).toEqual([2]);
+    await clock.advance(1);
+    expect(sizes).toEqual([2, 1]);
+  });
+
+  it('stays before a later one about the same command', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
+    const made: string[] = [];
+    const step = (name: string, mayWait: boolean): JournalWrite<void> => {
+      const rows = () => {
+        made.push(name);
+        return [];
+      };
+      return { ...mark, of: ['c-1'], mayWait, rows };
+    };
+    codesOf([groups.write(step('first', true)), groups.write(step('second', false))]);
+    await clock.advance(20);
+    expect([sizes, made]).toEqual([[1], ['first']]);
+  });
+
+  it('is sent at once when the process ends, and none waits from then on', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
+    codesOf([groups.write(lazy)]);
+    groups.hurry();
+    await clock.advance(0);
+    codesOf([groups.write(lazy)]);
+    await clock.advance(0);
+    expect(sizes).toEqual([1, 1]);
+  });
+
+  it('is refused as any other where two groups get no answer for five seconds', async () => {
+    const { clock, groups, sizes } = withoutAnswers();
+    codesOf([groups.write(mark), groups.write(opening)]);
+    const codes = codesOf([groups.write(lazy)]);
+    await clock.advance(5_000);
+    expect([sizes, codes]).toEqual([[1, 1], ['STORE_UNAVAILABLE']]);
+  });
+});

@@ -420,6 +420,8 @@ export class MemoryJournal implements CommandJournal {
   limits = notSimulated;
   changeLimits = notSimulated;
 
+  hurry(): void {}
+
   addToAuditTrail(): Promise<void> {
     return this.hook('addToAuditTrail', () => undefined);
   }

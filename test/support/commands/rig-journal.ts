@@ -131,5 +131,5 @@ export function rigJournal(clock: Clock): RigJournal {
         return (call as (...args: unknown[]) => Promise<unknown>)(...args);
       }),
   ]);
-  return Object.assign(rig, Object.fromEntries(hooked) as CommandJournal);
+  return Object.assign(rig, Object.fromEntries(hooked) as CommandJournal, { hurry: journal.hurry });
 }
