@@ -14,7 +14,7 @@ export type Int64Text = string;
 export type Instant = string;
 
 /** Equities and options of an account, or its prediction orders */
-export type Stream = 'account' | 'prediction';
+export type Stream = 'account' | 'prediction' | 'alpaca' | 'alpaca_paper';
 
 /** The rise of cumQty since the revision before; inferred where several fills may be merged or a gap lies between */
 export interface Fill {

@@ -103,6 +103,8 @@ function fillPrice(before: Order | undefined, after: Order): string | undefined 
 export const referenceField = {
   account: 'clOrdId',
   prediction: 'clientOrderRef',
+  alpaca: 'clOrdId',
+  alpaca_paper: 'clOrdId',
 } as const satisfies Record<Stream, keyof OrderView>;
 
 export function clientReferenceOf(view: OrderView): string | undefined {

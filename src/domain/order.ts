@@ -1,8 +1,14 @@
 import type { Decimal } from './decimal.ts';
+import type { traits } from './streams.ts';
 
-/** `account`: equities and options, unversioned. `prediction`: prediction markets, versioned. */
-export const streams = ['account', 'prediction'] as const;
-export type Stream = (typeof streams)[number];
+/**
+ * `account`: equities and options, unversioned. `prediction`: prediction markets, versioned.
+ * `alpaca`, `alpaca_paper`: orders at Alpaca, with money or without.
+ */
+export type Stream = keyof typeof traits;
+
+/** The streams that can be followed. */
+export const streams: readonly [Stream, ...Stream[]] = ['account', 'prediction'];
 
 /**
  * One enum for both streams: the prediction `state` values (specification, "States and

@@ -15,6 +15,15 @@ interface StreamTraits {
   readonly enrolls: boolean;
 }
 
+const alpacaOrders = {
+  reduction: 'join',
+  market: 'securities',
+  pendingHidesStatus: true,
+  canReplace: false,
+  orderId: 'any',
+  enrolls: false,
+} as const;
+
 /** The core asks for these, and never for a stream's name. */
 export const traits = {
   account: {
@@ -33,7 +42,9 @@ export const traits = {
     orderId: 'uuid',
     enrolls: true,
   },
-} as const satisfies Record<Stream, StreamTraits>;
+  alpaca: alpacaOrders,
+  alpaca_paper: alpacaOrders,
+} as const satisfies Readonly<Record<string, StreamTraits>>;
 
 /** The streams with this trait. */
 export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {

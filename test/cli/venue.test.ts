@@ -7,12 +7,12 @@ import { venueCommand } from '../../src/cli/venue.ts';
 import type { RecordedRow } from '../../src/service/sources/recorded-row.ts';
 import { accountRow, eventText, predictionRow, rowText } from '../../src/venue/platform/fixtures/rows.ts';
 import { platformCheck } from '../../src/venue/platform/platform-check.ts';
+import type { StreamTopic } from '../../src/venue/platform/wire/stream-messages.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 
 const about = { accountId: 'acct-1', observedAtMs: Date.UTC(2026, 10, 21, 14, 30), sourceEpoch: 0 } as const;
-type Stream = RecordedRow['stream'];
 
-const frame = (stream: Stream, row: typeof accountRow, version?: bigint): RecordedRow => ({
+const frame = (stream: StreamTopic, row: typeof accountRow, version?: bigint): RecordedRow => ({
   ...{ ...about, stream, cause: 'stream', text: eventText(stream, 'acct-1', row, version) },
 });
 const shown = (row: typeof accountRow, more: Partial<RecordedRow> = {}): RecordedRow => ({

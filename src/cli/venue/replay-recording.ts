@@ -7,7 +7,7 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { decodeOrder } from '../../service/sources/decode-order.ts';
 import type { RecordedRow } from '../../service/sources/recorded-row.ts';
 import { parseJson } from '../../venue/parse-json.ts';
-import type { Venue } from '../../venue/venue.ts';
+import { streamOf, type Venue } from '../../venue/venue.ts';
 
 const rowLine = z.object({
   stream: z.enum(streams),
@@ -79,7 +79,7 @@ export class ReplayedRecording {
 
   private row(row: z.infer<typeof rowLine>): Replayed {
     if (row.cause !== 'stream') return this.order(jsonOrUndefined(row.text, parseJson), row, row.accountId);
-    const frame = this.venue[row.stream].protocol.read(row.text);
+    const frame = streamOf(this.venue, row.stream).protocol.read(row.text);
     if (frame.kind === 'event') return this.order(frame.row, row, row.accountId ?? frame.accountId);
     return frame.kind === 'unreadable'
       ? { came: 'unreadable', detail: `${frame.reason}: ${frame.detail}` }

@@ -125,12 +125,12 @@ export class LatencyRecorder {
       commit_to_ack: latency.of({ stream, stage: 'commit_to_ack' }),
       total: latency.of({ stream, stage: 'total' }),
     });
-    this.series = { account: of('account'), prediction: of('prediction') };
+    this.series = Object.fromEntries(streams.map((stream) => [stream, of(stream)])) as typeof this.series;
   }
 
   /** `ackedMs`: monotonic time of the whole batch's acknowledgement. */
   record(batch: CommittedBatch, ackedMs: number): void {
-    const counted = { account: 0, prediction: 0 };
+    const counted: { [stream in Stream]?: number } = {};
     for (let i = 0; i < batch.rows.length; i += 1) {
       const stream = batch.streams[i];
       const receivedMs = batch.receivedMs[i];
@@ -139,10 +139,10 @@ export class LatencyRecorder {
       const series = this.series[stream];
       series.receive_to_commit.observe((batch.committedMs - receivedMs) / 1000);
       series.total.observe((ackedMs - receivedMs) / 1000);
-      counted[stream] += 1;
+      counted[stream] = (counted[stream] ?? 0) + 1;
     }
     const toAck = (ackedMs - batch.committedMs) / 1000;
-    for (const stream of streams)
-      if (counted[stream] > 0) this.series[stream].commit_to_ack.observe(toAck, counted[stream]);
+    for (const stream of Object.keys(counted) as Stream[])
+      this.series[stream].commit_to_ack.observe(toAck, counted[stream]);
   }
 }

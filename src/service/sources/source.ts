@@ -3,6 +3,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
 import type { AccessToken, TokenSource } from '../../venue/tokens.ts';
+import { streamOf } from '../../venue/venue.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountRoster } from './account-roster.ts';
 import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
@@ -221,7 +222,7 @@ export class Source {
 
   private open(token: AccessToken, onOpen: ConnectionHandlers['onOpen']): Connection {
     const { stream, url, timings } = this.options;
-    const { protocol } = this.deps.venue[stream];
+    const { protocol } = streamOf(this.deps.venue, stream);
     const connection = new Connection(
       this.deps,
       { protocol, url, token, timings },

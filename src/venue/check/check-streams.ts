@@ -4,7 +4,7 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { DecodedOrder } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
-import type { Venue } from '../venue.ts';
+import { streamOf, type Venue } from '../venue.ts';
 import type { Check, FrameFixture, RowFixture, StreamFixtures, WordPlace } from './fixtures.ts';
 import { hostileTexts } from './hostile-texts.ts';
 import { check, type Reading, readAs, readingOfFrame, readingOfRow, readingOfRowText, shownValue } from './reading.ts';
@@ -30,7 +30,7 @@ export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }
 
 /** A venue that sends a message back must not make an order of it. */
 function ownMessageFault(venue: Venue, stream: Stream, accountId: string): string | undefined {
-  const { protocol } = venue[stream];
+  const { protocol } = streamOf(venue, stream);
   for (const name of ['subscribe', 'unsubscribe'] as const) {
     const [message, again] = [protocol[name]('s-1', accountId), protocol[name]('s-1', accountId)];
     if (message === '' || message !== again) return `${name} is empty, or another message each time`;
@@ -121,7 +121,7 @@ const madeUpWords = ['tidemark_made_up', 'constructor', '__proto__'] as const;
  */
 export function* checkWords(venue: Venue, stream: Stream, { words, accountId }: StreamFixtures): Iterable<Check> {
   const row = jsonOrUndefined(words.row, parseJson) as object;
-  const { status: field } = venue[stream].orders.names;
+  const { status: field } = streamOf(venue, stream).orders.names;
   const unknown = madeUpWords.map((word): [string, WordPlace] => [word, ['unknown']]);
   for (const [word, place] of [...Object.entries(words.statuses), ...unknown]) {
     const reading = readingOfRow(venue, { ...row, [field]: word }, { stream, accountId, isEvent: false });

@@ -1,5 +1,5 @@
-import { type Stream, streams } from '../../domain/order.ts';
-import type { HttpResult } from '../http.ts';
+import type { Stream } from '../../domain/order.ts';
+import type { HttpOutcome } from '../http.ts';
 import type { Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
 import type { Check, VenueUnderCheck, WriteFixtures } from './fixtures.ts';
@@ -14,7 +14,7 @@ const neededWrites = ['place', 'cancel'] as const;
  * `unknown`, and no second write may follow. Without a byte sent it is `not_sent`.
  */
 export function* checkWrites({ venue, writes, judgeWrite }: VenueUnderCheck): Iterable<Check> {
-  for (const stream of streams) yield* checkRecorded(stream, Object.values(writes));
+  for (const stream of Object.keys(venue) as Stream[]) yield* checkRecorded(stream, Object.values(writes));
   for (const [name, fixtures] of Object.entries(writes)) {
     const judged = (observed: HttpResult) => judgeWrite(fixtures.request, fixtures.attemptId, observed);
     for (const proves of ['accepted', 'refused'] as const)

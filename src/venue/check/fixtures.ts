@@ -13,7 +13,8 @@ import type { WriteResult } from '../write-result.ts';
  */
 export interface VenueUnderCheck {
   readonly venue: Venue;
-  readonly streams: Readonly<Record<Stream, StreamFixtures>>;
+  /** Those of the venue. */
+  readonly streams: { readonly [stream in Stream]?: StreamFixtures };
   readonly writes: Readonly<Record<string, WriteFixtures>>;
   /** The result of one write, by what was observed of it. Pure. */
   readonly judgeWrite: (request: CommandRequest, attemptId: string, observed: HttpResult) => WriteResult;

@@ -5,7 +5,7 @@ import type { DecodedOrder } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
 import { describeValue, RowReader } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
-import type { Venue } from '../venue.ts';
+import { streamOf, type Venue } from '../venue.ts';
 import { notCanonical } from './canonical.ts';
 import type { Check } from './fixtures.ts';
 
@@ -26,7 +26,7 @@ interface Origin {
 export function readingOfFrame(venue: Venue, stream: Stream, text: string): Reading {
   let frame: Frame;
   try {
-    frame = venue[stream].protocol.read(text);
+    frame = streamOf(venue, stream).protocol.read(text);
   } catch (error) {
     return { kind: 'broken', why: `the frame throws: ${messageOf(error)}` };
   }
@@ -59,7 +59,7 @@ function decodeOnce(venue: Venue, row: unknown, { stream, accountId, isEvent }: 
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     return { kind: 'unreadable', reason: 'not_an_object' };
   const reader = new RowReader(row as Readonly<Record<string, unknown>>);
-  const decoded = venue[stream].orders.decode(reader, { accountId, isEvent });
+  const decoded = streamOf(venue, stream).orders.decode(reader, { accountId, isEvent });
   if (reader.fault !== undefined) return { kind: 'unreadable', reason: reader.fault.reason };
   return { kind: 'order', decoded };
 }

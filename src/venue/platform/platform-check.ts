@@ -6,9 +6,9 @@ import { judgeOrderWrite } from './order-writes.ts';
 import { platformVenue } from './platform-venue.ts';
 
 /** The platform with its fixtures, for `tidemark venue check platform`. */
-export const platformCheck: VenueUnderCheck = {
+export const platformCheck = {
   venue: platformVenue,
   streams: { account: accountStream, prediction: predictionStream },
   writes: writeFixtures,
   judgeWrite: judgeOrderWrite,
-};
+} satisfies VenueUnderCheck;

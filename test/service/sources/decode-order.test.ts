@@ -24,7 +24,7 @@ function fromStream(stream: 'account' | 'prediction', row: Row, version?: string
   const text = eventText(stream, 'acct-1', row, version);
   const frame = decodeFrame(text);
   if (frame.kind !== 'event') throw new Error(`not an event: ${JSON.stringify(frame)}`);
-  return decodeOrder(frame.row, origin(frame.stream), () => text);
+  return decodeOrder(frame.row, origin(stream), () => text);
 }
 
 function readable(item: ReturnType<typeof decodeOrder>): Observation {

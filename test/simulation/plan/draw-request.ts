@@ -4,13 +4,14 @@ import type { Order, Stream } from '../../../src/domain/order.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { below, happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
+import type { StreamTopic } from '../../../src/venue/platform/wire/stream-messages.ts';
 import type { MemoryDatabase } from '../world/memory-database.ts';
 
 /** Few of each, so that equal terms meet. */
 const equities = ['AAPL', 'KO'] as const;
 const markets = ['FED-CUT-DEC26', 'BTC-100K-2026'] as const;
 
-export function drawPlace(random: Random, stream: Stream, accountId: string): CommandRequest {
+export function drawPlace(random: Random, stream: StreamTopic, accountId: string): CommandRequest {
   const quantity = String(5 * (1 + below(random, 4)));
   if (stream === 'account') {
     const limited = happens(random, 0.7);

@@ -31,7 +31,7 @@ export const placePrediction: Of<'place', 'prediction'> = {
     price: '0.4',
   },
 };
-export const placeEquity: Of<'place', 'account'> = {
+export const placeEquity: Extract<CommandRequest, { kind: 'place' }> & { stream: 'account' } = {
   kind: 'place',
   stream: 'account',
   accountId: 'acct-1',

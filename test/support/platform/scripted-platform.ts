@@ -12,6 +12,7 @@ import type {
   PlatformAccount,
 } from '../../../src/venue/order-reads.ts';
 import { eventText, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
+import type { StreamTopic } from '../../../src/venue/platform/wire/stream-messages.ts';
 import type { PlatformError } from '../../../src/venue/platform-error.ts';
 import type { AccessToken, TokenResult, TokenSource } from '../../../src/venue/tokens.ts';
 
@@ -68,7 +69,7 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   }
 
   /** An event to every socket that subscribed the account. */
-  emit(stream: Stream, accountId: string, row: Row, version?: string | bigint): void {
+  emit(stream: StreamTopic, accountId: string, row: Row, version?: string | bigint): void {
     for (const socket of this.live) {
       if (socket.subscribed.has(`${stream}:${accountId}`)) socket.deliver(eventText(stream, accountId, row, version));
     }

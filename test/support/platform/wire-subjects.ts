@@ -22,6 +22,7 @@ import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { Fetched, ReadDeps } from '../../../src/venue/platform/read-platform.ts';
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
+import type { StreamTopic } from '../../../src/venue/platform/wire/stream-messages.ts';
 import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
 import { fixedToken, writes } from '../commands/order-writes.ts';
 import type { WireResult, WireSubject } from './wire-variations.ts';
@@ -60,7 +61,7 @@ async function token(text: string, status = 200): Promise<WireResult> {
   return { word: 'a token', facts: { ...facts, access: accessToken.reveal(), refresh: refreshToken?.reveal() } };
 }
 
-async function page(stream: Stream, text: string): Promise<WireResult> {
+async function page(stream: StreamTopic, text: string): Promise<Outcome> {
   const rows: unknown[] = [];
   const asked: string[] = [];
   const http = answering(text);
@@ -80,7 +81,7 @@ async function page(stream: Stream, text: string): Promise<WireResult> {
   return { word: asked.length > 1 ? 'complete, two pages' : 'complete, one page', facts: { asked, rows } };
 }
 
-const lastPage: Readonly<Record<Stream, string>> = {
+const lastPage: Readonly<Record<StreamTopic, string>> = {
   account: '{"orders":[]}',
   prediction: '{"success":true,"data":{"orders":[]}}',
 };

@@ -27,13 +27,13 @@ function missingOf(checks: Iterable<Check>): string[] {
 }
 
 /** The platform with another protocol of its account stream. */
-const speaking = (read: StreamProtocol['read']): Venue => ({
+const speaking = (read: StreamProtocol['read']) => ({
   ...venue,
   account: { ...venue.account, protocol: { ...venue.account.protocol, read } },
 });
 
 /** The platform whose account orders are decoded otherwise. */
-const decoding = (change: (view: OrderView, status: unknown) => Partial<OrderView>): Venue => {
+const decoding = (change: (view: OrderView, status: unknown) => Partial<OrderView>) => {
   const { orders } = venue.account;
   const decode: typeof orders.decode = (row, origin) => {
     const { view } = orders.decode(row, origin);
