@@ -1,11 +1,17 @@
 import type { Stream } from '../domain/order.ts';
+import type { Secret } from '../runtime/secret.ts';
 
 /** The kinds of messages on a venue's order stream. */
 export type Frame =
-  | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
-  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
+  /** `accountId`: left out where the session has one account, and no frame names it. */
+  | { readonly kind: 'event'; readonly stream: Stream; readonly accountId?: string; readonly row: unknown }
+  | { readonly kind: 'signed_in' }
+  /** `id`: left out where the venue answers all that was asked. */
+  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id?: string }
   /** `id` is absent where the venue could not read the request it answers. */
   | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
+  /** In place of a close code. */
+  | { readonly kind: 'ended'; readonly reason: CloseReason; readonly message: string }
   | { readonly kind: 'heartbeat' }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
 
@@ -14,6 +20,11 @@ export type CloseReason = 'unauthorized' | 'forbidden' | 'slow_consumer' | 'rest
 
 /** How one stream of a venue is spoken. */
 export interface StreamProtocol {
+  /**
+   * The first message, if the session signs in by it: `signed_in` or `ended` answers. Left out: the
+   * upgrade has the credential in its header.
+   */
+  hello?(credential: Secret): string;
   /** Never throws. An event's row is left to the stream's `OrderDecoder`. */
   read(text: string): Frame;
   /** `id`: repeated by the answer. */

@@ -21,7 +21,7 @@ interface ConnectionOptions {
   readonly timings: StreamTimings;
 }
 
-export type EventFrame = Extract<Frame, { kind: 'event' }>;
+export type EventFrame = Extract<Frame, { kind: 'event' }> & { readonly accountId: string };
 type ControlFrame = Exclude<Frame, { kind: 'event' | 'unreadable' }>;
 export type UnreadableFrame = Extract<Frame, { kind: 'unreadable' }>;
 
@@ -75,12 +75,13 @@ const maxIds = 8;
  * One WebSocket for one stream and credential.
  *
  * States: opening → open → ended; `close` from either leads through a goodbye to ended, and frames
- * still count until then. Invariant: it ends by itself within `idleMs` + 1 s when the transport is
- * dead, within `ackMs` when it answers no subscription at all, within `messageMs` and `ackMs`
- * when bytes come but no message, although one was asked for; while we keep it paused none of these
- * clocks runs. `onEnd` is called once, and every subscription gets a result. If one subscription
- * is not answered while others are, only its account is affected, and it is asked again after 5,
- * 10, 20 … 60 s.
+ * still count until then. It is open when the socket is, or when the protocol's hello was answered.
+ * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs`
+ * when it answers no hello, or no subscription at all, within `messageMs` and `ackMs` when bytes
+ * come but no message, although one was asked for; while we keep it paused none of these clocks
+ * runs. `onEnd` is called once, and every subscription gets an outcome. If one subscription is not
+ * answered while others are, only its account is affected, and it is asked again after 5, 10, 20 …
+ * 60 s.
  */
 export class Connection {
   readonly token: AccessToken;
@@ -98,6 +99,8 @@ export class Connection {
   private subscriptions = 0;
   /** The accounts whose subscription was acknowledged. */
   private readonly inForce = new Set<string>();
+  /** The accounts asked for. */
+  private readonly followed = new Set<string>();
   /** `frameMs` of the silence in which a message was asked for. */
   private askedInSilenceMs: number | undefined;
   private answersSubscriptions = false;
@@ -121,11 +124,12 @@ export class Connection {
     this.token = options.token;
     this.pings = new Pings(momentOf(deps.clock));
     this.byteMs = this.frameMs = this.pingedMs = this.pongMs = deps.clock.monotonicMs();
-    this.socket = deps.openSocket(options.url, options.token.secret, {
-      onOpen: () => this.opened(),
+    const { protocol, token } = options;
+    this.socket = deps.openSocket(options.url, protocol.hello === undefined ? token.secret : undefined, {
+      onOpen: () => this.greet(),
       onFrame: (text) => this.received(text),
       onPong: (payload) => this.ponged(payload),
-      onEnd: (end) => this.ended(endOfSocket(end, options.protocol.closeReasons)),
+      onEnd: (end) => this.ended(endOfSocket(end, protocol.closeReasons)),
     });
   }
 
@@ -145,6 +149,7 @@ export class Connection {
     const { ackMs } = this.options.timings;
     const pending: Pending = { accountId, resolve, miss, ids: [], waitMs: ackMs, timer: undefined };
     this.pending.add(pending);
+    this.followed.add(accountId);
     void this.subscribing.run(async () => {
       this.ask(pending);
       await Promise.race([result, missed]);
@@ -170,6 +175,7 @@ export class Connection {
   unsubscribe(accountId: string): void {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.inForce.delete(accountId);
+    this.followed.delete(accountId);
     if (this.state === 'open') this.socket.send(this.options.protocol.unsubscribe(this.nextId(), accountId));
   }
 
@@ -203,9 +209,22 @@ export class Connection {
     this.ended(end);
   }
 
+  private greet(): void {
+    const { protocol, token, timings } = this.options;
+    if (protocol.hello === undefined) {
+      this.opened();
+      return;
+    }
+    this.checkTimer = this.clock.after(timings.ackMs, () =>
+      this.terminate({ reason: 'ack_timeout', detail: `the sign-in was not answered within ${timings.ackMs} ms` }),
+    );
+    this.socket.send(protocol.hello(token.secret));
+  }
+
   private opened(): void {
     if (this.state !== 'opening') return;
     this.state = 'open';
+    this.checkTimer?.cancel();
     this.byteMs = this.frameMs = this.pingedMs = this.pongMs = this.clock.monotonicMs();
     if (this.paused) this.socket.pause();
     this.checkTimer = this.clock.after(checkEveryMs, () => this.check());
@@ -213,12 +232,36 @@ export class Connection {
   }
 
   private received(text: string): void {
-    if (this.state !== 'open') return;
+    if (this.state === 'ended') return;
     this.frameMs = this.byteMs = this.clock.monotonicMs();
     const frame = this.options.protocol.read(text);
-    if (frame.kind === 'event') this.handlers.onEvent(frame, text, this);
+    if (this.state === 'opening') this.answered(frame);
+    else if (frame.kind === 'event') this.happened(frame, text);
     else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text, this);
     else this.controlled(frame);
+  }
+
+  /** Before the venue has answered the hello, nothing else counts. */
+  private answered(frame: Frame): void {
+    if (frame.kind === 'signed_in') this.opened();
+    if (frame.kind === 'ended') this.terminate({ reason: frame.reason, detail: frame.message });
+  }
+
+  private happened(frame: Extract<Frame, { kind: 'event' }>, text: string): void {
+    const accountId = frame.accountId ?? this.onlyAccount();
+    if (accountId === undefined) {
+      const detail = `it names no account, and the connection has ${this.followed.size}`;
+      this.handlers.onUnreadable(
+        { kind: 'unreadable', reason: 'bad_target', detail, stream: frame.stream },
+        text,
+        this,
+      );
+    } else this.handlers.onEvent(namesAccount(frame) ? frame : { ...frame, accountId }, text, this);
+  }
+
+  private onlyAccount(): string | undefined {
+    const [only, another] = this.followed;
+    return another === undefined ? only : undefined;
   }
 
   private ponged(payload: string): void {
@@ -228,7 +271,11 @@ export class Connection {
   }
 
   private controlled(frame: ControlFrame): void {
-    if (frame.kind === 'subscribed') this.answer(frame.id, { kind: 'acknowledged' });
+    if (frame.kind === 'subscribed') {
+      for (const id of frame.id === undefined ? [...this.asked.keys()] : [frame.id])
+        this.answer(id, { kind: 'acknowledged' });
+    }
+    if (frame.kind === 'ended') this.terminate({ reason: frame.reason, detail: frame.message });
     if (frame.kind === 'error' && frame.id !== undefined) {
       this.answer(frame.id, { kind: 'refused', code: frame.code, message: frame.message });
     }
@@ -337,4 +384,8 @@ export class Connection {
     this.subscriptions += 1;
     return `sub-${this.subscriptions}`;
   }
+}
+
+function namesAccount(frame: Extract<Frame, { kind: 'event' }>): frame is EventFrame {
+  return frame.accountId !== undefined;
 }

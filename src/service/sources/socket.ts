@@ -48,8 +48,11 @@ export interface Socket {
   bytesReceived(): number;
 }
 
-/** Opens a socket; the credential goes into the `Authorization` header, never into the address. */
-export type SocketFactory = (url: string, accessToken: Secret, handlers: SocketHandlers) => Socket;
+/**
+ * Opens a socket. The credential goes into the `Authorization` header, never into the address;
+ * undefined: the session signs in by a message.
+ */
+export type SocketFactory = (url: string, accessToken: Secret | undefined, handlers: SocketHandlers) => Socket;
 
 /**
  * Why a connection ended, as a metric label: by the socket's own report, or by our finding.

@@ -84,7 +84,13 @@ class WsSocket implements Socket {
   private pings = 0;
   private pingsSinceMs = 0;
 
-  constructor(deps: DialDeps, options: WsSocketOptions, url: string, accessToken: Secret, handlers: SocketHandlers) {
+  constructor(
+    deps: DialDeps,
+    options: WsSocketOptions,
+    url: string,
+    accessToken: Secret | undefined,
+    handlers: SocketHandlers,
+  ) {
     this.clock = deps.clock;
     this.options = options;
     this.handlers = handlers;
@@ -97,7 +103,7 @@ class WsSocket implements Socket {
       handshakeTimeout: options.openMs,
       maxPayload: options.maxFrameBytes,
       maxFragments: options.maxFragments,
-      headers: { authorization: `Bearer ${accessToken.reveal()}` },
+      headers: accessToken && { authorization: `Bearer ${accessToken.reveal()}` },
     });
     // `handshakeTimeout` begins anew with each byte, and is not there behind a proxy. Twice the
     // time: the dial to the proxy has the first half, and names it.

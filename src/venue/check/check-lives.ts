@@ -36,7 +36,7 @@ function lifeFault(
   for (const [at, { cause, text }] of steps.entries()) {
     const isEvent = cause === 'stream';
     const reading = isEvent
-      ? readingOfFrame(venue, origin.stream, text)
+      ? readingOfFrame(venue, origin.stream, origin.accountId, text)
       : readingOfRowText(venue, text, { ...origin, isEvent });
     if (reading.kind !== 'order') return `step ${at + 1}: ${readAs(reading)}`;
     const times = { sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: text.length };

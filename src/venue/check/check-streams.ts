@@ -24,7 +24,7 @@ export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }
       'frames',
       stream,
       name,
-      frameFault(readingOfFrame(venue, stream, frame.text), frame, { stream, accountId }),
+      frameFault(readingOfFrame(venue, stream, accountId, frame.text), frame, { stream, accountId }),
     );
 }
 
@@ -34,7 +34,7 @@ function ownMessageFault(venue: Venue, stream: Stream, accountId: string): strin
   for (const name of ['subscribe', 'unsubscribe'] as const) {
     const [message, again] = [protocol[name]('s-1', accountId), protocol[name]('s-1', accountId)];
     if (message === '' || message !== again) return `${name} is empty, or another message each time`;
-    const reading = readingOfFrame(venue, stream, message);
+    const reading = readingOfFrame(venue, stream, accountId, message);
     if (reading.kind === 'broken' || reading.kind === 'order') return `${name}, sent back: ${readAs(reading)}`;
   }
   return undefined;
@@ -51,7 +51,7 @@ function frameFault(
   if (reason === undefined && (frame?.kind !== kind || reading.kind === 'unreadable'))
     return `${readAs(reading)}, and not ${kind}`;
   if (frame?.kind === 'event' && frame.stream !== stream) return `it is of the stream ${frame.stream}`;
-  if (frame?.kind === 'event' && frame.accountId !== accountId)
+  if (frame?.kind === 'event' && (frame.accountId ?? accountId) !== accountId)
     return `it is of the account ${frame.accountId}, and not ${accountId}`;
   return reason === undefined && kind !== 'event' ? undefined : rowFault(reading, fixture);
 }
@@ -92,7 +92,7 @@ function otherOrder(found: DecodedOrder, expected: DecodedOrder): string | undef
 export function* checkHostile(venue: Venue, stream: Stream, fixtures: StreamFixtures): Iterable<Check> {
   const origin = { stream, accountId: fixtures.accountId, isEvent: false };
   const readings = [
-    [fixtures.frames, (text: string) => readingOfFrame(venue, stream, text)],
+    [fixtures.frames, (text: string) => readingOfFrame(venue, stream, fixtures.accountId, text)],
     [fixtures.rows, (text: string) => readingOfRowText(venue, text, origin)],
   ] as const;
   for (const [texts, read] of readings) {

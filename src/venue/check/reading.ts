@@ -22,8 +22,11 @@ interface Origin {
   readonly isEvent: boolean;
 }
 
-/** A frame through the venue's protocol, and an event's row through its decoder. Never throws. */
-export function readingOfFrame(venue: Venue, stream: Stream, text: string): Reading {
+/**
+ * A frame through the venue's protocol, and an event's row through its decoder. `accountId`: the
+ * session's. Never throws.
+ */
+export function readingOfFrame(venue: Venue, stream: Stream, accountId: string, text: string): Reading {
   let frame: Frame;
   try {
     frame = streamOf(venue, stream).protocol.read(text);
@@ -31,7 +34,7 @@ export function readingOfFrame(venue: Venue, stream: Stream, text: string): Read
     return { kind: 'broken', why: `the frame throws: ${messageOf(error)}` };
   }
   if (frame.kind === 'event') {
-    const origin = { stream: frame.stream, accountId: frame.accountId, isEvent: true };
+    const origin = { stream: frame.stream, accountId: frame.accountId ?? accountId, isEvent: true };
     return { ...readingOfRow(venue, frame.row, origin), frame };
   }
   if (frame.kind !== 'unreadable') return { kind: 'control', frame };

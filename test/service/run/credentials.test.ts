@@ -46,7 +46,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
     {
       ...{ clock, random, log: silentLog, registry: new ScriptedRegistry(), sink, metrics: metrics.source },
       openSocket: (url, token, handlers) => {
-        const platform = platforms.get(token.reveal());
+        const platform = platforms.get(token?.reveal() ?? '');
         if (platform === undefined) throw new Error('no login has this token');
         return platform.openSocket(url, token, handlers);
       },

@@ -14,7 +14,7 @@ const events = [
 function read(text: string): unknown {
   const frame = decodeFrame(text);
   if (frame.kind !== 'event') return undefined;
-  const { stream, accountId } = frame;
+  const { stream, accountId = '' } = frame;
   const origin = {
     venue: platformVenue,
     stream,

@@ -65,7 +65,7 @@ export class MemoryStream implements SocketPeer {
 
   socketFactory(host: Host): SocketFactory {
     return (url, token, handlers) => {
-      const options = { url, token: token.reveal(), handlers };
+      const options = { url, token: token?.reveal() ?? '', handlers };
       const socket = new MemorySocket({ ...this.deps, peer: this, host }, options);
       this.everOpened.push(socket);
       return socket;

@@ -59,7 +59,7 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   }
 
   openSocket: SocketFactory = (url, token, handlers) => {
-    const socket = new ScriptedSocket(this, this.clock, url, token.reveal(), handlers);
+    const socket = new ScriptedSocket(this, this.clock, url, token?.reveal() ?? '', handlers);
     this.sockets.push(socket);
     return socket;
   };
