@@ -7,7 +7,7 @@ import type { traits } from './streams.ts';
  */
 export type Stream = keyof typeof traits;
 
-/** The streams that can be followed. */
+/** These can be followed. */
 export const streams: readonly [Stream, ...Stream[]] = ['account', 'prediction'];
 
 /**

@@ -1,4 +1,4 @@
-import type { Stream } from './order.ts';
+import type { OrderView, Stream } from './order.ts';
 
 /** Its name is the prefix of its keys for ever. */
 interface StreamTraits {
@@ -13,6 +13,8 @@ interface StreamTraits {
   readonly orderId: 'uuid' | 'any';
   /** An account has to be enrolled: until then the platform answers 403. */
   readonly enrolls: boolean;
+  /** Its lists go by the last change of an order, or by its creation. */
+  readonly lists: 'by_change' | 'by_creation';
 }
 
 const alpacaOrders = {
@@ -22,6 +24,7 @@ const alpacaOrders = {
   canReplace: false,
   orderId: 'any',
   enrolls: false,
+  lists: 'by_creation',
 } as const;
 
 /** The core asks for these, and never for a stream's name. */
@@ -33,6 +36,7 @@ export const traits = {
     canReplace: false,
     orderId: 'any',
     enrolls: false,
+    lists: 'by_change',
   },
   prediction: {
     reduction: 'versioned',
@@ -41,6 +45,7 @@ export const traits = {
     canReplace: true,
     orderId: 'uuid',
     enrolls: true,
+    lists: 'by_change',
   },
   alpaca: alpacaOrders,
   alpaca_paper: alpacaOrders,
@@ -50,3 +55,12 @@ export const traits = {
 export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {
   [S in Stream]: (typeof traits)[S][Name] extends Value ? S : never;
 }[Stream];
+
+/** As the stream's lists go. */
+export function listedAt({
+  stream,
+  createdAt,
+  updatedAt,
+}: Pick<OrderView, 'stream' | 'createdAt' | 'updatedAt'>): string {
+  return traits[stream].lists === 'by_creation' ? (createdAt ?? updatedAt) : updatedAt;
+}

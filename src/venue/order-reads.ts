@@ -19,8 +19,10 @@ export interface ListRequest {
   readonly stream: Stream;
   readonly accountId: string;
   readonly state: 'open' | 'all';
-  /** ISO 8601; strictly later than. Left out: all. */
-  readonly updatedAfter?: string;
+  /**
+   * ISO 8601: changed strictly later, or created so, as the stream's lists go. Left out: all.
+   */
+  readonly after?: string;
   /** Our reference: `clientOrderRef` on prediction orders, `clOrdId` on account orders. */
   readonly reference?: string;
   /** Rows in a page, at most 500; left out: 500. */
@@ -79,8 +81,8 @@ export type AccountsResult =
  */
 export interface OrderReads {
   /**
-   * All pages, oldest change first. The next page is asked for when `onPage` has resolved: a slow
-   * reader slows the list down, in bounded memory.
+   * All pages, the oldest change (or creation) first. The next page is asked for when `onPage` has
+   * resolved: a slow reader slows the list down, in bounded memory.
    */
   listOrders(
     request: ListRequest,

@@ -1,6 +1,7 @@
 import { compareInstants, formatInstant, parseInstant } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
 import { isTerminal } from '../../domain/order.ts';
+import { listedAt, traits } from '../../domain/streams.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/order-reads.ts';
@@ -94,9 +95,12 @@ const auditRestMaxMs = 2_000;
  * nothing is remembered, and its rows stay, since they are true.
  *
  * Invariants, and what enforces each:
- * - `record.readUpTo` is the highest updatedAt shown by a complete read, after all its rows were
+ * - `record.readUpTo` is the highest instant shown by a complete read, after all its rows were
  *   committed; the stream never moves it (`remember`, after `askAfterSilent`). So the next read
  *   begins a little before it, and does not grow with the account's rate over minutes.
+ * - That instant is the one by which the stream's lists go (`listedAt`). By change, the next list
+ *   shows whatever changed. By creation, every order older than the mark is known here: those that
+ *   are open here are listed as open, or asked for one by one (`showsEnds`).
  * - `record.auditedUpTo` is the same for reads far back, and an audit begins `overlapMs` before it:
  *   it misses nothing an earlier read missed (`kinds`).
  * - If the platform's store is lost during a read, the read is not complete, and changes no mark
@@ -190,8 +194,8 @@ export class AccountReader {
     return {
       kind,
       // Only a read for every order closes an open loss.
-      asksSilent: !isSlow || silencePace.isDue || unrecovered.holdsBack,
-      onResult: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
+      asksSilent: !isSlow || !this.showsEnds || silencePace.isDue || unrecovered.holdsBack,
+      onOutcome: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
       cause: showsAbsence ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
       storeMark: intake.mark,
@@ -208,6 +212,14 @@ export class AccountReader {
     };
   }
 
+  /**
+   * A list of newer changes shows how an older order ended. By creation, it shows newer orders
+   * alone: the open ones are listed too, and an order open here and in neither list is asked for.
+   */
+  private get showsEnds(): boolean {
+    return traits[this.options.stream].lists === 'by_change';
+  }
+
   private requests({ kind, startedMs }: ReadProgress, from: LookSince | undefined): ListRequest[] {
     const { stream, timings } = this.options;
     const { since, isSlow } = kinds[kind];
@@ -220,11 +232,12 @@ export class AccountReader {
       // By the platform's clock, and not later than its present, also where it was set back.
       const shownMs = Math.min(msOf(mark), this.setBackMs(kind, mark, overlapMs));
       const fromMs = Math.min(shownMs - (from?.agoMs ?? 0), from?.atMs ?? Number.POSITIVE_INFINITY);
-      return [{ ...all, ...pages, updatedAfter: earlier(mark, fromMs, overlapMs) }];
+      const newer = { ...all, ...pages, after: earlier(mark, fromMs, overlapMs) };
+      return this.showsEnds ? [newer] : [{ ...all, ...pages, state: 'open' }, newer];
     }
     // First start: open orders of any age, and orders closed within the horizon. If there was none,
     // all later ones are within the horizon.
-    const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
+    const recent = { ...all, after: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
   }
 
@@ -263,10 +276,10 @@ export class AccountReader {
     this.taken(item, progress);
     if (item.kind !== 'order') return;
     progress.rows += 1;
-    const { orderId, status, updatedAt } = item.view;
+    const { orderId, status } = item.view;
     if (progress.asksSilent && !isTerminal(status)) progress.shownOpen.add(orderId);
-    if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0)
-      progress.highest = updatedAt;
+    const at = listedAt(item.view);
+    if (progress.highest === undefined || compareInstants(at, progress.highest) > 0) progress.highest = at;
   }
 
   private taken(item: TakenRow, progress: ReadProgress): void {

@@ -1,4 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import type { AccountRegistry, OpenOrder } from '../../store/fleet/account-registry.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
@@ -52,9 +53,11 @@ export async function askAfterSilent(
   const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
   const listOpen = () =>
     deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
+  // By creation, the open orders were listed before.
+  const mayList = progress.asksSilent && progress.kind !== 'complete' && traits[stream].lists === 'by_change';
   // Before the rows are committed, so both lists wait together. An order shown as ended by the
   // first list still counts: one list too many at worst.
-  if (progress.asksSilent && progress.kind !== 'complete' && (await silentOrders(listAbove + 1)).length > listAbove) {
+  if (mayList && (await silentOrders(listAbove + 1)).length > listAbove) {
     const list = await listOpen();
     if (!list.complete) return list.error;
   }

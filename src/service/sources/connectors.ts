@@ -220,9 +220,10 @@ export class Connectors {
       troubledGate: new Window(troubledReadsAtOnce),
       doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...part }),
     };
-    const sources = Object.entries(options.streamUrls).map(
-      ([stream, url]) => new Source(shared, { stream: stream as Stream, url, timings }),
-    );
+    const ofVenue = Object.entries(options.streamUrls) as [Stream, string][];
+    const sources = ofVenue
+      .filter(([stream]) => login.venue[stream] !== undefined)
+      .map(([stream, url]) => new Source(shared, { stream, url, timings }));
     for (const source of sources) source.start();
     const list = new AccountList({ clock, random, ...login, follower }, options.everyMs ?? 45_000);
     const stop = new AbortController();

@@ -2,7 +2,7 @@ import type { Doubt } from '../../domain/head.ts';
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { clientReferenceOf } from '../../domain/order-fields.ts';
-import { traits } from '../../domain/streams.ts';
+import { listedAt, traits } from '../../domain/streams.ts';
 import { accountContent } from '../../domain/view-content.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
@@ -43,8 +43,8 @@ type Found = Extract<OrderLook, { kind: 'found' }>;
 
 interface Candidate {
   readonly orderId: string;
-  /** `updatedAt` of the view that raised the doubt. */
-  readonly updatedAt: string;
+  /** Of the view that raised the doubt. */
+  readonly listedAt: string;
   /** It has waited behind any lag: rows that may be late count. */
   readonly waited: boolean;
   undecided: number;
@@ -87,7 +87,7 @@ export class Doubts {
   private audits = 0;
   private checking = 0;
   /** Doubts without room: their earliest instant, and the count up to the newest. */
-  private refused: { updatedAt: string; newest: number } | undefined;
+  private refused: { listedAt: string; newest: number } | undefined;
   private refusals = 0;
   private readonly room: ByteShare;
   private readonly deps: DoubtsDeps;
@@ -116,11 +116,11 @@ export class Doubts {
     if (this.refused !== undefined && this.refused.newest <= mark) this.refused = undefined;
   }
 
-  /** The earliest `updatedAt` still in doubt, with or without room. */
+  /** From when a list shows all that is still in doubt, with or without room. */
   get oldest(): string | undefined {
-    let oldest = this.refused?.updatedAt;
-    for (const { updatedAt } of this.candidates.values())
-      if (oldest === undefined || compareInstants(updatedAt, oldest) < 0) oldest = updatedAt;
+    let oldest = this.refused?.listedAt;
+    for (const { listedAt: at } of this.candidates.values())
+      if (oldest === undefined || compareInstants(at, oldest) < 0) oldest = at;
     return oldest;
   }
 
@@ -156,13 +156,14 @@ export class Doubts {
     }
   }
 
-  private enter({ orderId, updatedAt }: Observation['view'], waited: boolean): void {
+  private enter(view: Observation['view'], waited: boolean): void {
+    const { orderId } = view;
     if (!this.room.take(entryBytes(orderId))) {
-      this.refuse(updatedAt);
+      this.refuse(listedAt(view));
       return;
     }
     const checked = { revision: undefined, stirred: false, reused: false };
-    const candidate: Candidate = { orderId, updatedAt, waited, undecided: 0, ...checked };
+    const candidate: Candidate = { orderId, listedAt: listedAt(view), waited, undecided: 0, ...checked };
     this.candidates.set(orderId, candidate);
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
@@ -249,11 +250,11 @@ export class Doubts {
     });
   }
 
-  private refuse(updatedAt: string): void {
+  private refuse(at: string): void {
     this.refusals += 1;
-    const before = this.refused?.updatedAt ?? updatedAt;
+    const before = this.refused?.listedAt ?? at;
     const isFirst = this.refused === undefined;
-    this.refused = { updatedAt: compareInstants(updatedAt, before) < 0 ? updatedAt : before, newest: this.refusals };
+    this.refused = { listedAt: compareInstants(at, before) < 0 ? at : before, newest: this.refusals };
     if (isFirst)
       this.deps.log.warn(
         { ...this.options.about, waiting: this.count },

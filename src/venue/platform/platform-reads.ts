@@ -131,7 +131,7 @@ function address(baseUrl: string, request: ListRequest, cursor: string | undefin
     accountId: request.accountId,
     limit: String(request.pageRows ?? pageLimit.max),
     [prediction ? 'state' : 'status']: request.state,
-    updatedAfter: request.updatedAfter,
+    updatedAfter: request.after,
     [prediction ? 'clientOrderRef' : 'clOrdId']: request.reference,
     cursor,
   });

@@ -158,7 +158,7 @@ describe('a look at all', () => {
     await answer(account().lookAtAll({ atMs: markMs + 3_600_000 }, signal));
     // Our clock is an hour ahead of the platform's, which made the mark.
     await answer(account().lookAtAll({ atMs: markMs + 3_600_000, agoMs: 600_000 }, signal));
-    const [early, late, ago] = platform.lists.map(({ updatedAfter }) => Date.parse(updatedAfter ?? ''));
+    const [early, late, ago] = platform.lists.map(({ after }) => Date.parse(after ?? ''));
     expect(early).toBe(atMs - 300_000);
     expect(late).toBeLessThanOrEqual(clock.nowMs() - 300_000);
     expect(ago).toBeLessThanOrEqual(markMs - 600_000 - 300_000);

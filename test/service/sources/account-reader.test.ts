@@ -36,7 +36,7 @@ describe('the audit', () => {
     const reads = rig.platform.lists.filter(({ stream }) => stream === 'account');
     expect(reads.length).toBeGreaterThanOrEqual(8);
     expect(reads.length).toBeLessThanOrEqual(12);
-    for (const { updatedAfter } of reads) expect(updatedAfter).toBeDefined();
+    for (const { after } of reads) expect(after).toBeDefined();
   });
 
   it('reads from five minutes before the last audit, however many shorter reads made the account live since', async () => {
@@ -56,8 +56,7 @@ describe('the audit', () => {
     rig.socket('account').end({ kind: 'closed', code: 1006, reason: '' });
     rig.platform.lists.length = 0;
     await rig.until('account', 'live');
-    const since = () =>
-      rig.platform.lists.filter(({ stream }) => stream === 'account').map(({ updatedAfter }) => updatedAfter);
+    const since = () => rig.platform.lists.filter(({ stream }) => stream === 'account').map(({ after }) => after);
     expect(since()).toEqual(['2026-01-05T14:09:30.000Z']);
     expect(marks()).toEqual([second, first]);
     await rig.clock.advanceUntil(() => since().length === 2, 80_000);

@@ -374,7 +374,7 @@ describe('issue: Orders stayed missing after the clock of the service had been a
     expect(rig.registry.get('account', 'acct-1')?.readUpTo).toBeUndefined();
     const horizonMs = rig.clock.nowMs() - 6 * 86_400_000;
     const last = rig.platform.lists.findLast(({ stream }) => stream === 'account');
-    expect(Date.parse(last?.updatedAfter ?? '')).toBeLessThan(horizonMs);
+    expect(Date.parse(last?.after ?? '')).toBeLessThan(horizonMs);
   });
 });
 

@@ -70,9 +70,7 @@ describe('an account', () => {
     await rig.connectors.begin();
     await rig.until('account', 'live');
     const of = () =>
-      rig.platform.lists
-        .filter(({ stream }) => stream === 'account')
-        .map(({ state, updatedAfter }) => [state, updatedAfter]);
+      rig.platform.lists.filter(({ stream }) => stream === 'account').map(({ state, after }) => [state, after]);
     expect(of().slice(0, 2)).toEqual([
       ['open', undefined],
       ['all', expect.stringMatching(/^2025-12-29T14:30:00\.00\dZ$/)],

@@ -141,9 +141,7 @@ describe('issue: A command had to wait ten minutes for its order while its accou
   });
 
   it('answers the looks of commands while the account is read whole for a backfill', async () => {
-    const { access, signal, waitForIt, secondsUntil } = await duringALongRead(
-      ({ updatedAfter }) => updatedAfter !== undefined,
-    );
+    const { access, signal, waitForIt, secondsUntil } = await duringALongRead(({ after }) => after !== undefined);
     let filled = false;
     void access.lookAtAll({ atMs: 0 }, signal).then(() => {
       filled = true;
@@ -164,7 +162,7 @@ describe('issue: A command had to wait ten minutes for its order while its accou
 
   it('makes the account live again while a backfill of it goes on', async () => {
     const { access, signal, waitForIt, secondsUntil, socket, state, until } = await duringALongRead(
-      ({ updatedAfter }) => updatedAfter !== undefined,
+      ({ after }) => after !== undefined,
     );
     void access.lookAtAll({ atMs: 0 }, signal);
     await waitForIt();
@@ -278,8 +276,8 @@ describe('issue: With many accounts, the memory of the service grew without a li
     const rig = await manyAccounts(3);
     const { platform, clock, accounts, budget } = rig;
     const store = storeBehind(rig);
-    platform.shows = (row, { updatedAfter }) =>
-      updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
+    platform.shows = (row, { after }) =>
+      after === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(after);
     const rows = (accountId: string, cumQty: string, ordStatus: string) =>
       Array.from({ length: 200 }, (_, i) => ({
         ...accountRow,
@@ -311,8 +309,8 @@ describe('issue: With many accounts, the memory of the service grew without a li
     const rig = await manyAccounts(2);
     const { platform, clock } = rig;
     const store = storeBehind(rig);
-    platform.shows = (row, { updatedAfter }) =>
-      updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
+    platform.shows = (row, { after }) =>
+      after === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(after);
     // One that changes all the time: what each list shows of it is newer than any order in doubt.
     const busy = {
       ...{ ...accountRow, accountId: 'acct-1', ordId: 'busy' },

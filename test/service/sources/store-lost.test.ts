@@ -230,9 +230,8 @@ describe('issue: An account whose store was lost showed not_enrolled, and looks 
       expect(certain()).toBe(false);
       platform.subscription = () => 'acknowledge';
       const wholeReads: unknown[] = [];
-      platform.beforeList = async ({ stream, updatedAfter }) => {
-        if (stream === 'prediction' && updatedAfter === undefined)
-          wholeReads.push([rig.state('prediction'), certain()]);
+      platform.beforeList = async ({ stream, after }) => {
+        if (stream === 'prediction' && after === undefined) wholeReads.push([rig.state('prediction'), certain()]);
       };
       await clock.advance(70_000);
       expect(wholeReads.slice(0, 2)).toEqual([

@@ -100,8 +100,8 @@ describe("issue: An order kept its old price for an hour after the platform's cl
 
   it('is found in lists that show only what changed since the mark of the clock before', async () => {
     const { row, shows, brings, order, clock, platform } = await live();
-    platform.shows = (shown, { updatedAfter }) =>
-      updatedAfter === undefined || Date.parse(String(shown['updatedAt'])) > Date.parse(updatedAfter);
+    platform.shows = (shown, { after }) =>
+      after === undefined || Date.parse(String(shown['updatedAt'])) > Date.parse(after);
     const before = row(fills('100'));
     shows(before);
     await brings(before);
@@ -257,8 +257,8 @@ describe('issue: Of 200 orders whose fills were taken back, 136 went on showing 
   async function filled(count: number) {
     const rig = connectorsRig();
     const store = storeBehind(rig);
-    rig.platform.shows = (row, { updatedAfter }) =>
-      updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
+    rig.platform.shows = (row, { after }) =>
+      after === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(after);
     const rows = (cumQty: string, ordStatus: string): Row[] =>
       Array.from({ length: count }, (_, i) => {
         const updatedAt = new Date(rig.clock.nowMs()).toISOString();

@@ -8,6 +8,7 @@ import { Connectors, type ConnectorsOptions } from '../../../src/service/sources
 import type { AccountState } from '../../../src/service/sources/source-status.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
+import type { Venue } from '../../../src/venue/venue.ts';
 import { ScriptedPlatform } from '../platform/scripted-platform.ts';
 import { ScriptedRegistry } from '../platform/scripted-registry.ts';
 import { testLog } from '../runs/test-log.ts';
@@ -19,6 +20,7 @@ export function connectorsRig(
   options: Partial<ConnectorsOptions> = {},
   budget = new ByteBudget({ maxBytes: 64_000_000 }),
   log: Logger = testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
+  venue: Venue = platformVenue,
 ) {
   const clock = new VirtualClock();
   const platform = new ScriptedPlatform(clock);
@@ -40,7 +42,7 @@ export function connectorsRig(
     },
     { streamUrls: { account: 'ws://account', prediction: 'ws://prediction' }, ...options },
   );
-  connectors.add('client', { venue: platformVenue, reads: platform, tokens: platform, log });
+  connectors.add('client', { venue, reads: platform, tokens: platform, log });
   const account = (stream: Stream, accountId: string) =>
     connectors
       .status()

@@ -78,7 +78,7 @@ describe('listing orders', () => {
     });
     const pages: Page[] = [];
     const result = await client.listOrders(
-      { ...list, updatedAfter: '2026-11-21T00:00:00Z' },
+      { ...list, after: '2026-11-21T00:00:00Z' },
       async (page) => void pages.push(page),
       signal,
     );

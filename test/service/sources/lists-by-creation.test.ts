@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { ListRequest } from '../../../src/venue/order-reads.ts';
+import { accountRow, eventText, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
+import type { Venue } from '../../../src/venue/venue.ts';
+import { connectorsRig } from '../../support/orders/connectors-rig.ts';
+import { storeBehind } from '../../support/orders/reducing-sink.ts';
+
+const { orders, protocol } = platformVenue.account;
+/** The platform's words on a stream whose lists go by creation. */
+const venue: Venue = {
+  alpaca: {
+    orders: {
+      ...orders,
+      decode: (row, origin) => {
+        const { view } = orders.decode(row, origin);
+        return { view: { ...view, stream: 'alpaca' } };
+      },
+    },
+    protocol: {
+      ...protocol,
+      read: (text) => {
+        const frame = protocol.read(text);
+        return frame.kind === 'event' ? { ...frame, stream: 'alpaca' } : frame;
+      },
+    },
+  },
+};
+
+const ended = { ordStatus: 'FILLED', cumQty: '100', leavesQty: '0', avgPrice: '191.5' };
+const isEnded = (row: Row) => row['ordStatus'] === 'FILLED';
+
+/** As a venue by creation lists them: a filled order of before the bound is in no list. */
+function listed(row: Row, { state, after }: ListRequest): boolean {
+  if (state === 'open' && isEnded(row)) return false;
+  return after === undefined || Date.parse(String(row['createdAt'])) > Date.parse(after);
+}
+
+async function live(rows: readonly Row[]) {
+  const rig = connectorsRig({ streamUrls: { alpaca: 'ws://account' } }, undefined, undefined, venue);
+  const store = storeBehind(rig);
+  const shows = (...shown: readonly Row[]) => rig.platform.rows.set('alpaca:acct-1', [...shown]);
+  rig.platform.shows = listed;
+  shows(...rows);
+  await rig.begin();
+  await rig.until('alpaca', 'live');
+  const status = (orderId: string) => store.heads.get(`alpaca:${orderId}`)?.order.status;
+  /** The stream is down while the venue comes to these rows. */
+  const outage = async (...shown: readonly Row[]) => {
+    rig.platform.gets.length = rig.platform.lists.length = 0;
+    rig.socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+    shows(...shown);
+    await rig.until('alpaca', 'live');
+  };
+  return { ...rig, shows, status, outage };
+}
+
+const at = (minutes: number) => new Date(Date.UTC(2026, 0, 5, 13, minutes)).toISOString();
+const row = (orderId: string, createdMinute: number, over: Row = {}): Row => ({
+  ...{ ...accountRow, ordId: orderId, clOrdId: orderId, createdAt: at(createdMinute), updatedAt: at(50) },
+  ...over,
+});
+
+describe('a stream whose lists go by creation', () => {
+  it('follows its own stream alone, and marks the newest creation that was shown', async () => {
+    const { registry, platform, connectors } = await live([row('o-1', 10, { updatedAt: at(55) }), row('o-2', 20)]);
+    expect(registry.get('alpaca', 'acct-1')).toMatchObject({ readUpTo: at(20), auditedUpTo: at(20) });
+    expect(connectors.status().map(({ stream }) => stream)).toEqual(['alpaca']);
+    expect(new Set(platform.lists.map(({ stream }) => stream))).toEqual(new Set(['alpaca']));
+  });
+
+  it('lists what is open, and what was created since the mark', async () => {
+    const first = row('o-1', 10);
+    const { platform, outage, status, registry } = await live([first]);
+    await outage(first, row('o-2', 20, ended), row('o-3', 30));
+    expect(platform.lists.map(({ state, after }) => [state, after])).toEqual([
+      ['open', undefined],
+      ['all', new Date(Date.parse(at(10)) - 30_000).toISOString()],
+    ]);
+    expect(['o-1', 'o-2', 'o-3'].map(status)).toEqual(['new', 'filled', 'new']);
+    expect(platform.gets).toEqual([]);
+    expect(registry.get('alpaca', 'acct-1')?.readUpTo).toBe(at(30));
+  });
+
+  it('asks for each order that is open here and in no list', async () => {
+    const many = Array.from({ length: 12 }, (_, index) => `o-${index + 10}`);
+    const { platform, outage, status } = await live([...many.map((id) => row(id, 5)), row('o-9', 30)]);
+    await outage(...many.map((id) => row(id, 5, { ...ended, updatedAt: at(58) })), row('o-9', 30));
+    expect(platform.gets.toSorted()).toEqual(many);
+    // Its open orders were listed before: to list them once more would show nothing.
+    expect(platform.lists.filter(({ state }) => state === 'open')).toHaveLength(1);
+    expect(new Set(many.map(status))).toEqual(new Set(['filled']));
+  });
+
+  it('finds by its audit that an order ended, without an event', async () => {
+    const { clock, shows, status, platform } = await live([row('o-1', 10), row('o-2', 40)]);
+    shows(row('o-1', 10, { ...ended, updatedAt: at(59) }), row('o-2', 40));
+    platform.lists.length = 0;
+    expect(await clock.advanceUntil(() => status('o-1') === 'filled', 120_000)).toBe(true);
+    expect(platform.lists.map(({ state }) => state)).toEqual(['open', 'all']);
+  });
+
+  it('keeps its mark before the creation of an order in doubt', async () => {
+    const filled = row('o-1', 10, { ...ended, updatedAt: at(55) });
+    const { platform, registry, outage, clock } = await live([filled, row('o-2', 20)]);
+    // The order is shown with less filled, so it is in doubt until two reads agree; they fail.
+    platform.getError = () => ({ code: 'X', message: 'down', retryable: true, sent: 'yes' });
+    const takenBack = row('o-1', 10, {
+      cumQty: '40',
+      leavesQty: '60',
+      ordStatus: 'PARTIALLY_FILLED',
+      updatedAt: at(56),
+    });
+    platform.emit('account', 'acct-1', takenBack);
+    await clock.advance(1_000);
+    await outage(takenBack, row('o-2', 20), row('o-3', 30));
+    expect(registry.get('alpaca', 'acct-1')?.readUpTo).toBe(at(20));
+  });
+});
+
+it('an event of the stream reaches its account', async () => {
+  const rig = await live([]);
+  for (const socket of rig.platform.live) socket.deliver(eventText('account', 'acct-1', row('o-5', 40)));
+  await rig.clock.advance(1_000);
+  expect(rig.status('o-5')).toBe('new');
+});
