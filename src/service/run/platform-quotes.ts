@@ -11,7 +11,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { Http } from '../../venue/http.ts';
 import { readChartQuotes, readOptionsQuotes } from '../../venue/platform/market-data.ts';
-import type { ReadDeps } from '../../venue/platform/read-platform.ts';
+import type { ReadDeps } from '../../venue/read-venue.ts';
 import type { Quotes } from '../commands/order-entry.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 

@@ -36,7 +36,7 @@ interface AccountsFollowerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
 }
 
-export interface AccountsFollowerOptions extends Pick<FollowInputs, 'streams' | 'only'> {
+export interface AccountsFollowerOptions extends Pick<FollowInputs, 'ofVenue' | 'streams' | 'only'> {
   /**
    * Whether this process follows the account now, rather than another one; `review` follows each
    * change.
@@ -54,7 +54,7 @@ export interface AccountsFollowerOptions extends Pick<FollowInputs, 'streams' | 
 
 /** One process follows all accounts, and there are no other logins. */
 export const accountsFollowerDefaults = {
-  ...{ isOurs: () => true, knowsAll: () => true },
+  ...{ ofVenue: streams, isOurs: () => true, knowsAll: () => true },
   ...{ compareEveryMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 },
 } as const;
 
@@ -77,7 +77,7 @@ const notListed =
  * stream is followed or in `unfollowed`. A shard's move begins this time again.
  */
 export class AccountsFollower {
-  /** The database's accounts: their records by stream. */
+  /** The database's accounts at this venue: their records by stream. */
   readonly known = new Map<string, Map<Stream, AccountRecord>>();
   /** The records may have been changed since they were read. */
   private stale = true;
@@ -134,7 +134,7 @@ export class AccountsFollower {
       // Each turn sleeps: otherwise a database that fails at once would keep all else from running.
       await clock.sleep(this.woken ? 0 : this.options.compareEveryMs, signal, this.resting.signal);
     }
-    for (const source of streams) metrics.unfollowed.set({ source }, 0);
+    for (const source of this.options.ofVenue) metrics.unfollowed.set({ source }, 0);
   }
 
   /** A list was read, or a login came or went. */
@@ -180,7 +180,7 @@ export class AccountsFollower {
         throw error;
       });
       this.known.clear();
-      for (const record of records) this.remember(record);
+      for (const record of records) if (this.options.ofVenue.includes(record.stream)) this.remember(record);
     }
   }
 
@@ -264,7 +264,7 @@ export class AccountsFollower {
     this.shown = [...this.missing.values()]
       .filter(({ fromMs }) => nowMs - fromMs >= this.options.graceMs)
       .toSorted((a, b) => a.fromMs - b.fromMs);
-    for (const stream of streams)
+    for (const stream of this.options.ofVenue)
       metrics.unfollowed.set({ source: stream }, this.shown.filter((each) => each.stream === stream).length);
     const added = this.shown.filter((each) => !before.has(keyOf(each)));
     if (added.length === 0) return;

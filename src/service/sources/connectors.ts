@@ -72,7 +72,7 @@ interface Term {
 }
 
 /**
- * All logins' sources: both streams, for the accounts each ought to follow.
+ * One venue's logins and their sources: its streams, for the accounts each ought to follow.
  *
  * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: while
  * working each login has its sources, otherwise none. Only the registry carries anything from one
@@ -220,10 +220,9 @@ export class Connectors {
       troubledGate: new Window(troubledReadsAtOnce),
       doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...part }),
     };
-    const ofVenue = Object.entries(options.streamUrls) as [Stream, string][];
-    const sources = ofVenue
-      .filter(([stream]) => login.venue[stream] !== undefined)
-      .map(([stream, url]) => new Source(shared, { stream, url, timings }));
+    const sources = Object.entries(options.streamUrls).map(
+      ([stream, url]) => new Source(shared, { stream: stream as Stream, url, timings }),
+    );
     for (const source of sources) source.start();
     const list = new AccountList({ clock, random, ...login, follower }, options.everyMs ?? 45_000);
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-import { type Stream, streams } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
 import { traits } from '../../domain/streams.ts';
 import type { AccountsResult } from '../../venue/order-reads.ts';
 import type { AccountStanding } from './account-access.ts';
@@ -57,7 +57,9 @@ export interface FollowInputs {
   /** There is one login, and no other is known: each account in the database was its own. */
   readonly isSole: boolean;
   readonly known: KnownAccounts;
-  /** The streams with an address. */
+  /** The streams of the logins' venue. */
+  readonly ofVenue: readonly Stream[];
+  /** Those with an address. */
   readonly streams: readonly Stream[];
   /** If given, only these, and each ought to be followed. */
   readonly only?: ReadonlySet<string> | undefined;
@@ -75,9 +77,6 @@ export interface WantedAccount {
   readonly standing: AccountStanding | undefined;
   readonly streams: ReadonlySet<Stream>;
 }
-
-/** An account of which nothing is known is on these. */
-const openToAll = streams.filter((stream) => !traits[stream].enrolls);
 
 /**
  * Who ought to be followed, by which login: the accounts in this process's shards if a login lists
@@ -100,6 +99,7 @@ export function wantedAccounts(inputs: FollowInputs): Map<string, WantedAccount>
     return said === 'part' || (isSole && said === 'whole');
   };
   const listing = bestOfLists(inputs);
+  const openToAll = inputs.ofVenue.filter((stream) => !traits[stream].enrolls);
   const wanted = new Map<string, WantedAccount>();
   for (const accountId of new Set([...listing.keys(), ...known.keys(), ...(only ?? [])])) {
     if (only?.has(accountId) === false || !isOurs(accountId)) continue;

@@ -1,7 +1,7 @@
 import type { Secret } from '../../runtime/secret.ts';
 import type { PlatformError } from '../platform-error.ts';
+import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
-import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape, unsuccessful } from './read-platform.ts';
 import {
   apiKeyHeader,

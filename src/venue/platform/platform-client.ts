@@ -5,6 +5,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { systemRandom } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
+import type { ReadDeps } from '../read-venue.ts';
 import {
   readChartQuotes,
   readFdaCalendar,
@@ -14,7 +15,6 @@ import {
   readPreviousDay,
   searchSymbols,
 } from './market-data.ts';
-import type { ReadDeps } from './read-platform.ts';
 import { RefreshingTokenSource } from './token-source.ts';
 import { UndiciHttp } from './undici-http.ts';
 import { changeEmail, deleteUserSettings, readHealth, readUserSetting } from './user-data.ts';

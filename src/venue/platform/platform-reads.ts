@@ -11,9 +11,10 @@ import type {
   PlatformAccount,
 } from '../order-reads.ts';
 import type { PlatformError } from '../platform-error.ts';
+import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
 import { notAnId, outOfReach, queryText } from './platform-address.ts';
-import { type ReadDeps, readPlatform } from './read-platform.ts';
+import { readPlatform } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
 import {
   accountItems,

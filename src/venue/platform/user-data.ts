@@ -4,8 +4,8 @@ import { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpResult } from '../http.ts';
 import { parseJson, parsePlainJson } from '../parse-json.ts';
 import { retryAfterMsOf } from '../platform-error.ts';
+import type { ReadDeps } from '../read-venue.ts';
 import { errorFromAnswer } from './error-from-answer.ts';
-import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape } from './read-platform.ts';
 import { changeEmailPath, health, healthPath, settingPath, settingsPath } from './wire/user.ts';
 

@@ -115,7 +115,7 @@ it('whatever comes in whatever order, what is followed becomes what ought to be 
         logins: new Map([...rig.logins].map(([login, { list }]) => [login, list.lists])),
         isSole: rig.follower.isSole,
         known: Map.groupBy(registry.records.values(), ({ accountId }) => accountId) as never,
-        ...{ streams: ['account', 'prediction'], isOurs },
+        ...{ ofVenue: ['account', 'prediction'], streams: ['account', 'prediction'], isOurs },
         now: new Map(followed.map(({ accountId, login }) => [accountId, login])),
       });
       await rig.end();

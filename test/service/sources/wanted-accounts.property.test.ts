@@ -49,6 +49,7 @@ const inputs: fc.Arbitrary<FollowInputs> = fc
   })
   .map(({ logins, isAll, known, only, ours, now, ...rest }) => ({
     ...rest,
+    ofVenue: streams,
     logins: new Map(logins),
     isSole: isAll && logins.length === 1,
     known: new Map(known.map(([id, on]) => [id, new Map(on.map((stream) => [stream, {}]))])),

@@ -5,9 +5,9 @@ import { Proxies } from '../../../src/runtime/proxies.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import type { ReadDeps } from '../../../src/venue/platform/read-platform.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
+import type { ReadDeps } from '../../../src/venue/read-venue.ts';
 import { silentLog } from '../runs/silent-log.ts';
 
 /**

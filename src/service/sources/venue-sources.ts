@@ -1,0 +1,64 @@
+import type { Stream } from '../../domain/order.ts';
+import type { AccountAccess, AccountStanding, FollowedAccounts } from './account-access.ts';
+import type { Unfollowed } from './accounts-follower.ts';
+import type { Connectors, LoginSource } from './connectors.ts';
+import type { ConnectionReading } from './source-status.ts';
+
+/** The sources of all venues, as one. An account is followed at one venue. */
+export class VenueSources implements FollowedAccounts {
+  private readonly venues: readonly Connectors[];
+
+  constructor(venues: readonly Connectors[]) {
+    this.venues = venues;
+  }
+
+  /** The lane is ours. */
+  async begin(): Promise<void> {
+    await Promise.all(this.venues.map((venue) => venue.begin()));
+  }
+
+  /** The lane is lost, or about to be given back. */
+  async end(): Promise<void> {
+    await Promise.all(this.venues.map((venue) => venue.end()));
+  }
+
+  review(): void {
+    for (const venue of this.venues) venue.review();
+  }
+
+  openIdle(): void {
+    for (const venue of this.venues) venue.openIdle();
+  }
+
+  get hasListed(): boolean {
+    return this.venues.every(({ hasListed }) => hasListed);
+  }
+
+  get unfollowed(): readonly Unfollowed[] {
+    return this.venues.flatMap(({ unfollowed }) => unfollowed);
+  }
+
+  account(stream: Stream, accountId: string): AccountAccess | undefined {
+    return this.first((venue) => venue.account(stream, accountId));
+  }
+
+  standing(accountId: string): AccountStanding | undefined {
+    return this.first((venue) => venue.standing(accountId));
+  }
+
+  connections(): readonly ConnectionReading[] {
+    return this.venues.flatMap((venue) => venue.connections());
+  }
+
+  status(): readonly LoginSource[] {
+    return this.venues.flatMap((venue) => venue.status());
+  }
+
+  private first<T>(of: (venue: Connectors) => T | undefined): T | undefined {
+    for (const venue of this.venues) {
+      const found = of(venue);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import type { Ambient } from '../observability/ambient.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { Http, HttpOutcome, HttpRequest } from './http.ts';
+import type { ReadBudget } from './order-reads.ts';
+import { parseJson } from './parse-json.ts';
+import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
+import type { AccessToken, TokenSource } from './tokens.ts';
+
+export interface ReadDeps extends Pick<Ambient, 'clock' | 'random'> {
+  readonly http: Http;
+  readonly tokens: TokenSource;
+  readonly metrics: Metrics['platform'];
+  /**
+   * Each request takes from it, and none is repeated without it. Left out: requests are not
+   * counted.
+   */
+  readonly budget?: ReadBudget | undefined;
+}
+
+/** One read. */
+export interface VenueRead extends Pick<HttpRequest, 'operation' | 'url'> {
+  /** Beside the credential. */
+  readonly headers?: HttpRequest['headers'];
+  /** How the body becomes a value; `parseJson` when left out. Throws if it is none. */
+  readonly parse?: (text: string) => unknown;
+  /** As in `HttpRequest`. */
+  readonly maxBytes?: number;
+}
+
+export type ReadResult =
+  | { readonly ok: true; readonly value: unknown; readonly bytes: number }
+  | { readonly ok: false; readonly error: PlatformError };
+
+/** What a venue has its own way of. */
+export interface Dialect {
+  /** The headers that carry a credential. */
+  sign(credential: Secret): HttpRequest['headers'];
+  /** An answer with a status other than 200. `body`: parsed, undefined if it is not JSON. */
+  errorOf(status: number, body: unknown, retryAfterMs: number): PlatformError;
+}
+
+/** How long one read is repeated before it is given up. */
+const readDeadlineMs = 30_000;
+
+/**
+ * A GET with the credential, repeated on 5xx, 429 and answers that never came or were broken. The
+ * backoff has full jitter (or is the venue's Retry-After), until 30 s have passed; a longer
+ * Retry-After ends it at once, and the error has it. On 401 one renewal of the token and one
+ * further try. Reads only: a write may not be repeated like this. `value` is the parsed body.
+ */
+export async function readVenue(
+  deps: ReadDeps,
+  dialect: Dialect,
+  read: VenueRead,
+  signal: AbortSignal,
+): Promise<ReadResult> {
+  const giveUpMs = deps.clock.monotonicMs() + readDeadlineMs;
+  const backoff = new Backoff(deps.random, { firstMs: 250, maxMs: 5_000 });
+  let renewed = false;
+  for (;;) {
+    const credential = await deps.tokens.get(read.url);
+    if (!credential.ok) return credential;
+    deps.budget?.spend();
+    const { result, retryAfterMs } = await attempt(deps, dialect, read, credential.token, signal);
+    const isAnswer = result.ok || result.error.status !== undefined;
+    if (isAnswer && (result.ok || result.error.status !== 401))
+      deps.tokens.taken(credential.token.generation, read.url);
+    if (result.ok || signal.aborted) return result;
+    // A new token that is refused too says more of what is asked for than of the token.
+    if (result.error.status === 401 && !renewed) {
+      renewed = true;
+      const next = await deps.tokens.renew(credential.token.generation, read.url);
+      if (!next.ok) return next;
+      continue;
+    }
+    const waitMs = Math.max(backoff.nextMs(), retryAfterMs);
+    if (!result.error.retryable || deps.clock.monotonicMs() + waitMs >= giveUpMs) return result;
+    if (deps.budget?.mayRepeat() === false) return result;
+    await deps.clock.sleep(waitMs, signal);
+    if (signal.aborted) return result;
+  }
+}
+
+async function attempt(
+  deps: ReadDeps,
+  dialect: Dialect,
+  { operation, url, headers = {}, parse = parseJson, maxBytes }: VenueRead,
+  token: AccessToken,
+  signal: AbortSignal,
+): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
+  const request: HttpRequest = {
+    operation,
+    method: 'GET',
+    url,
+    headers: { ...headers, accept: 'application/json', ...dialect.sign(token.secret) },
+    signal,
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
+  const startedMs = deps.clock.monotonicMs();
+  const outcome = await deps.http.request(request);
+  const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
+  deps.metrics.requestSeconds.observe(
+    { operation, code_class: codeClass },
+    (deps.clock.monotonicMs() - startedMs) / 1000,
+  );
+  return { result: toResult(dialect, outcome, parse), retryAfterMs: retryAfterMsOf(outcome) };
+}
+
+function toResult(dialect: Dialect, outcome: HttpOutcome, parse: (text: string) => unknown): ReadResult {
+  if (outcome.kind === 'failed') {
+    return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
+  }
+  const body = jsonOrUndefined(outcome.text, parse);
+  if (outcome.status !== 200)
+    return { ok: false, error: dialect.errorOf(outcome.status, body, retryAfterMsOf(outcome)) };
+  if (body === undefined) {
+    const message = 'the answer is not JSON';
+    return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+  }
+  return { ok: true, value: body, bytes: outcome.text.length };
+}
