@@ -1,6 +1,6 @@
-import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import type { HttpResult } from '../http.ts';
-import { parseJson } from '../parse-json.ts';
+import type { Reason } from '../../domain/command.ts';
+import type { HttpOutcome } from '../http.ts';
+import { judgeAnswer, type WholeAnswer, withStatus } from '../judge-write.ts';
 import { reasonOf, retryAfterMsOf } from '../platform-error.ts';
 import type { WriteAnswer, WriteResult } from '../write-result.ts';
 import { errorFromAnswer } from './error-from-answer.ts';
@@ -21,36 +21,26 @@ const notSentCodes: Readonly<Record<number, string>> = {
   503: 'ORDER_ENTRY_UNAVAILABLE',
 };
 
-/** The table "observed → result" for one HTTP result. Pure. */
-export function judgeWrite(observed: HttpResult, reading: WriteReading): WriteResult {
-  if (observed.kind === 'failed') {
-    const isLost = observed.sent !== 'no';
-    const became = isLost ? 'it may have reached the platform' : 'it was not sent';
-    const reason = reasonOf({ message: `${became}: ${observed.message}` });
-    return isLost ? { kind: 'unknown', reason } : { kind: 'not_sent', reason, mayRepeat: true };
-  }
-  const { status, text } = observed;
-  const body = jsonOrUndefined(text, parseJson);
-  if (status >= 200 && status < 300) {
-    const read = body === undefined ? 'the answer is not JSON' : reading.read(body);
-    if (typeof read !== 'string') return withStatus(read, status);
-    return { kind: 'unknown', reason: { code: 'BAD_ANSWER', message: read, status } };
-  }
-  const reason = reasonOf(errorFromAnswer(status, body));
-  const retryAfterMs = retryAfterMsOf(observed);
-  if (status === 401 || status === 403) return { kind: 'refused', reason };
+/** The table "observed → outcome" for one HTTP outcome. Pure. */
+export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteResult {
+  return judgeAnswer(outcome, {
+    success: ({ body }) => (body === undefined ? 'the answer is not JSON' : reading.read(body)),
+    reason: ({ status, body }) => reasonOf(errorFromAnswer(status, body)),
+    documented: (answer, reason) => documentedResult(answer, reason, reading),
+  });
+}
+
+function documentedResult(answer: WholeAnswer, reason: Reason, reading: WriteReading): WriteResult | undefined {
+  const { status, text, body } = answer;
   // No status is specified for the response that says that the order was rejected.
   const response = body !== undefined && (status === 400 || status === 422) ? reading.read(body) : 'none';
   if (typeof response !== 'string' && response.kind === 'rejected') return withStatus(response, status);
   if (reading.refusals.has(status) && (text === '' || isDocumented(body)) && !isOtherConflict(status, body, reading))
     return { kind: 'refused', reason };
-  if (reading.promisesNotSent && notSentCodes[status] !== undefined && codeOf(body) === notSentCodes[status])
-    return { kind: 'not_sent', reason, mayRepeat: true, ...(retryAfterMs > 0 && { retryAfterMs }) };
-  return { kind: 'unknown', reason };
-}
-
-function withStatus(read: WriteAnswer, status: number): WriteAnswer {
-  return read.reason === undefined ? read : { ...read, reason: { ...read.reason, status } };
+  if (!reading.promisesNotSent || notSentCodes[status] === undefined || codeOf(body) !== notSentCodes[status])
+    return undefined;
+  const retryAfterMs = retryAfterMsOf(answer);
+  return { kind: 'not_sent', reason, mayRepeat: true, ...(retryAfterMs > 0 && { retryAfterMs }) };
 }
 
 /**

@@ -5,10 +5,11 @@ import { orderWord } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
-import type { HttpResult } from '../http.ts';
+import type { HttpOutcome } from '../http.ts';
+import { evidenceOf } from '../judge-write.ts';
+import { notAnId, outOfReach, queryText } from '../order-address.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
-import { notAnId, outOfReach, queryText } from './platform-address.ts';
 import { neededText, optionalText } from './wire/optional-field.ts';
 import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
 import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
@@ -49,10 +50,7 @@ interface Write extends Omit<WriteReading, 'read'> {
    * left out.
    */
   readonly repeats: Readonly<Record<string, string>>;
-  /**
-   * The fields that show the result, kept as evidence: an answer of a megabyte is not better
-   * evidence.
-   */
+  /** The fields that show the result, kept as evidence. */
   readonly evidence: readonly string[];
   /**
    * Whether the answer is an order with its id, for ingest. Otherwise the first observation with
@@ -239,14 +237,16 @@ function readAnswer(write: Write, value: unknown, sent: Fields): WriteAnswer | s
   const orderId = idIn(order, write.orderId);
   const isNamed = isThere(order[write.names]);
   if (!isNamed && (orderId === undefined || !hasTerms(write, order, sent))) return 'the answer does not name the order';
-  const answer = kept(order, write.evidence);
+  const answer = evidenceOf(order, write.evidence);
   const onlyId = isNamed || orderId === undefined ? undefined : { orderId };
   // An answer by our reference alone shows no order that could be stored.
   const shows = write.orderId === undefined || orderId !== undefined;
   if (write.showsOrder) return { kind: 'accepted', answer, ...(shows && { order }), ...onlyId };
   if (order['success'] === true) return { kind: 'accepted', answer, ...onlyId };
   const { ordRejReason, text } = answer;
-  const code = cut(String(ordRejReason ?? 'REJECTED'), 100);
+  const code = String(ordRejReason ?? 'REJECTED')
+    .slice(0, 100)
+    .toWellFormed();
   return { kind: 'rejected', answer, reason: { code, message: String(text ?? code) }, ...onlyId };
 }
 
@@ -281,19 +281,4 @@ function hasTerms({ terms = {} }: Write, order: Fields, sent: Fields): boolean {
 
 function isThere(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
-}
-
-function kept(answer: Fields, fields: readonly string[]): Fields {
-  const received: Record<string, unknown> = {};
-  for (const field of fields) {
-    const value = answer[field];
-    if (typeof value === 'string' && value !== '') received[field] = cut(value, 500);
-    if (typeof value === 'number') received[field] = String(value);
-    if (typeof value === 'boolean') received[field] = value;
-  }
-  return received;
-}
-
-function cut(text: string, length: number): string {
-  return text.slice(0, length).toWellFormed();
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stream } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
+import { notAnId, outOfReach, queryText } from '../order-address.ts';
 import type {
   AccountsResult,
   GetResult,
@@ -13,7 +14,6 @@ import type {
 import type { PlatformError } from '../platform-error.ts';
 import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
-import { notAnId, outOfReach, queryText } from './platform-address.ts';
 import { readPlatform } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
 import {

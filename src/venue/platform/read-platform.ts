@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { Secret } from '../../runtime/secret.ts';
+import { queryText } from '../order-address.ts';
 import type { PlatformError } from '../platform-error.ts';
 import { type Dialect, type ReadDeps, type ReadResult, readVenue, type VenueRead } from '../read-venue.ts';
 import { errorFromAnswer } from './error-from-answer.ts';
-import { queryText } from './platform-address.ts';
 
 const dialect: Dialect = {
   sign: (credential) => ({ authorization: new Secret(`Bearer ${credential.reveal()}`) }),

@@ -1,0 +1,64 @@
+import type { Reason } from '../domain/command.ts';
+import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
+import type { HttpOutcome } from './http.ts';
+import { parseJson } from './parse-json.ts';
+import { reasonOf } from './platform-error.ts';
+import type { WriteAnswer, WriteResult } from './write-result.ts';
+
+/** A whole answer to a write. `body`: undefined if the text is not JSON. */
+export interface WholeAnswer extends Extract<HttpOutcome, { kind: 'answered' }> {
+  readonly body: unknown;
+}
+
+/** How a venue reads the answers to one of its writes. */
+export interface WriteJudge {
+  /** The content of a success about our order; else why it proves nothing. */
+  readonly success: (answer: WholeAnswer) => WriteAnswer | string;
+  /** Why it was not carried out, in the venue's words. */
+  readonly reason: (answer: WholeAnswer) => Reason;
+  /**
+   * What the venue documents of any other answer, beside 401 and 403. Undefined: nothing, so the
+   * outcome is `unknown`.
+   */
+  readonly documented: (answer: WholeAnswer, reason: Reason) => WriteResult | undefined;
+}
+
+/** The table "observed → outcome" for one HTTP outcome, as far as all venues share it. Pure. */
+export function judgeAnswer(outcome: HttpOutcome, judge: WriteJudge): WriteResult {
+  if (outcome.kind === 'failed') {
+    const isLost = outcome.sent !== 'no';
+    const became = isLost ? 'it may have reached the platform' : 'it was not sent';
+    const reason = reasonOf({ message: `${became}: ${outcome.message}` });
+    return isLost ? { kind: 'unknown', reason } : { kind: 'not_sent', reason, mayRepeat: true };
+  }
+  const { status, text } = outcome;
+  const answer = { ...outcome, body: jsonOrUndefined(text, parseJson) };
+  if (status >= 200 && status < 300) {
+    const read = judge.success(answer);
+    if (typeof read !== 'string') return withStatus(read, status);
+    return { kind: 'unknown', reason: { code: 'BAD_ANSWER', message: read, status } };
+  }
+  const reason = judge.reason(answer);
+  if (status === 401 || status === 403) return { kind: 'refused', reason };
+  return judge.documented(answer, reason) ?? { kind: 'unknown', reason };
+}
+
+/** With the answer's status in its reason. */
+export function withStatus(read: WriteAnswer, status: number): WriteAnswer {
+  return read.reason === undefined ? read : { ...read, reason: { ...read.reason, status } };
+}
+
+/** The fields kept of an answer, short: one of a megabyte is not better evidence. */
+export function evidenceOf(
+  answer: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const kept: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = answer[field];
+    if (typeof value === 'string' && value !== '') kept[field] = value.slice(0, 500).toWellFormed();
+    if (typeof value === 'number') kept[field] = String(value);
+    if (typeof value === 'boolean') kept[field] = value;
+  }
+  return kept;
+}
