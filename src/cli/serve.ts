@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
-import { optionTable } from '../config/option-table.ts';
+import { type OptionName, optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
@@ -26,6 +26,12 @@ export function serveCommand(io: CliIo): Command {
     .addHelpText('after', examples)
     .action(() => runServe(io));
 }
+
+/** By venue: without these it can't be followed. */
+const venueNeeds: Readonly<Record<string, readonly OptionName[]>> = {
+  platform: ['platformUrl', 'platformStreamUrl', 'platformClientId'],
+  alpaca: ['alpacaKeyId', 'alpacaSecretKey'],
+};
 
 /**
  * At least one way to get a token is needed. The settings choose among
@@ -74,14 +80,10 @@ async function openTraces(
 }
 
 async function runServe(io: CliIo): Promise<void> {
-  const { config, effective } = readSettings(io, [
-    'databaseUrl',
-    'kafkaBrokers',
-    'platformUrl',
-    'platformStreamUrl',
-    'platformClientId',
-  ]);
-  requireCredential(config);
+  const { config, effective } = readSettings(io, ['databaseUrl', 'kafkaBrokers'], ({ venues = [] }) =>
+    venues.flatMap((venue) => venueNeeds[venue] ?? []),
+  );
+  if (config.venues.includes('platform')) requireCredential(config);
   const log = serviceLogger(io, config);
   const unencrypted = unencryptedAddresses(config);
   if (unencrypted.length > 0)

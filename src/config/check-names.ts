@@ -9,7 +9,7 @@ interface NameFindings {
 }
 
 /** Our own names, or such that look so. The Helm chart refuses them where they are no options. */
-export const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
+export const ourPrefixes = /^(TIDEMARK|PLATFORM|ALPACA|KAFKA|DATABASE)_/;
 
 /** Names of builds before the first release, and those of now. */
 const renamed: Readonly<Record<string, string>> = {

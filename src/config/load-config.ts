@@ -4,6 +4,7 @@ import type { Config, ConfigFault, ConfigWith, EffectiveValue } from './config.t
 import type { Option, OptionKind, OptionText } from './option.ts';
 import { type OptionName, optionTable } from './option-table.ts';
 import { isUnencrypted } from './unencrypted.ts';
+import { alpacaHosts } from './venue-options.ts';
 
 type LoadResult<K extends OptionName> =
   | {
@@ -29,25 +30,28 @@ export const knownNames: readonly string[] = [
 /**
  * Reads the whole configuration once. All faults are found at once: options that don't parse,
  * missing options in `needed`, broken rules between options, and typing errors in names. `readFile`
- * reads the files named by `*_FILE` variables.
+ * reads the files named by `*_FILE` variables. `neededBy`: more options, by the values of others.
  */
 export function loadConfig<K extends OptionName = never>(
   env: Environment,
   readFile: (path: string) => string,
   needed: readonly K[] = [],
+  neededBy: (config: Draft) => readonly OptionName[] = () => [],
 ): LoadResult<K> {
   const faults: ConfigFault[] = [];
   const values: Record<string, unknown> = {};
   const effective: EffectiveValue[] = [];
-  for (const [key, option] of entries) {
-    const result = readOption(option, env, readFile);
-    if ('problem' in result) {
-      faults.push(result);
+  const read = entries.map(([key, option]) => [key, option, readOption(option, env, readFile)] as const);
+  for (const [key, , found] of read)
+    if ('effective' in found && found.effective.source !== 'unset') values[key] = found.value;
+  const wanted = new Set<string>([...needed, ...neededBy(values as Draft)]);
+  for (const [key, option, found] of read) {
+    if ('problem' in found) {
+      faults.push(found);
       continue;
     }
-    effective.push(result.effective);
-    if (result.effective.source !== 'unset') values[key] = result.value;
-    else if (needed.some((name) => name === key))
+    effective.push(found.effective);
+    if (found.effective.source === 'unset' && wanted.has(key))
       faults.push({ name: option.env, problem: `is not set (${option.kind}): ${option.describe}` });
   }
   const names = checkNames(env, knownNames);
@@ -229,6 +233,10 @@ const rules: readonly Rule[] = [
   encrypted('platformAuthUrl'),
   encrypted('platformStreamUrl'),
   encrypted('platformStagingStreamUrl'),
+  encrypted('alpacaUrl'),
+  encrypted('alpacaStreamUrl'),
+  ofItsEnvironment('alpacaUrl'),
+  ofItsEnvironment('alpacaStreamUrl'),
   (config, env) => (config.otlpHeaders === undefined ? undefined : encrypted('otlpEndpoint')(config, env)),
   (config, env) =>
     config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
@@ -318,10 +326,24 @@ type UrlOption =
   | 'platformAuthUrl'
   | 'platformStreamUrl'
   | 'platformStagingStreamUrl'
+  | 'alpacaUrl'
+  | 'alpacaStreamUrl'
   | 'authIssuer'
   | 'authJwksUrl'
   | 'restUrl'
   | 'otlpEndpoint';
+
+/** A paper order must not be taken for one with money, and the other way round. */
+function ofItsEnvironment(option: 'alpacaUrl' | 'alpacaStreamUrl'): Rule {
+  return (config) => {
+    const { [option]: address, alpacaEnvironment: environment } = config;
+    const host = address === undefined ? undefined : new URL(address).hostname;
+    const other = environment === 'live' ? alpacaHosts.paper : alpacaHosts.live;
+    if (host !== other) return undefined;
+    const { env } = optionTable.alpacaEnvironment;
+    return fault(option, `names the host ${other}, and ${env} is ${environment}: their keys and orders are not the same`);
+  };
+}
 
 /**
  * The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens

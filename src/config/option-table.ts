@@ -5,6 +5,7 @@ import { baseUrl, host, inGroup, integer, list, oneOf, secret, secretUrl, text, 
 import { proxyOptions } from './proxy-options.ts';
 import { restOptions } from './rest-options.ts';
 import { traceOptions } from './trace-options.ts';
+import { venueOptions } from './venue-options.ts';
 
 /** For Kafka's topics (`service/log/topics.ts`). */
 const topicOptions = {
@@ -238,6 +239,7 @@ export const optionTable = {
       describe: 'Of the accounts that the platform lists, only these are followed. Without it: all of them.',
     }),
   }),
+  ...venueOptions,
   ...proxyOptions,
 
   ...inGroup('Lane', {

@@ -9,6 +9,7 @@ export const optionGroups = [
   'Postgres',
   'Kafka',
   'Platform',
+  'Venues',
   'Proxy',
   'Lane',
   'Ingest and relay',

@@ -8,6 +8,8 @@ const platformAddresses = [
   'platformAuthUrl',
   'platformStreamUrl',
   'platformStagingStreamUrl',
+  'alpacaUrl',
+  'alpacaStreamUrl',
 ] as const;
 
 /**

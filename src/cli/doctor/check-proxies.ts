@@ -10,6 +10,8 @@ const outside = [
   'platformStagingUrl',
   'platformStagingStreamUrl',
   'platformAuthUrl',
+  'alpacaUrl',
+  'alpacaStreamUrl',
   'authIssuer',
   'authJwksUrl',
   'otlpEndpoint',

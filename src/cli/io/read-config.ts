@@ -24,8 +24,9 @@ export function readConfig<K extends OptionName = never>(io: CliIo, needed: read
 export function readSettings<K extends OptionName = never>(
   io: CliIo,
   needed: readonly K[] = [],
+  neededBy?: Parameters<typeof loadConfig>[3],
 ): { readonly config: ConfigWith<K>; readonly effective: readonly EffectiveValue[] } {
-  const result = loadConfig(io.env, io.readFile, needed);
+  const result = loadConfig(io.env, io.readFile, needed, neededBy);
   const said = warned.get(io) ?? new Set<string>();
   warned.set(io, said);
   for (const warning of result.warnings) if (!said.has(warning)) io.stderr.write(`tidemark: warning: ${warning}\n`);

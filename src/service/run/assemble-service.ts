@@ -10,15 +10,13 @@ import { type Commanding, commandParts } from './command-parts.ts';
 import { faceParts } from './face-parts.ts';
 import { fleetParts, type Joined } from './fleet-parts.ts';
 import { kafkaParts } from './kafka-parts.ts';
-import { holderName, platformParts } from './platform-parts.ts';
+import { holderName, outsideParts } from './platform-parts.ts';
 import type { BaseParts } from './shared-parts.ts';
 import { storeOptions, storeParts } from './store-parts.ts';
 import { type Flowing, updateParts } from './update-parts.ts';
 import { watchParts } from './watch-parts.ts';
 
-type ServeConfig = ConfigWith<
-  'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'
->;
+type ServeConfig = ConfigWith<'databaseUrl' | 'kafkaBrokers'>;
 
 interface AssembleDeps extends Ambient {
   readonly fetch: typeof fetch;
@@ -73,15 +71,15 @@ export function assembleService(
   });
   const stored = { ...base, store, kafka };
   const watched = { ...stored, watches: watchParts(stored, config) };
-  const platform = platformParts(watched, config);
-  const connected = { ...watched, platform };
+  const outside = outsideParts(watched, config);
+  const connected = { ...watched, outside };
   const way: Flowing['way'] = updateParts(connected, config);
   const flowing = { ...connected, way };
   const commands: Commanding['commands'] = commandParts(flowing, config);
   const commanding = { ...flowing, commands };
   const fleet: Joined['fleet'] = fleetParts(commanding, config);
   const joined = { ...commanding, fleet };
-  const faces: Faces = faceParts(joined, fetchThrough({ fetch, clock, proxies: platform.proxies }), config);
+  const faces: Faces = faceParts(joined, fetchThrough({ fetch, clock, proxies: outside.proxies }), config);
   const phases = servicePhases(joined, faces, traces);
   const supervisor: Supervisor = new Supervisor({ clock, log }, { phases, drainDeadlineMs: config.drainDeadlineMs });
   return supervisor;
@@ -98,7 +96,7 @@ type Faces = ReturnType<typeof faceParts>;
  * write any more. Reads and the stream of updates are served until all this is done.
  */
 function servicePhases(
-  { store, kafka, watches, platform, way, commands, fleet }: Joined,
+  { store, kafka, watches, outside, way, commands, fleet }: Joined,
   faces: Faces,
   traces: OpenedTracing | undefined,
 ): readonly Phase[] {
@@ -111,8 +109,8 @@ function servicePhases(
   const shards = closing('shards', (signal) => fleet.shards.release(signal));
   const retirement = closing('fleet', (signal) => fleet.shards.retire(signal));
   const database = closing('database', () => store.close());
-  const http = closing('platform-http', () => platform.http.close());
-  const recorder = platform.recorder === undefined ? [] : [platform.recorder];
+  const http = closing('platform-http', () => outside.http.close());
+  const recorder = outside.recorder === undefined ? [] : [outside.recorder];
   const publishers = closing('kafka', () => kafka.close());
   return [
     { name: 'observation', starts: [faces.admin, ...(traces === undefined ? [] : [traces]), faces.ring.rounds] },

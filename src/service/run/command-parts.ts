@@ -1,11 +1,12 @@
 import type { Config } from '../../config/config.ts';
+import type { WriteAddresses } from '../../venue/platform/order-writes.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { CommandService } from '../commands/command-service.ts';
-import { ResultRelay } from '../log/result-relay.ts';
-import { PlatformOrderEntry } from './order-entry.ts';
-import type { PlatformConfig } from './platform-parts.ts';
-import { PlatformQuotes } from './platform-quotes.ts';
+import { OutcomeRelay } from '../log/outcome-relay.ts';
+import { noEntry, PlatformOrderEntry } from './order-entry.ts';
+import { type PlatformConfig, platformConfig } from './platform-parts.ts';
+import { noQuotes, PlatformQuotes } from './platform-quotes.ts';
 import { RepairWorker } from './repair-worker.ts';
 import type { Flowing } from './update-parts.ts';
 
@@ -17,19 +18,16 @@ export interface Commanding extends Flowing {
  * The command side with its way to the platform, the relay for the steps of commands, and requested
  * repairs. Made also when commands are off: earlier commands are still resolved.
  */
-export function commandParts({ store, platform, kafka, way, watches, ...made }: Flowing, config: PlatformConfig) {
+export function commandParts({ store, outside, kafka, way, watches, ...made }: Flowing, config: Config) {
   const { clock, random, log, metrics, lease, tracing } = made;
   const shared = { clock, random, log, lease, tracing };
-  const { http, proxies } = platform;
   const { sources: accounts, ingest, held, checkpoint } = way;
-  const { platformUrl, platformStagingUrl: stagingUrl } = config;
-  const toPlatform = { accounts, clock, random, log, metrics: metrics.platform };
-  const entry = new PlatformOrderEntry(
-    { ...toPlatform, lines: new SocketWriteLines({ clock, proxies }) },
-    { platformUrl, ...(stagingUrl !== undefined && { stagingUrl }) },
-  );
-  const results = new ResultRelay({
-    ...{ ...shared, checkpoint, logger: log, log: store.results, metrics: metrics.relay },
+  const platform = platformConfig(config);
+  const toPlatform = { accounts: way.platformSources, clock, random, log, metrics: metrics.platform };
+  const lines = new SocketWriteLines({ clock, proxies: outside.proxies });
+  const entry = platform === undefined ? noEntry : new PlatformOrderEntry({ ...toPlatform, lines }, writeAddresses(platform));
+  const outcomes = new OutcomeRelay({
+    ...{ ...shared, checkpoint, logger: log, log: store.outcomes, metrics: metrics.relay },
     shards: () => held.shards,
     publisher: kafka.resultPublisher,
     isEmpty: () => store.changes.isNone('results'),
@@ -39,7 +37,7 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
       ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
       // Holders of one shard judge by it what earlier ones wrote down.
       clock: watches.sharedClock,
-      quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
+      quotes: platform === undefined ? noQuotes : new PlatformQuotes({ ...toPlatform, http: outside.http }, platform),
       // Before the shards are known, none is held, and commands are declined with any number.
       shardOf: (accountId) => held.shardOf(accountId) ?? 0,
       part: () => held.part,
@@ -54,6 +52,10 @@ export function commandParts({ store, platform, kafka, way, watches, ...made }: 
   const forgetOrders = (accountId: string) => ingest.forgetOrders((of) => of === accountId);
   const repairs = new RepairWorker({ clock, log, pool, accounts, forgetOrders, metrics: metrics.ingest, isIdle });
   return { service, results, repairs };
+}
+
+function writeAddresses({ platformUrl, platformStagingUrl: stagingUrl }: PlatformConfig): WriteAddresses {
+  return { platformUrl, ...(stagingUrl !== undefined && { stagingUrl }) };
 }
 
 /** The settings as options of the command side; an option without a setting keeps its default. */

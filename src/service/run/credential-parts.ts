@@ -10,56 +10,78 @@ import type { StreamTimings } from '../sources/stream-timings.ts';
 import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
 import { Credentials } from './credentials.ts';
-import type { Connected, PlatformConfig } from './platform-parts.ts';
+import { type Connected, type PlatformConfig, platformConfig, platformSignIn } from './platform-parts.ts';
+import { alpacaParts } from './alpaca-parts.ts';
+import type { Stream } from '../../domain/order.ts';
+import { VenueSources } from '../sources/venue-sources.ts';
+import { platformVenue } from '../../venue/platform/platform-venue.ts';
 
 const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
 
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/** Every credential in the settings, and their sources. */
-export function credentialParts(
-  { clock, random, log, metrics, store, platform, watches }: Connected,
-  held: HeldShards,
-  ingest: ObservationSink,
-  config: PlatformConfig,
-) {
-  const { recorder } = platform;
-  const sources = new Connectors(
-    {
-      ...{ clock, random, log, observedBy: watches.sharedClock, sink: ingest, metrics: metrics.source },
-      gauges: new SourceGauges(metrics.source),
-      odd: new OddMessages(),
-      registry: store.accounts,
-      openSocket: wsSocketFactory(clock, wsSocketDefaults, platform.proxies),
-      ...(recorder !== undefined && { record: (row: RecordedRow) => recorder.take(row) }),
-      auditGate: new Window(1),
-      budget: new ByteBudget({
-        maxBytes: config.notesMaxBytes,
-        onUse: (bytes) => metrics.source.noteBytes.set(bytes),
-      }),
-    },
-    {
-      streamUrls: streamUrls(config),
-      timings: streamTimings(config),
-      isOurs: (accountId: string) => held.follows(accountId),
-      part: () => held.part,
-      knowsAll: () => credentials.knowsAll,
-      ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
-    },
-  );
-  const list = config.platformCredentials === 'client' ? undefined : store.credentials;
+/** Every credential in the settings, and the sources of each venue. */
+export function credentialParts(made: Connected, held: HeldShards, ingest: ObservationSink, config: Config) {
+  const { clock, log, metrics, store } = made;
+  const shared = sharedSources(made, ingest, config);
+  const options = {
+    timings: streamTimings(config),
+    isOurs: (accountId: string) => held.follows(accountId),
+    part: () => held.part,
+  };
+  const platform = platformConfig(config);
+  const platformSources = new Connectors(shared, {
+    ...options,
+    ofVenue: Object.keys(platformVenue) as Stream[],
+    streamUrls: platform === undefined ? {} : streamUrls(platform),
+    knowsAll: () => credentials.knowsAll,
+    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+  });
+  const alpaca = alpacaParts(made, config);
+  const alpacaSources =
+    alpaca &&
+    new Connectors(shared, {
+      ...{ ...options, ofVenue: [alpaca.stream], streamUrls: { [alpaca.stream]: alpaca.streamUrl } },
+    });
+  if (alpaca !== undefined) alpacaSources?.add(alpaca.credential, alpaca.login);
+  const sources = new VenueSources([platform && platformSources, alpacaSources].filter((each) => each !== undefined));
+  const list = platform === undefined || config.platformCredentials === 'client' ? undefined : store.credentials;
   const credentials: Credentials = new Credentials(
     {
-      ...{ clock, log, metrics: metrics.platform, signedIn: platform.signedIn, connectors: sources },
+      ...{ clock, log, metrics: metrics.platform, connectors: platformSources, sources },
+      ...(platform !== undefined && { signedIn: platformSignIn(made, platform) }),
       ...(list !== undefined && { list, loginChanges: store.changes.readerOf('logins') }),
+      keys: alpaca === undefined ? [] : [alpaca],
     },
     {
       withClient: config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined,
       ...{ lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
     },
   );
-  return { sources, credentials };
+  return { sources, platformSources, credentials };
+}
+
+/** What the sources of all venues have in common. */
+function sharedSources(
+  { clock, random, log, metrics, store, outside, watches }: Connected,
+  sink: ObservationSink,
+  config: Config,
+) {
+  const { recorder, proxies } = outside;
+  return {
+    ...{ clock, random, log, observedBy: watches.sharedClock, sink, metrics: metrics.source },
+    gauges: new SourceGauges(metrics.source),
+    odd: new OddMessages(),
+    registry: store.accounts,
+    openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
+    ...(recorder !== undefined && { record: (row: RecordedRow) => recorder.take(row) }),
+    auditGate: new Window(1),
+    budget: new ByteBudget({
+      maxBytes: config.notesMaxBytes,
+      onUse: (bytes) => metrics.source.noteBytes.set(bytes),
+    }),
+  };
 }
 
 const dayMs = 86_400_000;

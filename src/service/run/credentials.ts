@@ -21,8 +21,13 @@ interface CredentialsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly list?: CredentialList;
   /** Spares the reads while no login has changed. */
   readonly loginChanges?: ReadIfChanged;
-  readonly signedIn: (credential: string, grant: 'client_credentials' | 'refresh') => SignedIn;
-  readonly connectors: Pick<Connectors, 'add' | 'remove' | 'end'>;
+  /** Left out: the platform is not followed. */
+  readonly signedIn?: (credential: string, grant: 'client_credentials' | 'refresh') => SignedIn;
+  readonly connectors: Pick<Connectors, 'add' | 'remove'>;
+  /** Of every venue. */
+  readonly sources: Pick<Connectors, 'end'>;
+  /** The key pairs of other venues, for `status`. */
+  readonly keys?: readonly { readonly credential: string; status(): TokenStatus }[];
 }
 
 interface CredentialsOptions {
@@ -46,7 +51,7 @@ interface Entry {
 export const clientName = 'client';
 
 /**
- * The logins: the client's own, and those linked by users. A new one in the store is followed
+ * The logins at the platform: the client's own, and those linked by users. A new one in the store is followed
  * without a restart. A removed one is not followed any more. One signed in again is tried at once.
  * A failed read changes nothing.
  */
@@ -76,7 +81,7 @@ export class Credentials implements Service {
   async drain(): Promise<void> {
     this.over.abort();
     await this.watching;
-    await this.deps.connectors.end();
+    await this.deps.sources.end();
     await Promise.all([...this.entries.keys()].map((credential) => this.remove(credential)));
   }
 
@@ -89,6 +94,7 @@ export class Credentials implements Service {
     const { unusable: lastError } = this.options;
     return [
       ...[...this.entries].map(([credential, { tokens }]) => ({ credential, ...tokens.status() })),
+      ...(this.deps.keys ?? []).map((key) => ({ credential: key.credential, ...key.status() })),
       ...this.unusable.map((credential) => ({
         ...{ credential, state: 'login_required' as const },
         ...(lastError !== undefined && { lastError }),
@@ -158,6 +164,7 @@ export class Credentials implements Service {
 
   private async add(credential: string, generation: number | undefined): Promise<void> {
     const { log, connectors, signedIn } = this.deps;
+    if (signedIn === undefined) return;
     const { venue, tokens, reads } = signedIn(credential, generation === undefined ? 'client_credentials' : 'refresh');
     this.entries.set(credential, { tokens, generation });
     await tokens.start();

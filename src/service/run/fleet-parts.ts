@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts';
 import { hostname } from 'node:os';
 import { fitnessRules } from '../../domain/judge-fitness.ts';
 import type { MemberReport } from '../../domain/member-report.ts';
@@ -10,7 +11,6 @@ import { ShardKeeper, shardKeeperDefaults } from '../fleet/shard-keeper.ts';
 import type { Commanding } from './command-parts.ts';
 import { ConfigRecord } from './config-record.ts';
 import { LaneParts } from './lane-parts.ts';
-import type { PlatformConfig } from './platform-parts.ts';
 
 export interface Joined extends Commanding {
   readonly fleet: ReturnType<typeof fleetParts>;
@@ -20,7 +20,7 @@ export interface Joined extends Commanding {
  * This process in the fleet: its lane, the shards that it takes and gives, and its reports to the
  * others.
  */
-export function fleetParts(made: Commanding, config: PlatformConfig) {
+export function fleetParts(made: Commanding, config: Config) {
   const { clock, random, log, lease, holder, version, effective, store, kafka, watches, way, commands, later } = made;
   const metrics = made.metrics.ingest;
   const { leaseRenewMs: renewEveryMs, leaseTtlMs: expireAfterMs } = config;

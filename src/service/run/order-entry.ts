@@ -1,11 +1,20 @@
 import type { CommandRequest } from '../../domain/command.ts';
 import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
+import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { WriteDeps } from '../../venue/platform/write-platform.ts';
-import type { WriteOptions, WriteResult } from '../../venue/write-result.ts';
+import type { Venue } from '../../venue/venue.ts';
+import { notSent, type WriteOptions, type WriteResult } from '../../venue/write-result.ts';
 import type { OrderEntry } from '../commands/order-entry.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
 const noCredential = { code: 'NO_CREDENTIAL', message: 'no credential follows the account' };
+
+/** Without the platform no order can be sent. */
+export const noEntry: OrderEntry = { send: async (request) => followedOnly(request) };
+
+function followedOnly({ stream }: CommandRequest): WriteResult {
+  return notSent('FOLLOWED_ONLY', `orders on the stream ${stream} are followed, and can be changed only at the venue`);
+}
 
 interface OrderEntryDeps extends Omit<WriteDeps, 'tokens'> {
   readonly accounts: EntryAccounts;
@@ -27,6 +36,8 @@ export class PlatformOrderEntry implements OrderEntry {
   }
 
   async send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult> {
+    const venue: Venue = platformVenue;
+    if (venue[request.stream] === undefined) return followedOnly(request);
     const { accounts, ...deps } = this.deps;
     const tokens = accounts.tokensFor(request.accountId);
     // A moment later one may.

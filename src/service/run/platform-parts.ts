@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { ConfigWith } from '../../config/config.ts';
+import type { Config, ConfigWith } from '../../config/config.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CredentialOptions } from '../../venue/platform/acquire-token.ts';
@@ -12,7 +12,13 @@ import type { FollowedAccounts } from '../sources/account-access.ts';
 import { Recorder } from './recorder.ts';
 import type { Watched } from './watch-parts.ts';
 
+/** The settings where the platform is followed. */
 export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
+
+/** Undefined: the platform is not followed. `serve` has checked that they are whole. */
+export function platformConfig(config: Config): PlatformConfig | undefined {
+  return config.venues.includes('platform') ? (config as PlatformConfig) : undefined;
+}
 
 /** Names this process among those with the same lane or credential. */
 export function holderName(random: Random): string {
@@ -20,32 +26,35 @@ export function holderName(random: Random): string {
 }
 
 export interface Connected extends Watched {
-  readonly platform: ReturnType<typeof platformParts>;
+  readonly outside: ReturnType<typeof outsideParts>;
 }
 
-/**
- * Everything that speaks HTTP with the platform, and the recorder of its rows. Without a staging
- * address no prediction orders are read.
- */
-export function platformParts(made: Watched, config: PlatformConfig) {
-  const { clock, random, log, holder } = made;
-  const store = made.store.tokens;
-  const metrics = made.metrics.platform;
+/** What speaks HTTP with the venues, and the recorder of their rows. */
+export function outsideParts({ clock, log, holder, watches }: Watched, config: Config) {
   const proxies = new Proxies(config);
-  const http = made.watches.clocks.watching(new UndiciHttp({ clock, proxies }));
-  const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
-  const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
-  const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
-  /** One credential's tokens, and the reads that use them. */
-  const signedIn = (name: string, grant: CredentialOptions['grant']) => {
-    const options = { name, holder, baseUrl, credential: client, grant };
-    const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
-    return { venue: platformVenue, tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };
-  };
+  const http = watches.clocks.watching(new UndiciHttp({ clock, proxies }));
   const { record: folder, recordMb } = config;
   const recorder =
     folder === undefined ? undefined : new Recorder({ clock, log }, { folder, maxBytes: recordMb * 1_000_000, holder });
-  return { http, proxies, signedIn, recorder };
+  return { http, proxies, recorder };
+}
+
+/**
+ * The way of one credential into the platform: its tokens, and the reads that use them. Without a
+ * staging address no prediction orders are read.
+ */
+export function platformSignIn(made: Connected, config: PlatformConfig) {
+  const { clock, random, log, holder, outside } = made;
+  const { http } = outside;
+  const metrics = made.metrics.platform;
+  const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
+  const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
+  const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
+  return (name: string, grant: CredentialOptions['grant']) => {
+    const options = { name, holder, baseUrl, credential: client, grant };
+    const tokens = new RefreshingTokenSource({ http, clock, store: made.store.tokens, random, log, metrics }, options);
+    return { venue: platformVenue, tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };
+  };
 }
 
 /** The followed accounts, with the tokens to reach them. */

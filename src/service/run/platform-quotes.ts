@@ -21,6 +21,9 @@ interface PlatformQuotesDeps extends Ambient {
   readonly metrics: Metrics['platform'];
 }
 
+/** Without the platform there is no quote. */
+export const noQuotes: Quotes = { lastQuote: async () => undefined };
+
 /** A command waits for this read, and further places of its account wait behind it. */
 const readWithinMs = 2_000;
 /** A burst of orders in one symbol costs one read. */

@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { HeldShards } from '../fleet/held-shards.ts';
 import { LossCheck } from '../fleet/loss-check.ts';
@@ -7,7 +8,7 @@ import { relayDefaults } from '../log/relay-options.ts';
 import { UpdateTraces } from '../log/update-traces.ts';
 import { Ingest } from '../orders/ingest.ts';
 import { credentialParts } from './credential-parts.ts';
-import type { Connected, PlatformConfig } from './platform-parts.ts';
+import type { Connected } from './platform-parts.ts';
 
 export interface Flowing extends Connected {
   readonly way: ReturnType<typeof updateParts>;
@@ -17,7 +18,7 @@ export interface Flowing extends Connected {
  * An update's way: sources → orders → log. The code goes from its end to its start, because each
  * part is given the next one.
  */
-export function updateParts(made: Connected, config: PlatformConfig) {
+export function updateParts(made: Connected, config: Config) {
   const { clock, random, log, metrics, lease, store, later } = made;
   const { keeper, commands, rest } = later;
   const writers = logParts(made, config);
@@ -45,7 +46,7 @@ export function updateParts(made: Connected, config: PlatformConfig) {
 }
 
 /** The end of the way: the parts that write to Kafka, and the check before their first record. */
-function logParts(made: Connected, config: PlatformConfig) {
+function logParts(made: Connected, config: Config) {
   const { clock, random, log, metrics, tracing, lease, store, kafka, later } = made;
   const lossCheck = new LossCheck({
     lease,

@@ -57,7 +57,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
   );
   const logins: Credentials = new Credentials(
     {
-      ...{ clock, log: silentLog, metrics: metrics.platform, connectors: sources },
+      ...{ clock, log: silentLog, metrics: metrics.platform, connectors: sources, sources },
       list: { stored: async () => stored, forget: async () => false },
       signedIn: (name) => {
         const platform = new ScriptedPlatform(clock);

@@ -142,7 +142,8 @@ describe('issue: The accounts of a linked login were not followed, and neither s
       {
         ...{ clock, log: silentLog, metrics: metrics.platform },
         list: { stored: async () => stored, forget: async () => false },
-        connectors: { add: absent, remove: absent, end: async () => undefined },
+        connectors: { add: absent, remove: absent },
+        sources: { end: async () => undefined },
         signedIn: () => {
           throw new Error('nothing can be made of a login without its key');
         },

@@ -1,0 +1,44 @@
+import { baseUrl, inGroup, list, oneOf, secret, text, url } from './option.ts';
+
+/** Alpaca's own, by environment. */
+export const alpacaHosts = { paper: 'paper-api.alpaca.markets', live: 'api.alpaca.markets' } as const;
+
+/** Which venues are followed, and the settings of those beside the platform. */
+export const venueOptions = {
+  ...inGroup('Venues', {
+    venues: list({
+      env: 'VENUES',
+      pattern: /^(?:platform|alpaca)$/,
+      shape: '`platform`, `alpaca`, or both with a comma between',
+      fallback: 'platform',
+      describe: 'The venues whose orders are followed. Each has its own settings.',
+    }),
+    alpacaKeyId: text({
+      env: 'ALPACA_KEY_ID',
+      pattern: /^[A-Za-z0-9_-]{1,100}$/,
+      shape: 'a key id',
+      describe: 'Key id from the Alpaca dashboard. A key has one account.',
+    }),
+    alpacaSecretKey: secret({
+      env: 'ALPACA_SECRET_KEY',
+      shape: 'text',
+      describe: "The key's secret.",
+    }),
+    alpacaEnvironment: oneOf({
+      env: 'ALPACA_ENVIRONMENT',
+      words: ['paper', 'live'],
+      fallback: 'paper',
+      describe: 'Whether the account has money in it. Its orders are on the stream `alpaca_paper`, or `alpaca`.',
+    }),
+    alpacaUrl: baseUrl({
+      env: 'ALPACA_URL',
+      schemes: ['https', 'http'],
+      describe: 'Base of the trading API. Without it: that of Alpaca, for the environment.',
+    }),
+    alpacaStreamUrl: url({
+      env: 'ALPACA_STREAM_URL',
+      schemes: ['wss', 'ws'],
+      describe: 'Whole address of the stream. Without it: `/stream` under the base.',
+    }),
+  }),
+} as const;

@@ -1,0 +1,26 @@
+import type { Config } from '../../config/config.ts';
+import { alpacaHosts } from '../../config/venue-options.ts';
+import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
+import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
+import { KeySource } from '../../venue/alpaca/key-source.ts';
+import type { Connected } from './platform-parts.ts';
+
+/** Its login, as `/status` names it. */
+const credential = 'alpaca';
+
+/** The key pair of the settings: its login, and the address of its stream. Undefined: Alpaca is not followed. */
+export function alpacaParts({ clock, random, log, metrics, outside }: Connected, config: Config) {
+  const { alpacaKeyId: keyId, alpacaSecretKey: secretKey, alpacaEnvironment: environment } = config;
+  if (!config.venues.includes('alpaca') || keyId === undefined || secretKey === undefined) return undefined;
+  const url = config.alpacaUrl ?? `https://${alpacaHosts[environment]}`;
+  const streamUrl = config.alpacaStreamUrl ?? `${url.replace(/^http/, 'ws')}/stream`;
+  const [stream, isPaper] = environment === 'live' ? (['alpaca', false] as const) : (['alpaca_paper', true] as const);
+  const tokens = new KeySource(clock, { keyId, secretKey });
+  const deps = { clock, random, http: outside.http, tokens, metrics: metrics.platform };
+  const login = {
+    ...{ venue: { [stream]: alpacaVenue[stream] }, tokens, log: log.child({ credential }) },
+    reads: alpacaReads(deps, { url, isPaper }),
+  };
+  const status = () => ({ state: tokens.isRefused ? ('login_required' as const) : ('held' as const) });
+  return { credential, login, stream, streamUrl, status };
+}

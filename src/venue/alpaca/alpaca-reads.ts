@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { formatInstant, parseInstant } from '../../domain/instant.ts';
+import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
+import { notAnId, outOfReach, queryText } from '../order-address.ts';
+import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
+import type { PlatformError } from '../platform-error.ts';
+import { type Dialect, type ReadDeps, readVenue } from '../read-venue.ts';
+import { signRequest } from './key-source.ts';
+
+const dialect: Dialect = { sign: signRequest, errorOf };
+
+/** A refusal is `{"code": 40410000, "message": "…"}` (Alpaca's documents, "API Responses"). */
+const refusal = z.object({ code: z.union([z.number(), z.string()]), message: z.string() }).partial();
+
+function errorOf(status: number, body: unknown, retryAfterMs: number): PlatformError {
+  const { code, message = `Alpaca answered with status ${status}` } = refusal.safeParse(body).data ?? {};
+  return {
+    status,
+    ...(code !== undefined && { code: String(code).slice(0, 100) }),
+    message: message.slice(0, 500).toWellFormed(),
+    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
+    ...(retryAfterMs > 0 && { retryAfterMs }),
+    sent: 'yes',
+  };
+}
+
+interface AlpacaReadOptions {
+  /** The base of the trading API, without a version and without a trailing slash. */
+  readonly url: string;
+  /** The account has no money in it. */
+  readonly isPaper: boolean;
+}
+
+/**
+ * `OrderReads` over Alpaca's trading API (OpenAPI 2.0.1). A key pair has one account, so no request
+ * names it. Lists go by creation.
+ */
+export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions): OrderReads {
+  return {
+    listOrders: (request, onPage, signal, budget) => listOrders({ ...deps, budget }, url, request, onPage, signal),
+    getOrder: (_stream, _accountId, orderId, signal, budget) => getOrder({ ...deps, budget }, url, orderId, signal),
+    listAccounts: (signal) => listAccounts(deps, { url, isPaper }, signal),
+  };
+}
+
+async function getOrder(deps: ReadDeps, base: string, orderId: string, signal: AbortSignal): Promise<GetResult> {
+  if (!isPlatformId(orderId)) return { kind: 'failed', error: notAnId };
+  if (!isAddressable(orderId)) return { kind: 'failed', error: outOfReach };
+  return oneOrder(deps, `${base}/v2/orders/${encodeURIComponent(orderId)}`, signal);
+}
+
+async function oneOrder(deps: ReadDeps, url: string, signal: AbortSignal): Promise<GetResult> {
+  const answer = await readVenue(deps, dialect, { operation: 'get_order', url }, signal);
+  if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
+  return { kind: 'found', row: answer.value, bytes: answer.bytes };
+}
+
+/** Alpaca's own bound. */
+const mostRows = 500;
+/** Beyond so many, a list is a cursor that does not move rather than an account. */
+const maxPages = 20_000;
+
+const pageShape = z.array(z.unknown());
+
+async function listOrders(
+  deps: ReadDeps,
+  base: string,
+  request: ListRequest,
+  onPage: (page: Page) => Promise<void>,
+  signal: AbortSignal,
+): Promise<ListResult> {
+  if (request.reference !== undefined) return listByReference(deps, base, request.reference, onPage, signal);
+  const { state, pageRows: limit = mostRows } = request;
+  let { after } = request;
+  let rows = 0;
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    // With the legs of each order beside it, as orders of their own.
+    const query = queryText({ status: state, direction: 'asc', limit, nested: false, after });
+    const read = { operation: 'list_orders', url: `${base}/v2/orders${query}` };
+    const answer = await readVenue(deps, dialect, read, signal);
+    if (!answer.ok) return { complete: false, error: answer.error };
+    const page = pageShape.safeParse(answer.value).data;
+    if (page === undefined) return incomplete('BAD_ANSWER', 'the list has another shape than the documents say');
+    await onPage({ rows: page, bytes: answer.bytes });
+    rows += page.length;
+    if (signal.aborted) return incomplete('NO_ANSWER', 'given up by the caller');
+    if (page.length < limit) return { complete: true, rows };
+    const next = justBefore(page.at(-1));
+    if (next === undefined) return incomplete('BAD_ANSWER', 'the last order of a page has no time');
+    if (after !== undefined && Date.parse(next) <= Date.parse(after))
+      return incomplete('LOOP', 'the list hands out the same page again');
+    after = next;
+  }
+  return incomplete('LOOP', `the list has more than ${maxPages} pages`);
+}
+
+/**
+ * `after` is exclusive, and orders may share their time: a page begins a millisecond before the last
+ * row of the one before. What is shown twice changes nothing.
+ */
+function justBefore(row: unknown): string | undefined {
+  const { submitted_at, created_at } = rowTimes.safeParse(row).data ?? {};
+  const nanos = parseInstant(submitted_at ?? created_at);
+  return nanos === undefined ? undefined : formatInstant(Number(nanos / 1_000_000n) - 1);
+}
+
+const rowTimes = z.object({ submitted_at: z.string().nullish(), created_at: z.string().nullish() });
+
+/** A list of one, or none: the look-up by our own id is exact. */
+async function listByReference(
+  deps: ReadDeps,
+  base: string,
+  reference: string,
+  onPage: (page: Page) => Promise<void>,
+  signal: AbortSignal,
+): Promise<ListResult> {
+  const query = queryText({ client_order_id: reference });
+  const found = await oneOrder(deps, `${base}/v2/orders:by_client_order_id${query}`, signal);
+  if (found.kind === 'failed') return { complete: false, error: found.error };
+  if (found.kind === 'absent') return { complete: true, rows: 0 };
+  await onPage({ rows: [found.row], bytes: found.bytes });
+  return { complete: true, rows: 1 };
+}
+
+const accountShape = z.object({
+  account_number: z.string(),
+  status: z.string().optional(),
+  trading_blocked: z.boolean().optional(),
+  account_blocked: z.boolean().optional(),
+  trade_suspended_by_user: z.boolean().optional(),
+});
+
+/** The one account of the key pair, by the number that people know it by. */
+async function listAccounts(
+  deps: ReadDeps,
+  { url, isPaper }: AlpacaReadOptions,
+  signal: AbortSignal,
+): Promise<AccountsResult> {
+  const answer = await readVenue(deps, dialect, { operation: 'list_accounts', url: `${url}/v2/account` }, signal);
+  if (!answer.ok) return { complete: false, error: answer.error };
+  const { data: account } = accountShape.safeParse(answer.value);
+  if (account === undefined || !isPlatformId(account.account_number))
+    return { complete: false, error: badAnswer('BAD_ANSWER', 'the account has another shape than the documents say') };
+  const isBlocked = account.trading_blocked || account.account_blocked || account.trade_suspended_by_user;
+  const { account_number: accountId, status } = account;
+  const isOpen = status === 'ACTIVE' && isBlocked !== true;
+  return {
+    complete: true,
+    accounts: [{ accountId, isOpen, isSim: isPaper, ...(status !== undefined && { status }) }],
+  };
+}
+
+function incomplete(code: string, message: string): ListResult {
+  return { complete: false, error: badAnswer(code, message) };
+}
+
+function badAnswer(code: string, message: string): PlatformError {
+  return { code, message, retryable: true, sent: 'yes' };
+}
