@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
+import { Secret } from '../../runtime/secret.ts';
 import type { DecodedOrder } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
 import { streamOf, type Venue } from '../venue.ts';
@@ -11,10 +12,13 @@ import { check, type Reading, readAs, readingOfFrame, readingOfRow, readingOfRow
 
 /** The port needs these messages on a stream. */
 const neededKinds = ['event', 'subscribed'] as const;
+/** And these where a session signs in by a message. */
+const answersToHello = ['signed_in', 'ended'] as const;
 
 /** Each frame is of its kind, or unreadable for its reason. */
 export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }: StreamFixtures): Iterable<Check> {
-  for (const kind of neededKinds) {
+  const { hello } = streamOf(venue, stream).protocol;
+  for (const kind of hello === undefined ? neededKinds : [...neededKinds, ...answersToHello]) {
     const isThere = Object.values(frames).some((frame) => frame.kind === kind && frame.reason === undefined);
     if (!isThere) yield check('frames', stream, `a frame that is ${kind}`, 'none is recorded');
   }
@@ -28,11 +32,18 @@ export function* checkFrames(venue: Venue, stream: Stream, { frames, accountId }
     );
 }
 
+const madeUpCredential = new Secret('key:secret');
+
 /** A venue that sends a message back must not make an order of it. */
 function ownMessageFault(venue: Venue, stream: Stream, accountId: string): string | undefined {
   const { protocol } = streamOf(venue, stream);
-  for (const name of ['subscribe', 'unsubscribe'] as const) {
-    const [message, again] = [protocol[name]('s-1', accountId), protocol[name]('s-1', accountId)];
+  const sayings = {
+    ...(protocol.hello !== undefined && { hello: () => protocol.hello?.(madeUpCredential) ?? '' }),
+    subscribe: () => protocol.subscribe('s-1', accountId),
+    unsubscribe: () => protocol.unsubscribe('s-1', accountId),
+  };
+  for (const [name, say] of Object.entries(sayings)) {
+    const [message, again] = [say(), say()];
     if (message === '' || message !== again) return `${name} is empty, or another message each time`;
     const reading = readingOfFrame(venue, stream, accountId, message);
     if (reading.kind === 'broken' || reading.kind === 'order') return `${name}, sent back: ${readAs(reading)}`;

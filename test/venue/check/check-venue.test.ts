@@ -92,6 +92,16 @@ describe('a frame', () => {
     ]);
   });
 
+  it('of its own that signs in is tried too, and needs the answers to it', () => {
+    const { account } = venue;
+    const hello = { ...venue, account: { ...account, protocol: { ...account.protocol, hello: () => event.text } } };
+    expect(missingOf(checkFrames(hello, 'account', streams.account))).toEqual([
+      'account, a frame that is signed_in: none is recorded',
+      'account, a frame that is ended: none is recorded',
+      'account, its own messages: hello, sent back: it is read as an order',
+    ]);
+  });
+
   it('of a needed kind that is not recorded has its line', () => {
     expect(missingOf(checkFrames(venue, 'account', one({})))).toEqual([
       'account, a frame that is event: none is recorded',
