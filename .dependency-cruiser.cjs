@@ -57,6 +57,12 @@ module.exports = {
       to: { path: '^src/venue/[^/]+/', pathNot: '^src/venue/check/' },
     },
     {
+      name: 'a-venue-knows-no-other',
+      severity: 'error',
+      from: { path: '^src/venue/([^/]+)/', pathNot: '^src/venue/check/' },
+      to: { path: '^src/venue/[^/]+/', pathNot: '^src/venue/(check|$1)/' },
+    },
+    {
       name: 'domain-is-pure',
       severity: 'error',
       from: { path: '^src/domain/' },

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { alpacaCheck } from '../venue/alpaca/alpaca-check.ts';
 import { checkVenue } from '../venue/check/check-venue.ts';
 import type { Check, VenueUnderCheck } from '../venue/check/fixtures.ts';
 import { platformCheck } from '../venue/platform/platform-check.ts';
@@ -28,7 +29,10 @@ interface ReplayFlags {
 
 type Step = Replayed & { readonly file: string; readonly line: number };
 
-const checkedVenues: Readonly<Record<string, VenueUnderCheck>> = { platform: platformCheck };
+const checkedVenues: Readonly<Record<string, VenueUnderCheck>> = {
+  platform: platformCheck,
+  alpaca: alpacaCheck,
+};
 
 /**
  * `venue replay`: recorded rows, played through the decoder and the reducer of this build. `venue

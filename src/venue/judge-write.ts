@@ -17,8 +17,8 @@ export interface WriteJudge {
   /** Why it was not carried out, in the venue's words. */
   readonly reason: (answer: WholeAnswer) => Reason;
   /**
-   * What the venue documents of any other answer, beside 401 and 403. Undefined: nothing, so the
-   * outcome is `unknown`.
+   * The documented outcome of any other answer, beside 401 and 403. Undefined: none is, so it is
+   * `unknown`.
    */
   readonly documented: (answer: WholeAnswer, reason: Reason) => WriteResult | undefined;
 }

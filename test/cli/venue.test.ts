@@ -147,7 +147,7 @@ describe('venue check', () => {
   it('says which venues there are', async () => {
     const io = cliIo();
     await runProgram(io, ['venue', 'check', 'nothing']);
-    expect(io.err()).toContain('Allowed choices are platform.');
+    expect(io.err()).toContain('Allowed choices are platform, alpaca.');
     expect(io.code()).toBe(64);
   });
 });

@@ -8,6 +8,8 @@ import { eventually } from '../../support/runs/poll.ts';
 export class AlpacaStreamClient {
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came
   readonly messages: any[] = [];
+  /** The same, as they came. */
+  readonly texts: string[] = [];
   readonly unreadable: Buffer[] = [];
   textFrames = 0;
   closed = false;
@@ -39,6 +41,7 @@ export class AlpacaStreamClient {
       if (!isBinary) this.textFrames += 1;
       try {
         this.messages.push(JSON.parse(String(data)));
+        this.texts.push(String(data));
       } catch {
         this.unreadable.push(data);
       }

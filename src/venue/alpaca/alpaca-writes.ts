@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { type AccountPlaceTerms, type CommandRequest, platformCurrency } from '../../domain/command.ts';
+import { orderWord } from '../../domain/order.ts';
+import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
+import type { HttpOutcome } from '../http.ts';
+import { evidenceOf, judgeAnswer, type WholeAnswer } from '../judge-write.ts';
+import { notAnId, outOfReach } from '../order-address.ts';
+import { reasonOf } from '../platform-error.ts';
+import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
+
+/** A write before its host and its keys. */
+interface PreparedWrite {
+  readonly method: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly body?: string;
+}
+
+const ordersPath = '/v2/orders';
+
+/**
+ * The body of `POST /v2/orders` (Alpaca's OpenAPI 2.0.1, `PostOrderRequest`), as far as our terms
+ * have its fields. `client_order_id`: the attempt. Alpaca takes each one once, and finds the order
+ * by it for ever.
+ */
+const orderBody = z.strictObject({
+  symbol: z.string().min(1),
+  qty: z.string(),
+  side: z.enum(['buy', 'sell']),
+  type: z.enum(['market', 'limit', 'stop', 'stop_limit']),
+  time_in_force: z.enum(['day', 'gtc', 'opg', 'cls', 'ioc', 'fok']),
+  limit_price: z.string().optional(),
+  stop_price: z.string().optional(),
+  position_intent: z.enum(['buy_to_open', 'buy_to_close', 'sell_to_open', 'sell_to_close']).optional(),
+  client_order_id: z.string().min(1).max(128),
+});
+
+/** A plain sale may close a position or open one: Alpaca then looks at the account. */
+const intents: ReadonlyMap<string, string> = new Map([
+  ['sell_short', 'sell_to_open'],
+  ['buy_to_cover', 'buy_to_close'],
+]);
+
+/** The command's one write, or why there is none. */
+export function prepareAlpacaWrite(request: CommandRequest, attemptId: string): PreparedWrite | WriteResult {
+  if (request.stream !== 'alpaca' && request.stream !== 'alpaca_paper')
+    return notSent('INVALID_REQUEST', `Alpaca has no stream ${request.stream}`);
+  if (request.kind === 'place') {
+    const body = orderBody.safeParse(bodyOf(request.terms, attemptId));
+    if (!body.success) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
+    return { method: 'POST', path: ordersPath, body: JSON.stringify(body.data) };
+  }
+  if (!isPlatformId(request.orderId)) return notSent(notAnId.code, notAnId.message);
+  if (!isAddressable(request.orderId)) return notSent(outOfReach.code, outOfReach.message);
+  return { method: 'DELETE', path: `${ordersPath}/${encodeURIComponent(request.orderId)}` };
+}
+
+/** Terms that Alpaca has no field for stay in it: the shape refuses them by name. */
+function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<string, unknown>> {
+  const { symbol, side, type, qty, timeInForce, price, stopPrice, currency, legs = [], ...others } = terms;
+  const [leg, ...more] = legs;
+  const word = orderWord(leg?.side ?? side);
+  const direction = word.split('_', 1)[0];
+  const intent = leg?.positionEffect ? `${direction}_to_${orderWord(leg.positionEffect)}` : intents.get(word);
+  const isPlain = more.length === 0 && (leg === undefined || leg.ratioQty === '1');
+  return {
+    symbol: leg?.symbol ?? symbol,
+    qty,
+    side: direction,
+    type: orderWord(type),
+    time_in_force: orderWord(timeInForce),
+    ...(price !== undefined && { limit_price: price }),
+    ...(stopPrice !== undefined && { stop_price: stopPrice }),
+    ...(intent !== undefined && { position_intent: intent }),
+    client_order_id: attemptId,
+    ...(currency !== undefined && currency !== platformCurrency && { currency }),
+    ...(!isPlain && { legs }),
+    ...others,
+  };
+}
+
+/** The outcome of a command's write. Pure. */
+export function judgeAlpacaWrite(request: CommandRequest, attemptId: string, outcome: HttpOutcome): WriteResult {
+  const prepared = prepareAlpacaWrite(request, attemptId);
+  if ('kind' in prepared) return prepared;
+  return judgeAnswer(outcome, {
+    success: request.kind === 'place' ? ({ body }) => placed(body, attemptId) : asked,
+    reason: ({ status, body }) => {
+      const { code, message = `Alpaca answered with status ${status}` } = errorBody.safeParse(body).data ?? {};
+      return reasonOf({ status, message, ...(code !== undefined && { code }) });
+    },
+    documented: (answer, reason) => (isRefusal(request, answer) ? { kind: 'refused', reason } : undefined),
+  });
+}
+
+const evidence = [
+  ...['id', 'client_order_id', 'status', 'symbol', 'side', 'type', 'qty', 'filled_qty', 'limit_price', 'stop_price'],
+  ...['submitted_at', 'updated_at'],
+];
+
+/** Only our own reference says that the order is ours. */
+function placed(body: unknown, attemptId: string): WriteAnswer | string {
+  const order = placedOrder.safeParse(body).data;
+  if (order === undefined || !isPlatformId(order.id)) return 'the answer is not an order';
+  if (order.client_order_id !== attemptId) return 'the answer is about another order';
+  return { kind: 'accepted', answer: evidenceOf(order, evidence), order };
+}
+
+const placedOrder = z.looseObject({ id: z.string(), client_order_id: z.string() });
+
+/** 204 without a body: the cancel was asked for, and the order shows if it happens. */
+function asked({ status, text }: WholeAnswer): WriteAnswer | string {
+  return status === 204 && text === '' ? { kind: 'accepted', answer: {} } : 'the answer is not the documented 204';
+}
+
+/**
+ * A number of eight digits, and a sentence. Its first three digits need not be the status. A wrong
+ * key is answered with the sentence alone.
+ */
+const errorBody = z.looseObject({
+  code: z
+    .preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string().regex(/^4\d{7}$/))
+    .optional()
+    .catch(undefined),
+  message: z.string().min(1),
+});
+
+/**
+ * 400, 403 and 422 refuse a place; 404 and 422 a cancel. No other status promises that nothing was
+ * done, not even 429: the official SDK sends again after it, but also after 504, which promises
+ * nothing. The order is found by its `client_order_id` in any case.
+ */
+const refusals = { place: new Set([400, 422]), cancel: new Set([404, 422]), replace: new Set<number>() } as const;
+
+function isRefusal({ kind }: CommandRequest, { status, body }: WholeAnswer): boolean {
+  const error = errorBody.safeParse(body).data;
+  if (error?.code === undefined || !refusals[kind].has(status)) return false;
+  return kind !== 'place' || !namesAnOrder.test(error.message);
+}
+
+/**
+ * "client_order_id must be unique" has the code of any bad request (40010001), and has been worded
+ * in more than one way. It is evidence that an order has our reference, so it refuses nothing: one
+ * word too many here leaves an outcome unknown until the order is looked for.
+ */
+const namesAnOrder = /client.?order.?id|unique|duplicate|already/i;

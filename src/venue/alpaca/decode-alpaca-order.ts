@@ -1,0 +1,195 @@
+import {
+  type Instrument,
+  isTerminal,
+  type Leg,
+  type OrderStatus,
+  type OrderView,
+  orderWord,
+  type Stream,
+  statusWord,
+  type TerminalStatus,
+  type Whole,
+} from '../../domain/order.ts';
+import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
+import type { OrderDecoder } from '../order-decoder.ts';
+import { RowReader } from '../row-reader.ts';
+
+/** Orders with money, and without. */
+export type AlpacaStream = Extract<Stream, 'alpaca' | 'alpaca_paper'>;
+
+/** `working`: new or partially filled, by the filled quantity. */
+type Place = OrderStatus | 'working';
+
+/** Alpaca's documents, "Order Lifecycle"; `pending_review` and `held` are in its OpenAPI alone. */
+const places: ReadonlyMap<string, Place> = new Map<string, Place>([
+  ['accepted', 'pending_new'],
+  ['pending_new', 'pending_new'],
+  ['accepted_for_bidding', 'pending_new'],
+  ['pending_review', 'pending_new'],
+  // A leg that waits for the order above it.
+  ['held', 'pending_new'],
+  ['new', 'working'],
+  ['stopped', 'working'],
+  ['calculated', 'working'],
+  ['pending_cancel', 'working'],
+  ['pending_replace', 'working'],
+  ['partially_filled', 'partially_filled'],
+  ['filled', 'filled'],
+  ['canceled', 'canceled'],
+  ['expired', 'expired'],
+  ['replaced', 'replaced'],
+  ['rejected', 'rejected'],
+  ['done_for_day', 'done_for_day'],
+  ['suspended', 'suspended'],
+]);
+
+/** They show a request, and not the order's status. */
+const pendingActions: ReadonlyMap<string, string> = new Map([
+  ['pending_cancel', 'cancel'],
+  ['pending_replace', 'replace'],
+]);
+
+/** Each end has a field for its time. */
+const endedAt: Readonly<Record<TerminalStatus, string>> = {
+  filled: 'filled_at',
+  canceled: 'canceled_at',
+  expired: 'expired_at',
+  rejected: 'failed_at',
+  replaced: 'replaced_at',
+};
+
+/** Fields with a place in the view. The others are carried in `extra`, without those left out. */
+const knownFields: ReadonlySet<string> = new Set([
+  ...['id', 'client_order_id', 'symbol', 'side', 'type', 'order_type', 'time_in_force', 'status', 'qty'],
+  ...['limit_price', 'stop_price', 'filled_qty', 'filled_avg_price', 'created_at', 'updated_at', 'submitted_at'],
+]);
+
+/** An order of Alpaca, the same in events, lists and answers (its OpenAPI 2.0.1, `Order`). */
+export function alpacaOrders(stream: AlpacaStream): OrderDecoder {
+  return {
+    names: { orderId: 'id', status: 'status' },
+    decode: (row, { accountId }) => ({ view: readView(row, stream, accountId) }),
+  };
+}
+
+/**
+ * The normalised view. No row names its account: a key pair has one. `replaces` and `replaced_by`
+ * name other orders, and `legs` has whole ones with ids of their own: all three are carried.
+ */
+function readView(row: RowReader, stream: AlpacaStream, accountId: string): Whole<OrderView> {
+  const word = statusWord(row.text('status'));
+  const place = places.get(word) ?? 'unknown';
+  const quantity = readQuantity(row);
+  // Alpaca shows no working quantity: it is the rest.
+  const cumQty = row.filled('filled_qty', 'leaves_qty', quantity, place === 'working' ? 'new' : place);
+  const status = place !== 'working' ? place : cumQty === '0' ? 'new' : 'partially_filled';
+  const orderType = row.word('type');
+  const price = row.optionalDecimal('limit_price');
+  const averagePrice = row.carriedDecimal('filled_avg_price');
+  const instrument = readInstrument(row);
+  const ended = isTerminal(status) ? endedAt[status] : undefined;
+  const closedAt = ended === undefined ? undefined : row.carriedInstant(ended);
+  return {
+    stream,
+    orderId: row.id('id'),
+    accountId,
+    instrument,
+    side: (instrument.legs?.length ?? 0) > 1 ? row.word('side') : orderWord(row.text('side')),
+    orderType,
+    timeInForce: row.word('time_in_force'),
+    status,
+    statusRaw: word,
+    certainty: 'certain',
+    certaintyReason: undefined,
+    pendingAction: pendingActions.get(word) ?? 'none',
+    quantity,
+    price,
+    stopPrice: row.optionalDecimal('stop_price'),
+    working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
+    cumQty,
+    leavesQty: row.leaves('leaves_qty', quantity, cumQty, status),
+    avgPrice: cumQty === '0' ? undefined : averagePrice,
+    clOrdId: row.carriedText('client_order_id'),
+    clientOrderRef: undefined,
+    venueOrderId: undefined,
+    placedBy: undefined,
+    rejectReason: undefined,
+    rejectText: undefined,
+    createdAt: row.carriedInstant('created_at'),
+    updatedAt: row.instant('updated_at'),
+    sentAt: row.carriedInstant('submitted_at'),
+    firstAckAt: undefined,
+    closedAt,
+    expireTime: undefined,
+    extra: readExtra(row, closedAt === undefined ? undefined : ended),
+  };
+}
+
+/**
+ * An order for an amount of money has no quantity, not even when it is filled, and every order here
+ * has one. Until that is otherwise it is kept aside, and says why.
+ */
+function readQuantity(row: RowReader): string {
+  if (row.carriedText('qty') !== undefined || row.carriedText('notional') === undefined) return row.quantity('qty');
+  return row.fail('qty', 'notional_order', 'a quantity, and the order is for an amount of money');
+}
+
+/**
+ * Crypto pairs are shown as equities: both are so many units at a price each. Of another class the
+ * worth of a unit is not known here, so its order can't be read.
+ */
+const assetClasses: ReadonlySet<string> = new Set(['us_equity', 'us_option', 'crypto', 'unknown']);
+
+/**
+ * A contract is one leg under its root, as on the platform, so that symbols compare. Only a package
+ * (`mleg`) has legs in our sense; those of a bracket are its exits. It has neither symbol nor class
+ * of its own.
+ */
+function readInstrument(row: RowReader): Instrument {
+  const legs = row.word('order_class') === 'mleg' ? readLegs(row) : [];
+  const [first] = legs;
+  if (first !== undefined) {
+    const told = row.carriedText('symbol');
+    return { kind: 'option', symbol: told === undefined ? rootOf(first.symbol) : canonicalSymbol(told), legs };
+  }
+  const assetClass = row.word('asset_class');
+  if (!assetClasses.has(assetClass)) row.fail('asset_class', 'unknown_asset_class', [...assetClasses].join(', '));
+  const symbol = canonicalSymbol(row.text('symbol'));
+  const isOption = assetClass === 'us_option' || (assetClass === 'unknown' && optionRoot(symbol) !== undefined);
+  return isOption ? { kind: 'option', symbol: rootOf(symbol), legs: [legOf(row)] } : { kind: 'equity', symbol };
+}
+
+function rootOf(contract: string): string {
+  return optionRoot(contract) ?? contract;
+}
+
+/** Alpaca takes four legs. */
+const maxLegs = 16;
+
+function readLegs(row: RowReader): Leg[] {
+  return row.list('legs', maxLegs).map((item) => {
+    const reader = new RowReader(item);
+    const leg = legOf(reader);
+    if (reader.fault !== undefined) row.fail('legs', reader.fault.reason, `legs with ${reader.fault.detail}`);
+    return leg;
+  });
+}
+
+/** Of a leg's own order, or of the order for one contract. */
+function legOf(row: RowReader): Leg {
+  const effect = row.word('position_intent').split('_to_')[1];
+  return {
+    symbol: canonicalSymbol(row.text('symbol')),
+    side: row.word('side'),
+    ratioQty: row.optionalQuantity('ratio_qty') ?? '1',
+    ...(effect !== undefined && effect !== '' && { positionEffect: effect }),
+  };
+}
+
+/** `shown`: a field with a place in this view alone. */
+function readExtra(row: RowReader, shown: string | undefined): OrderView['extra'] {
+  const told = Object.entries(row.extra(knownFields) ?? {}).filter(
+    ([field, value]) => field !== shown && value !== null && value !== '',
+  );
+  return told.length === 0 ? undefined : Object.fromEntries(told);
+}
