@@ -117,6 +117,11 @@ BEGIN
 END
 $$;
 
+-- The streams of domain/streams.ts; a test compares.
+CREATE FUNCTION public.streams() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['account', 'prediction', 'alpaca', 'alpaca_paper'];
+
 CREATE FUNCTION public.journal_opening_allows(p_kind text, p_command_id uuid, p_principal text, p_key text, p_key_held boolean, p_request_kind text, p_stream text, p_account_id text,
   p_symbol text, p_side text, p_caller_ref text, p_supersedes uuid, p_exposure numeric, p_limits_change bigint, p_token_number integer, p_order_id text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -125,7 +130,7 @@ BEGIN
     RETURN (p_command_id IS NULL) = (p_kind = 'void') AND num_nonnulls(p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_symbol, p_side, p_caller_ref,
       p_supersedes, p_exposure, p_limits_change, p_token_number) = 0;
   END IF;
-  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream IN ('account', 'prediction')
+  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream = ANY (public.streams())
     AND CASE p_request_kind WHEN 'place' THEN num_nulls(p_symbol, p_side) = 0 WHEN 'replace' THEN p_order_id IS NOT NULL
       WHEN 'cancel' THEN p_order_id IS NOT NULL AND p_supersedes IS NULL ELSE false END;
 END
@@ -659,6 +664,11 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION public.same_underlying(p_stream text, p_symbol text, p_underlying text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN public.underlying_symbol(p_symbol) = p_underlying
+  OR p_stream <> 'prediction' AND public.symbol_letters(public.underlying_symbol(p_symbol)) = public.symbol_letters(p_underlying);
+
 CREATE OR REPLACE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -674,7 +684,7 @@ BEGIN
         abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
         c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
       END AS value
-    FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    FROM unnest(public.streams()) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric, "commandId" uuid)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
@@ -813,7 +823,7 @@ BEGIN
     SELECT c.command_id INTO v_same FROM public.commands c
     WHERE c.account_id = v_account AND c.kind = 'place' AND c.stream = p -> 'request' ->> 'stream'
       AND (c.symbol = p -> 'request' -> 'terms' ->> 'symbol'
-        OR c.stream = 'account' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
+        OR c.stream <> 'prediction' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
       AND c.state NOT IN ('not_sent', 'refused')
       AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid
       AND jsonb_set(c.request::jsonb, '{terms,symbol}', '""') = jsonb_set((p -> 'request')::jsonb, '{terms,symbol}', '""')
@@ -828,7 +838,7 @@ BEGIN
     END IF;
   END IF;
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
-    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    SELECT 1 + (SELECT count(*) FROM unnest(public.streams()) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
       + (SELECT count(*) FROM public.open_commands c JOIN public.journal m ON m.command_id = c.command_id AND m.number = 1 AND m.request_kind = 'place'
         WHERE c.account_id = v_account AND c.standing <> 'resolved'
@@ -1429,7 +1439,7 @@ GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO t
 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.order_status_of, public.command_json, public.cancel_all_json TO tidemark_reader;
 
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
+GRANT EXECUTE ON FUNCTION public.streams, public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
 
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.order_chain, public.order_in, public.log_partitions, public.no_state TO tidemark_reader;

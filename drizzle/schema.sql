@@ -1204,7 +1204,7 @@ BEGIN
         abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
         c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
       END AS value
-    FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    FROM unnest(public.streams()) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric, "commandId" uuid)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
@@ -1429,7 +1429,7 @@ BEGIN
     RETURN (p_command_id IS NULL) = (p_kind = 'void') AND num_nonnulls(p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_symbol, p_side, p_caller_ref,
       p_supersedes, p_exposure, p_limits_change, p_token_number) = 0;
   END IF;
-  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream IN ('account', 'prediction')
+  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream = ANY (public.streams())
     AND CASE p_request_kind WHEN 'place' THEN num_nulls(p_symbol, p_side) = 0 WHEN 'replace' THEN p_order_id IS NOT NULL
       WHEN 'cancel' THEN p_order_id IS NOT NULL AND p_supersedes IS NULL ELSE false END;
 END
@@ -2019,7 +2019,7 @@ CREATE OR REPLACE FUNCTION public.same_underlying(p_stream text, p_symbol text, 
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN ((underlying_symbol(p_symbol) = p_underlying) OR ((p_stream = 'account'::text) AND (symbol_letters(underlying_symbol(p_symbol)) = symbol_letters(p_underlying))))
+RETURN ((underlying_symbol(p_symbol) = p_underlying) OR ((p_stream <> 'prediction'::text) AND (symbol_letters(underlying_symbol(p_symbol)) = symbol_letters(p_underlying))))
 grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.sending_objection(p_principal text, p_account_id text, p_token_number integer, p_limits_change bigint)
@@ -2087,6 +2087,13 @@ BEGIN
   RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
 END
 $function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.streams()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['account'::text, 'prediction'::text, 'alpaca'::text, 'alpaca_paper'::text]
 grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.symbol_letters(p_symbol text)
@@ -2283,7 +2290,7 @@ BEGIN
     SELECT c.command_id INTO v_same FROM public.commands c
     WHERE c.account_id = v_account AND c.kind = 'place' AND c.stream = p -> 'request' ->> 'stream'
       AND (c.symbol = p -> 'request' -> 'terms' ->> 'symbol'
-        OR c.stream = 'account' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
+        OR c.stream <> 'prediction' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
       AND c.state NOT IN ('not_sent', 'refused')
       AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid
       AND jsonb_set(c.request::jsonb, '{terms,symbol}', '""') = jsonb_set((p -> 'request')::jsonb, '{terms,symbol}', '""')
@@ -2298,7 +2305,7 @@ BEGIN
     END IF;
   END IF;
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
-    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    SELECT 1 + (SELECT count(*) FROM unnest(public.streams()) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
       + (SELECT count(*) FROM public.open_commands c JOIN public.journal m ON m.command_id = c.command_id AND m.number = 1 AND m.request_kind = 'place'
         WHERE c.account_id = v_account AND c.standing <> 'resolved'

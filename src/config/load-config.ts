@@ -341,7 +341,10 @@ function ofItsEnvironment(option: 'alpacaUrl' | 'alpacaStreamUrl'): Rule {
     const other = environment === 'live' ? alpacaHosts.paper : alpacaHosts.live;
     if (host !== other) return undefined;
     const { env } = optionTable.alpacaEnvironment;
-    return fault(option, `names the host ${other}, and ${env} is ${environment}: their keys and orders are not the same`);
+    return fault(
+      option,
+      `names the host ${other}, and ${env} is ${environment}: their keys and orders are not the same`,
+    );
   };
 }
 

@@ -8,7 +8,7 @@ import type { traits } from './streams.ts';
 export type Stream = keyof typeof traits;
 
 /** These can be followed. */
-export const streams: readonly [Stream, ...Stream[]] = ['account', 'prediction'];
+export const streams: readonly [Stream, ...Stream[]] = ['account', 'prediction', 'alpaca', 'alpaca_paper'];
 
 /**
  * One enum for both streams: the prediction `state` values (specification, "States and

@@ -1,12 +1,12 @@
 import type { Reason } from '../domain/command.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
-import type { HttpOutcome } from './http.ts';
+import type { HttpResult } from './http.ts';
 import { parseJson } from './parse-json.ts';
 import { reasonOf } from './platform-error.ts';
 import type { WriteAnswer, WriteResult } from './write-result.ts';
 
 /** A whole answer to a write. `body`: undefined if the text is not JSON. */
-export interface WholeAnswer extends Extract<HttpOutcome, { kind: 'answered' }> {
+export interface WholeAnswer extends Extract<HttpResult, { kind: 'answered' }> {
   readonly body: unknown;
 }
 
@@ -17,22 +17,22 @@ export interface WriteJudge {
   /** Why it was not carried out, in the venue's words. */
   readonly reason: (answer: WholeAnswer) => Reason;
   /**
-   * The documented outcome of any other answer, beside 401 and 403. Undefined: none is, so it is
+   * The documented result of any other answer, beside 401 and 403. Undefined: none is, so it is
    * `unknown`.
    */
   readonly documented: (answer: WholeAnswer, reason: Reason) => WriteResult | undefined;
 }
 
-/** The table "observed → outcome" for one HTTP outcome, as far as all venues share it. Pure. */
-export function judgeAnswer(outcome: HttpOutcome, judge: WriteJudge): WriteResult {
-  if (outcome.kind === 'failed') {
-    const isLost = outcome.sent !== 'no';
+/** The table "observed → result" for one HTTP result, as far as all venues share it. Pure. */
+export function judgeAnswer(observed: HttpResult, judge: WriteJudge): WriteResult {
+  if (observed.kind === 'failed') {
+    const isLost = observed.sent !== 'no';
     const became = isLost ? 'it may have reached the platform' : 'it was not sent';
-    const reason = reasonOf({ message: `${became}: ${outcome.message}` });
+    const reason = reasonOf({ message: `${became}: ${observed.message}` });
     return isLost ? { kind: 'unknown', reason } : { kind: 'not_sent', reason, mayRepeat: true };
   }
-  const { status, text } = outcome;
-  const answer = { ...outcome, body: jsonOrUndefined(text, parseJson) };
+  const { status, text } = observed;
+  const answer = { ...observed, body: jsonOrUndefined(text, parseJson) };
   if (status >= 200 && status < 300) {
     const read = judge.success(answer);
     if (typeof read !== 'string') return withStatus(read, status);

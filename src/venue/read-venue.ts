@@ -3,7 +3,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { Secret } from '../runtime/secret.ts';
-import type { Http, HttpOutcome, HttpRequest } from './http.ts';
+import type { Http, HttpResult, HttpRequest } from './http.ts';
 import type { ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
 import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
@@ -100,25 +100,25 @@ async function attempt(
     ...(maxBytes !== undefined && { maxBytes }),
   };
   const startedMs = deps.clock.monotonicMs();
-  const outcome = await deps.http.request(request);
-  const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
+  const observed = await deps.http.request(request);
+  const codeClass = observed.kind === 'answered' ? `${Math.floor(observed.status / 100)}xx` : 'none';
   deps.metrics.requestSeconds.observe(
     { operation, code_class: codeClass },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
-  return { result: toResult(dialect, outcome, parse), retryAfterMs: retryAfterMsOf(outcome) };
+  return { result: toResult(dialect, observed, parse), retryAfterMs: retryAfterMsOf(observed) };
 }
 
-function toResult(dialect: Dialect, outcome: HttpOutcome, parse: (text: string) => unknown): ReadResult {
-  if (outcome.kind === 'failed') {
-    return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
+function toResult(dialect: Dialect, observed: HttpResult, parse: (text: string) => unknown): ReadResult {
+  if (observed.kind === 'failed') {
+    return { ok: false, error: { code: 'NO_ANSWER', message: observed.message, retryable: true, sent: observed.sent } };
   }
-  const body = jsonOrUndefined(outcome.text, parse);
-  if (outcome.status !== 200)
-    return { ok: false, error: dialect.errorOf(outcome.status, body, retryAfterMsOf(outcome)) };
+  const body = jsonOrUndefined(observed.text, parse);
+  if (observed.status !== 200)
+    return { ok: false, error: dialect.errorOf(observed.status, body, retryAfterMsOf(observed)) };
   if (body === undefined) {
     const message = 'the answer is not JSON';
     return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
   }
-  return { ok: true, value: body, bytes: outcome.text.length };
+  return { ok: true, value: body, bytes: observed.text.length };
 }

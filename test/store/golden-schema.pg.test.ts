@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
+import { streams } from '../../src/domain/order.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { testLog } from '../support/runs/test-log.ts';
@@ -88,4 +89,10 @@ it.each(buildsOfBefore)('a database of $build, migrated, has the schema of a new
   await using made = await freshDatabase();
   await migrateFurther(before);
   expect(await schemaOf(before.url)).toEqual(await schemaOf(made.url));
+});
+
+it('the streams in SQL are those of the domain', async () => {
+  const { url } = await freshDatabase();
+  const { rows } = await onServer(url, (client) => client.query<{ streams: string[] }>('select public.streams()'));
+  expect(rows).toEqual([{ streams }]);
 });

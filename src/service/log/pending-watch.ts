@@ -1,5 +1,5 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
-import { type Stream, streams } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
 import type { BatchSeries } from '../../observability/batch-histogram.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -117,15 +117,11 @@ type Stage = 'receive_to_commit' | 'commit_to_ack' | 'total';
  * delay when Kafka is away.
  */
 export class LatencyRecorder {
-  private readonly series: Readonly<Record<Stream, Readonly<Record<Stage, BatchSeries<string>>>>>;
+  private readonly series = new Map<Stream, Readonly<Record<Stage, BatchSeries<string>>>>();
+  private readonly latency: Metrics['ingest']['latency'];
 
   constructor(latency: Metrics['ingest']['latency']) {
-    const of = (stream: Stream) => ({
-      receive_to_commit: latency.of({ stream, stage: 'receive_to_commit' }),
-      commit_to_ack: latency.of({ stream, stage: 'commit_to_ack' }),
-      total: latency.of({ stream, stage: 'total' }),
-    });
-    this.series = Object.fromEntries(streams.map((stream) => [stream, of(stream)])) as typeof this.series;
+    this.latency = latency;
   }
 
   /** `ackedMs`: monotonic time of the whole batch's acknowledgement. */
@@ -136,13 +132,26 @@ export class LatencyRecorder {
       const receivedMs = batch.receivedMs[i];
       if (stream === undefined || stream === 'watermarks' || receivedMs === undefined || Number.isNaN(receivedMs))
         continue;
-      const series = this.series[stream];
+      const series = this.seriesOf(stream);
       series.receive_to_commit.observe((batch.committedMs - receivedMs) / 1000);
       series.total.observe((ackedMs - receivedMs) / 1000);
       counted[stream] = (counted[stream] ?? 0) + 1;
     }
     const toAck = (ackedMs - batch.committedMs) / 1000;
     for (const stream of Object.keys(counted) as Stream[])
-      this.series[stream].commit_to_ack.observe(toAck, counted[stream]);
+      this.seriesOf(stream).commit_to_ack.observe(toAck, counted[stream]);
+  }
+
+  private seriesOf(stream: Stream): Readonly<Record<Stage, BatchSeries<string>>> {
+    const known = this.series.get(stream);
+    if (known !== undefined) return known;
+    const { latency } = this;
+    const made = {
+      receive_to_commit: latency.of({ stream, stage: 'receive_to_commit' }),
+      commit_to_ack: latency.of({ stream, stage: 'commit_to_ack' }),
+      total: latency.of({ stream, stage: 'total' }),
+    };
+    this.series.set(stream, made);
+    return made;
   }
 }

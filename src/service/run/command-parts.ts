@@ -3,7 +3,7 @@ import type { WriteAddresses } from '../../venue/platform/order-writes.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { CommandService } from '../commands/command-service.ts';
-import { OutcomeRelay } from '../log/outcome-relay.ts';
+import { ResultRelay } from '../log/result-relay.ts';
 import { noEntry, PlatformOrderEntry } from './order-entry.ts';
 import { type PlatformConfig, platformConfig } from './platform-parts.ts';
 import { noQuotes, PlatformQuotes } from './platform-quotes.ts';
@@ -25,9 +25,10 @@ export function commandParts({ store, outside, kafka, way, watches, ...made }: F
   const platform = platformConfig(config);
   const toPlatform = { accounts: way.platformSources, clock, random, log, metrics: metrics.platform };
   const lines = new SocketWriteLines({ clock, proxies: outside.proxies });
-  const entry = platform === undefined ? noEntry : new PlatformOrderEntry({ ...toPlatform, lines }, writeAddresses(platform));
-  const outcomes = new OutcomeRelay({
-    ...{ ...shared, checkpoint, logger: log, log: store.outcomes, metrics: metrics.relay },
+  const entry =
+    platform === undefined ? noEntry : new PlatformOrderEntry({ ...toPlatform, lines }, writeAddresses(platform));
+  const results = new ResultRelay({
+    ...{ ...shared, checkpoint, logger: log, log: store.results, metrics: metrics.relay },
     shards: () => held.shards,
     publisher: kafka.resultPublisher,
     isEmpty: () => store.changes.isNone('results'),

@@ -1,5 +1,7 @@
 import type { Config } from '../../config/config.ts';
+import type { Stream } from '../../domain/order.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
+import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { HeldShards } from '../fleet/held-shards.ts';
 import { Connectors, type StreamUrls } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
@@ -7,14 +9,12 @@ import { OddMessages } from '../sources/odd-messages.ts';
 import type { RecordedRow } from '../sources/recorded-row.ts';
 import { SourceGauges } from '../sources/source-status.ts';
 import type { StreamTimings } from '../sources/stream-timings.ts';
+import { VenueSources } from '../sources/venue-sources.ts';
 import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
+import { alpacaParts } from './alpaca-parts.ts';
 import { Credentials } from './credentials.ts';
 import { type Connected, type PlatformConfig, platformConfig, platformSignIn } from './platform-parts.ts';
-import { alpacaParts } from './alpaca-parts.ts';
-import type { Stream } from '../../domain/order.ts';
-import { VenueSources } from '../sources/venue-sources.ts';
-import { platformVenue } from '../../venue/platform/platform-venue.ts';
 
 const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
 

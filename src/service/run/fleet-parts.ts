@@ -1,5 +1,5 @@
-import type { Config } from '../../config/config.ts';
 import { hostname } from 'node:os';
+import type { Config } from '../../config/config.ts';
 import { fitnessRules } from '../../domain/judge-fitness.ts';
 import type { MemberReport } from '../../domain/member-report.ts';
 import { advertisedUrl } from '../fleet/advertised-url.ts';

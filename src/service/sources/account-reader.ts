@@ -195,7 +195,7 @@ export class AccountReader {
       kind,
       // Only a read for every order closes an open loss.
       asksSilent: !isSlow || !this.showsEnds || silencePace.isDue || unrecovered.holdsBack,
-      onOutcome: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
+      onResult: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
       cause: showsAbsence ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
       storeMark: intake.mark,

@@ -79,7 +79,7 @@ const maxIds = 8;
  * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs`
  * when it answers no hello, or no subscription at all, within `messageMs` and `ackMs` when bytes
  * come but no message, although one was asked for; while we keep it paused none of these clocks
- * runs. `onEnd` is called once, and every subscription gets an outcome. If one subscription is not
+ * runs. `onEnd` is called once, and every subscription gets a result. If one subscription is not
  * answered while others are, only its account is affected, and it is asked again after 5, 10, 20 …
  * 60 s.
  */

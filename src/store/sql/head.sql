@@ -51,6 +51,11 @@ BEGIN
 END
 $$;
 
+-- The streams of domain/streams.ts; a test compares.
+CREATE FUNCTION public.streams() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['account', 'prediction', 'alpaca', 'alpaca_paper'];
+
 CREATE FUNCTION public.journal_opening_allows(p_kind text, p_command_id uuid, p_principal text, p_key text, p_key_held boolean, p_request_kind text, p_stream text, p_account_id text,
   p_symbol text, p_side text, p_caller_ref text, p_supersedes uuid, p_exposure numeric, p_limits_change bigint, p_token_number integer, p_order_id text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -59,7 +64,7 @@ BEGIN
     RETURN (p_command_id IS NULL) = (p_kind = 'void') AND num_nonnulls(p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_symbol, p_side, p_caller_ref,
       p_supersedes, p_exposure, p_limits_change, p_token_number) = 0;
   END IF;
-  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream IN ('account', 'prediction')
+  RETURN num_nulls(p_command_id, p_principal, p_key, p_key_held, p_request_kind, p_stream, p_account_id, p_limits_change) = 0 AND p_stream = ANY (public.streams())
     AND CASE p_request_kind WHEN 'place' THEN num_nulls(p_symbol, p_side) = 0 WHEN 'replace' THEN p_order_id IS NOT NULL
       WHEN 'cancel' THEN p_order_id IS NOT NULL AND p_supersedes IS NULL ELSE false END;
 END

@@ -29,7 +29,7 @@ RETURN regexp_replace(upper(translate(btrim(p_symbol), 'i', 'I')), '^(?:O:)?([A-
 CREATE FUNCTION public.same_underlying(p_stream text, p_symbol text, p_underlying text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN public.underlying_symbol(p_symbol) = p_underlying
-  OR p_stream = 'account' AND public.symbol_letters(public.underlying_symbol(p_symbol)) = public.symbol_letters(p_underlying);
+  OR p_stream <> 'prediction' AND public.symbol_letters(public.underlying_symbol(p_symbol)) = public.symbol_letters(p_underlying);
 
 -- Money at work in an account, or in one symbol of it: open orders and commands that may have placed one, both sides added up. One statement, so one snapshot: an order
 -- and the command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one whose value is not known.
@@ -48,7 +48,7 @@ BEGIN
         abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
         c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
       END AS value
-    FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    FROM unnest(public.streams()) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric, "commandId" uuid)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
@@ -189,7 +189,7 @@ BEGIN
     SELECT c.command_id INTO v_same FROM public.commands c
     WHERE c.account_id = v_account AND c.kind = 'place' AND c.stream = p -> 'request' ->> 'stream'
       AND (c.symbol = p -> 'request' -> 'terms' ->> 'symbol'
-        OR c.stream = 'account' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
+        OR c.stream <> 'prediction' AND public.symbol_letters(c.symbol) = public.symbol_letters(p -> 'request' -> 'terms' ->> 'symbol'))
       AND c.state NOT IN ('not_sent', 'refused')
       AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid
       AND jsonb_set(c.request::jsonb, '{terms,symbol}', '""') = jsonb_set((p -> 'request')::jsonb, '{terms,symbol}', '""')
@@ -204,7 +204,7 @@ BEGIN
     END IF;
   END IF;
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
-    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    SELECT 1 + (SELECT count(*) FROM unnest(public.streams()) AS k(stream)
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
       + (SELECT count(*) FROM public.open_commands c JOIN public.journal m ON m.command_id = c.command_id AND m.number = 1 AND m.request_kind = 'place'
         WHERE c.account_id = v_account AND c.standing <> 'resolved'

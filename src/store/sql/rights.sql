@@ -47,6 +47,6 @@ GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, p
   public.halt_doubtful, public.clear_halts TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.order_status_of, public.command_json, public.cancel_all_json TO tidemark_reader;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
+GRANT EXECUTE ON FUNCTION public.streams, public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.same_underlying, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.order_chain, public.order_in, public.log_partitions, public.no_state TO tidemark_reader;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AccountPlaceTerms, type CommandRequest, platformCurrency } from '../../domain/command.ts';
 import { orderWord } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import { evidenceOf, judgeAnswer, type WholeAnswer } from '../judge-write.ts';
 import { notAnId, outOfReach } from '../order-address.ts';
 import { reasonOf } from '../platform-error.ts';
@@ -78,11 +78,11 @@ function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<st
   };
 }
 
-/** The outcome of a command's write. Pure. */
-export function judgeAlpacaWrite(request: CommandRequest, attemptId: string, outcome: HttpOutcome): WriteResult {
+/** The result of a command's write. Pure. */
+export function judgeAlpacaWrite(request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult {
   const prepared = prepareAlpacaWrite(request, attemptId);
   if ('kind' in prepared) return prepared;
-  return judgeAnswer(outcome, {
+  return judgeAnswer(observed, {
     success: request.kind === 'place' ? ({ body }) => placed(body, attemptId) : asked,
     reason: ({ status, body }) => {
       const { code, message = `Alpaca answered with status ${status}` } = errorBody.safeParse(body).data ?? {};
@@ -140,6 +140,6 @@ function isRefusal({ kind }: CommandRequest, { status, body }: WholeAnswer): boo
 /**
  * "client_order_id must be unique" has the code of any bad request (40010001), and has been worded
  * in more than one way. It is evidence that an order has our reference, so it refuses nothing: one
- * word too many here leaves an outcome unknown until the order is looked for.
+ * word too many here leaves a result unknown until the order is looked for.
  */
 const namesAnOrder = /client.?order.?id|unique|duplicate|already/i;

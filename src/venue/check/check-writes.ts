@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import type { Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
 import type { Check, VenueUnderCheck, WriteFixtures } from './fixtures.ts';

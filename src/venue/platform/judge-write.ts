@@ -1,5 +1,5 @@
 import type { Reason } from '../../domain/command.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import { judgeAnswer, type WholeAnswer, withStatus } from '../judge-write.ts';
 import { reasonOf, retryAfterMsOf } from '../platform-error.ts';
 import type { WriteAnswer, WriteResult } from '../write-result.ts';
@@ -21,9 +21,9 @@ const notSentCodes: Readonly<Record<number, string>> = {
   503: 'ORDER_ENTRY_UNAVAILABLE',
 };
 
-/** The table "observed → outcome" for one HTTP outcome. Pure. */
-export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteResult {
-  return judgeAnswer(outcome, {
+/** The table "observed → result" for one HTTP result. Pure. */
+export function judgeWrite(observed: HttpResult, reading: WriteReading): WriteResult {
+  return judgeAnswer(observed, {
     success: ({ body }) => (body === undefined ? 'the answer is not JSON' : reading.read(body)),
     reason: ({ status, body }) => reasonOf(errorFromAnswer(status, body)),
     documented: (answer, reason) => documentedResult(answer, reason, reading),

@@ -5,7 +5,7 @@ import { orderWord } from '../../domain/order.ts';
 import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
-import type { HttpOutcome } from '../http.ts';
+import type { HttpResult } from '../http.ts';
 import { evidenceOf } from '../judge-write.ts';
 import { notAnId, outOfReach, queryText } from '../order-address.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';

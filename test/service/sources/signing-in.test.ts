@@ -90,17 +90,17 @@ it.each([
 it('has a subscription in force by an answer without an id', async () => {
   const { handlers, connection } = await connected(welcome);
   await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
-  expect(await connection.subscribe('acct-1').outcome).toEqual({ kind: 'acknowledged' });
+  expect(await connection.subscribe('acct-1').result).toEqual({ kind: 'acknowledged' });
 });
 
 it('gives an event without an account to the only one, and to none of two', async () => {
   const { handlers, connection, send } = await connected(welcome);
   await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
-  await connection.subscribe('acct-1').outcome;
+  await connection.subscribe('acct-1').result;
   send(event);
   await vi.waitFor(() => expect(handlers.onEvent.mock.calls[0]?.[0]).toEqual({ ...event, accountId: 'acct-1' }));
 
-  await connection.subscribe('acct-2').outcome;
+  await connection.subscribe('acct-2').result;
   send(event);
   await vi.waitFor(() =>
     expect(handlers.onUnreadable.mock.calls[0]?.[0]).toMatchObject({

@@ -62,7 +62,7 @@ async function token(text: string, status = 200): Promise<WireResult> {
   return { word: 'a token', facts: { ...facts, access: accessToken.reveal(), refresh: refreshToken?.reveal() } };
 }
 
-async function page(stream: StreamTopic, text: string): Promise<Outcome> {
+async function page(stream: StreamTopic, text: string): Promise<WireResult> {
   const rows: unknown[] = [];
   const asked: string[] = [];
   const http = answering(text);

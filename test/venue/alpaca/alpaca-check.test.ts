@@ -46,8 +46,8 @@ const reading = (change: (frame: Frame, text: string) => Frame) => {
 
 const judging = (status: number, kind: 'refused' | 'not_sent') => {
   const reason = { code: 'X', message: 'no' };
-  const judge: VenueUnderCheck['judgeWrite'] = (request, attemptId, outcome) => {
-    if (outcome.kind !== 'answered' || outcome.status !== status) return judgeWrite(request, attemptId, outcome);
+  const judge: VenueUnderCheck['judgeWrite'] = (request, attemptId, observed) => {
+    if (observed.kind !== 'answered' || observed.status !== status) return judgeWrite(request, attemptId, observed);
     return kind === 'refused' ? { kind, reason } : { kind, reason, mayRepeat: true };
   };
   return { ...alpacaCheck, judgeWrite: judge };

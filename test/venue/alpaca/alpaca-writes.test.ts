@@ -68,8 +68,8 @@ describe('an answer', () => {
     [403, '{"message":"forbidden."}', { code: 'HTTP_403', message: 'forbidden.' }],
     [502, '<html>', { code: 'HTTP_502', message: 'Alpaca answered with status 502' }],
   ])('%i %s gives its reason', (status, text, reason) => {
-    const outcome = { kind: 'answered', status, headers: {}, text } as const;
+    const observed = { kind: 'answered', status, headers: {}, text } as const;
     const request = { kind: 'place', ...about, terms: limit } as const;
-    expect(judgeAlpacaWrite(request, 'tm-1', outcome)).toMatchObject({ reason });
+    expect(judgeAlpacaWrite(request, 'tm-1', observed)).toMatchObject({ reason });
   });
 });
