@@ -4,6 +4,7 @@ import { parseJson } from '../parse-json.ts';
 import { describeValue } from '../row-reader.ts';
 import type { Frame, StreamProtocol } from '../stream-protocol.ts';
 import type { AlpacaStream } from './decode-alpaca-order.ts';
+import { keyPairOf } from './key-source.ts';
 
 /** The one stream with orders (Alpaca's documents, "Websocket Streaming"). */
 const topic = 'trade_updates';
@@ -15,7 +16,7 @@ const topic = 'trade_updates';
  */
 export function tradeUpdates(stream: AlpacaStream): StreamProtocol {
   return {
-    hello: (credential) => JSON.stringify({ action: 'authenticate', data: keyPairOf(credential) }),
+    hello: authenticate,
     read: (text) => readMessage(text, stream),
     subscribe: () => listen([topic]),
     unsubscribe: () => listen([]),
@@ -24,11 +25,9 @@ export function tradeUpdates(stream: AlpacaStream): StreamProtocol {
   };
 }
 
-/** A credential is `<key id>:<secret key>`. */
-function keyPairOf(credential: Secret): { readonly key_id: string; readonly secret_key: string } {
-  const text = credential.reveal();
-  const at = text.indexOf(':');
-  return { key_id: text.slice(0, at), secret_key: text.slice(at + 1) };
+function authenticate(credential: Secret): string {
+  const { keyId, secretKey } = keyPairOf(credential);
+  return JSON.stringify({ action: 'authenticate', data: { key_id: keyId, secret_key: secretKey.reveal() } });
 }
 
 /** Each one names all streams that the session has from then on. */
