@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
+import { streamPattern } from '../domain/order.ts';
 import { isPlatformId } from '../domain/platform-id.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
@@ -64,8 +65,8 @@ function seqFlag(text: string): bigint {
 }
 
 function orderFlag(text: string): { stream: string; orderId: string } {
-  const [, stream, orderId = ''] = /^(account|prediction):(.*)$/.exec(text) ?? [];
-  if (stream === undefined || !isPlatformId(orderId))
+  const [, stream = '', orderId = ''] = /^([a-z_]+):(.*)$/.exec(text) ?? [];
+  if (!streamPattern.test(stream) || !isPlatformId(orderId))
     throw new InvalidArgumentError('It must be account:<id> or prediction:<id>, as the key of its records is.');
   return { stream, orderId };
 }

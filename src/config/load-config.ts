@@ -30,7 +30,7 @@ export const knownNames: readonly string[] = [
 /**
  * Reads the whole configuration once. All faults are found at once: options that don't parse,
  * missing options in `needed`, broken rules between options, and typing errors in names. `readFile`
- * reads the files named by `*_FILE` variables. `neededBy`: more options, by the values of others.
+ * reads the files named by `*_FILE` variables. `neededBy`: more options, by other values.
  */
 export function loadConfig<K extends OptionName = never>(
   env: Environment,

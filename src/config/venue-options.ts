@@ -3,7 +3,7 @@ import { baseUrl, inGroup, list, oneOf, secret, text, url } from './option.ts';
 /** Alpaca's own, by environment. */
 export const alpacaHosts = { paper: 'paper-api.alpaca.markets', live: 'api.alpaca.markets' } as const;
 
-/** Which venues are followed, and the settings of those beside the platform. */
+/** The followed venues, and settings for each beside the platform. */
 export const venueOptions = {
   ...inGroup('Venues', {
     venues: list({

@@ -10,6 +10,9 @@ export type Stream = keyof typeof traits;
 /** These can be followed. */
 export const streams: readonly [Stream, ...Stream[]] = ['account', 'prediction', 'alpaca', 'alpaca_paper'];
 
+/** A stream's name, whole. */
+export const streamPattern = new RegExp(`^(?:${streams.join('|')})$`);
+
 /**
  * One enum for both streams: the prediction `state` values (specification, "States and
  * transitions") plus `replaced` and `suspended`, which only account orders know. A status we don't

@@ -1,5 +1,3 @@
-import type { OrderView, Stream } from './order.ts';
-
 /** Its name is the prefix of its keys for ever. */
 interface StreamTraits {
   /** `versioned`: the highest version is the order. `join`: observations are joined. */
@@ -9,6 +7,8 @@ interface StreamTraits {
   /** One word shows status and pending action, and the one may hide the other. */
   readonly pendingHidesStatus: boolean;
   readonly canReplace: boolean;
+  /** Its orders are followed, and can be changed only at the venue. */
+  readonly isFollowedOnly: boolean;
   /** By the specification. */
   readonly orderId: 'uuid' | 'any';
   /** An account has to be enrolled: until then the platform answers 403. */
@@ -22,6 +22,7 @@ const alpacaOrders = {
   market: 'securities',
   pendingHidesStatus: true,
   canReplace: false,
+  isFollowedOnly: true,
   orderId: 'any',
   enrolls: false,
   lists: 'by_creation',
@@ -34,6 +35,7 @@ export const traits = {
     market: 'securities',
     pendingHidesStatus: true,
     canReplace: false,
+    isFollowedOnly: false,
     orderId: 'any',
     enrolls: false,
     lists: 'by_change',
@@ -43,6 +45,7 @@ export const traits = {
     market: 'predictions',
     pendingHidesStatus: false,
     canReplace: true,
+    isFollowedOnly: false,
     orderId: 'uuid',
     enrolls: true,
     lists: 'by_change',
@@ -53,14 +56,17 @@ export const traits = {
 
 /** The streams with this trait. */
 export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {
-  [S in Stream]: (typeof traits)[S][Name] extends Value ? S : never;
-}[Stream];
+  [S in keyof typeof traits]: (typeof traits)[S][Name] extends Value ? S : never;
+}[keyof typeof traits];
+
+interface Listed {
+  readonly stream: keyof typeof traits;
+  readonly createdAt?: string | undefined;
+  readonly sentAt?: string | undefined;
+  readonly updatedAt: string;
+}
 
 /** As the stream's lists go. */
-export function listedAt({
-  stream,
-  createdAt,
-  updatedAt,
-}: Pick<OrderView, 'stream' | 'createdAt' | 'updatedAt'>): string {
-  return traits[stream].lists === 'by_creation' ? (createdAt ?? updatedAt) : updatedAt;
+export function listedAt({ stream, sentAt, createdAt, updatedAt }: Listed): string {
+  return traits[stream].lists === 'by_creation' ? (sentAt ?? createdAt ?? updatedAt) : updatedAt;
 }

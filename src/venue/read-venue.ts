@@ -3,7 +3,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { Secret } from '../runtime/secret.ts';
-import type { Http, HttpResult, HttpRequest } from './http.ts';
+import type { Http, HttpRequest, HttpResult } from './http.ts';
 import type { ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
 import { type PlatformError, retryAfterMsOf } from './platform-error.ts';

@@ -10,6 +10,7 @@ export function aroundLooks(accounts: FollowedAccounts, around: AroundLook): Fol
     get hasListed() {
       return accounts.hasListed;
     },
+    streams: accounts.streams,
     standing: (accountId) => accounts.standing(accountId),
     account: (stream, accountId) => {
       const account = accounts.account(stream, accountId);

@@ -317,6 +317,7 @@ export class SimulatedService {
       get hasListed() {
         return connectors.hasListed;
       },
+      streams: connectors.streams,
       tokensFor: () => tokens,
       account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
       standing: (accountId: string) => connectors.standing(accountId),

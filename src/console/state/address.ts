@@ -1,5 +1,6 @@
 import type { Stream } from '../../../types/records.d.ts';
 import { commandFilters } from '../../contract/list-filters.ts';
+import { streamPattern } from '../../domain/order.ts';
 import { type FilterTexts, filterWords } from './filter-address.ts';
 import { type BlotterView, defaultView, queryOf } from './orders/blotter-view.ts';
 
@@ -7,7 +8,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The grammar for each variable part of an address; a part that does not fit names nothing. */
 const parts: Readonly<Record<string, RegExp>> = {
-  stream: /^(?:account|prediction)$/,
+  stream: streamPattern,
   orderId: /^.{1,512}$/s,
   commandId: uuid,
   rowId: /^[1-9]\d{0,17}$/,

@@ -1,6 +1,6 @@
 import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
-import { isTerminal, type Order, streams } from '../../domain/order.ts';
+import { isTerminal, type Order } from '../../domain/order.ts';
 import { isAskableId } from '../../domain/platform-id.ts';
 import type { ResolvingUpdate } from '../../domain/resolving.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -106,7 +106,7 @@ function mayExistUnseen({ request, ifRevision }: Submission): boolean {
 }
 
 /**
- * Why no order of the account may be cancelled on either stream. `SOURCE_NOT_LIVE`: only until the
+ * Why no order of the account may be cancelled on any stream. `SOURCE_NOT_LIVE`: only until the
  * accounts are listed.
  */
 export function cancelAllObjection(
@@ -114,9 +114,10 @@ export function cancelAllObjection(
   options: Pick<CommandOptions, 'accounts'>,
   accountId: string,
 ): Declined | undefined {
-  const [first, second] = streams.map((stream) => accountObjection(deps, options, stream, accountId, true));
-  if (first === undefined || second === undefined) return undefined;
-  return [first, second].find(({ code }) => code === 'ACCOUNT_NOT_TRADED') ?? first;
+  const { streams } = deps.accounts;
+  const found = streams.flatMap((stream) => accountObjection(deps, options, stream, accountId, true) ?? []);
+  if (found.length < streams.length) return undefined;
+  return found.find(({ code }) => code === 'ACCOUNT_NOT_TRADED') ?? found[0];
 }
 
 /** Why the command may not touch its account, if so. */
@@ -133,7 +134,7 @@ export function untradedObjection(
 
 /** Whether there are tokens for the account: a login follows it on some stream. */
 export function hasLogin({ accounts }: Pick<CheckDeps, 'accounts'>, accountId: string): boolean {
-  return streams.some((stream) => accounts.account(stream, accountId) !== undefined);
+  return accounts.streams.some((stream) => accounts.account(stream, accountId) !== undefined);
 }
 
 /** Why no command of ours may touch the account, if so. */

@@ -9,7 +9,6 @@ import {
   loosens,
   opens,
 } from '../../domain/limits.ts';
-import { streams } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Approval, Halt } from '../../store/commands/halts-journal.ts';
@@ -26,7 +25,7 @@ import type { RateBreaker } from './rate-breaker.ts';
 
 interface ChangeLimitsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
-  readonly accounts: Pick<FollowedAccounts, 'account'>;
+  readonly accounts: Pick<FollowedAccounts, 'account' | 'streams'>;
 }
 
 /** A change's tries, in case several people change the same row at the same moment. */
@@ -76,7 +75,7 @@ async function changeLimits(
  */
 function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
   if (accountId === undefined) return true;
-  const known = streams.flatMap((stream) => accounts.account(stream, accountId) ?? []);
+  const known = accounts.streams.flatMap((stream) => accounts.account(stream, accountId) ?? []);
   return known.length === 0 || known.some(({ isSim }) => isSim !== true);
 }
 
@@ -136,7 +135,7 @@ function resolvedAlready({ state }: Command): Declined {
 
 interface OperatorServiceDeps extends Ambient {
   readonly journal: CommandJournal;
-  readonly accounts: Pick<FollowedAccounts, 'account'>;
+  readonly accounts: Pick<FollowedAccounts, 'account' | 'streams'>;
   readonly halts: Halts;
   readonly breaker: Pick<RateBreaker, 'reset'>;
   /** The term to clear this scope's halts under. Undefined: this process stands by. */

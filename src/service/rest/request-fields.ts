@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { platformIdText } from '../../contract/body-fields.ts';
 import { flagText } from '../../contract/filter-shapes.ts';
 import { stream } from '../../contract/words.ts';
+import { streamPattern } from '../../domain/order.ts';
 import { platformId } from '../../domain/platform-id.ts';
 import { longestCursor } from './cursor.ts';
 import type { ProblemCode } from './problem-codes.ts';
 
 /** Grammars for the ids in paths. A text outside them can name nothing: `notFound` of its kind. */
 export const idKinds = {
-  stream: /^(?:account|prediction)$/,
+  stream: streamPattern,
   /** Ids the platform may use (its order decoder refuses others). */
   orderId: platformId,
   accountId: platformId,

@@ -5,10 +5,10 @@ import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
 import { KeySource } from '../../venue/alpaca/key-source.ts';
 import type { Connected } from './platform-parts.ts';
 
-/** Its login, as `/status` names it. */
+/** As `/status` names the login. */
 const credential = 'alpaca';
 
-/** The key pair of the settings: its login, and the address of its stream. Undefined: Alpaca is not followed. */
+/** The login by the key pair in the settings, and its stream's address. Undefined: not followed. */
 export function alpacaParts({ clock, random, log, metrics, outside }: Connected, config: Config) {
   const { alpacaKeyId: keyId, alpacaSecretKey: secretKey, alpacaEnvironment: environment } = config;
   if (!config.venues.includes('alpaca') || keyId === undefined || secretKey === undefined) return undefined;

@@ -21,7 +21,7 @@ const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed w
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/** Every credential in the settings, and the sources of each venue. */
+/** Every credential in the settings, and each venue's sources. */
 export function credentialParts(made: Connected, held: HeldShards, ingest: ObservationSink, config: Config) {
   const { clock, log, metrics, store } = made;
   const shared = sharedSources(made, ingest, config);
@@ -62,7 +62,7 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
   return { sources, platformSources, credentials };
 }
 
-/** What the sources of all venues have in common. */
+/** The same for all venues' sources. */
 function sharedSources(
   { clock, random, log, metrics, store, outside, watches }: Connected,
   sink: ObservationSink,

@@ -24,7 +24,7 @@ interface CredentialsDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Left out: the platform is not followed. */
   readonly signedIn?: (credential: string, grant: 'client_credentials' | 'refresh') => SignedIn;
   readonly connectors: Pick<Connectors, 'add' | 'remove'>;
-  /** Of every venue. */
+  /** All venues'. */
   readonly sources: Pick<Connectors, 'end'>;
   /** The key pairs of other venues, for `status`. */
   readonly keys?: readonly { readonly credential: string; status(): TokenStatus }[];
@@ -51,9 +51,9 @@ interface Entry {
 export const clientName = 'client';
 
 /**
- * The logins at the platform: the client's own, and those linked by users. A new one in the store is followed
- * without a restart. A removed one is not followed any more. One signed in again is tried at once.
- * A failed read changes nothing.
+ * The platform's logins: the client's own, and those linked by users. A new one in the store is
+ * followed without a restart. A removed one is not followed any more. One signed in again is tried
+ * at once. A failed read changes nothing.
  */
 export class Credentials implements Service {
   readonly name = 'credentials';

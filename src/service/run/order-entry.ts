@@ -1,8 +1,7 @@
 import type { CommandRequest } from '../../domain/command.ts';
+import { traits } from '../../domain/streams.ts';
 import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
-import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { WriteDeps } from '../../venue/platform/write-platform.ts';
-import type { Venue } from '../../venue/venue.ts';
 import { notSent, type WriteOptions, type WriteResult } from '../../venue/write-result.ts';
 import type { OrderEntry } from '../commands/order-entry.ts';
 import type { EntryAccounts } from './platform-parts.ts';
@@ -36,8 +35,7 @@ export class PlatformOrderEntry implements OrderEntry {
   }
 
   async send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult> {
-    const venue: Venue = platformVenue;
-    if (venue[request.stream] === undefined) return followedOnly(request);
+    if (traits[request.stream].isFollowedOnly) return followedOnly(request);
     const { accounts, ...deps } = this.deps;
     const tokens = accounts.tokensFor(request.accountId);
     // A moment later one may.

@@ -12,10 +12,10 @@ import type { FollowedAccounts } from '../sources/account-access.ts';
 import { Recorder } from './recorder.ts';
 import type { Watched } from './watch-parts.ts';
 
-/** The settings where the platform is followed. */
+/** The platform's settings. */
 export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
-/** Undefined: the platform is not followed. `serve` has checked that they are whole. */
+/** Undefined: the platform is not followed. `serve` has checked them. */
 export function platformConfig(config: Config): PlatformConfig | undefined {
   return config.venues.includes('platform') ? (config as PlatformConfig) : undefined;
 }
@@ -29,7 +29,7 @@ export interface Connected extends Watched {
   readonly outside: ReturnType<typeof outsideParts>;
 }
 
-/** What speaks HTTP with the venues, and the recorder of their rows. */
+/** HTTP to the venues, and the recorder for their rows. */
 export function outsideParts({ clock, log, holder, watches }: Watched, config: Config) {
   const proxies = new Proxies(config);
   const http = watches.clocks.watching(new UndiciHttp({ clock, proxies }));
@@ -40,8 +40,8 @@ export function outsideParts({ clock, log, holder, watches }: Watched, config: C
 }
 
 /**
- * The way of one credential into the platform: its tokens, and the reads that use them. Without a
- * staging address no prediction orders are read.
+ * How a credential signs in: its tokens, and reads with them. Without a staging address no
+ * prediction orders are read.
  */
 export function platformSignIn(made: Connected, config: PlatformConfig) {
   const { clock, random, log, holder, outside } = made;

@@ -88,6 +88,8 @@ export interface AccountStanding {
 
 /** The accounts we follow. */
 export interface FollowedAccounts {
+  /** Those of the venues that are followed. */
+  readonly streams: readonly Stream[];
   /**
    * Every credential has listed its accounts since the lane is ours: before, an
    * account that is not followed may yet be.

@@ -1,4 +1,4 @@
-import { type Stream, streams } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
@@ -54,7 +54,7 @@ export interface AccountsFollowerOptions extends Pick<FollowInputs, 'ofVenue' | 
 
 /** One process follows all accounts, and there are no other logins. */
 export const accountsFollowerDefaults = {
-  ...{ ofVenue: streams, isOurs: () => true, knowsAll: () => true },
+  ...{ isOurs: () => true, knowsAll: () => true },
   ...{ compareEveryMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 },
 } as const;
 

@@ -30,6 +30,7 @@ interface ConnectorsDeps extends Omit<SourceDeps, keyof Login | 'gate' | 'troubl
 
 export type StreamUrls = { readonly [stream in Stream]?: string };
 
+/** `ofVenue` left out: the streams with an address. */
 export interface ConnectorsOptions extends Partial<Omit<AccountsFollowerOptions, 'streams'>> {
   /** Each stream's whole address. One without is not followed. */
   readonly streamUrls: StreamUrls;
@@ -117,7 +118,7 @@ export class Connectors {
     const working = new Map<string, Working>();
     const follower = new AccountsFollower(
       { ...deps, logins: working },
-      { ...accountsFollowerDefaults, ...options, streams: Object.keys(options.streamUrls) as Stream[] },
+      { ...accountsFollowerDefaults, ofVenue: this.streams, ...options, streams: withAddress(options) },
     );
     const stop = new AbortController();
     const following = follower.run(stop.signal);
@@ -142,6 +143,11 @@ export class Connectors {
   /** The accounts that this process follows have changed: see `AccountsFollower.review`. */
   review(): void {
     this.term?.follower.review();
+  }
+
+  /** See `FollowedAccounts`. */
+  get streams(): readonly Stream[] {
+    return this.options.ofVenue ?? withAddress(this.options);
   }
 
   /** See `FollowedAccounts`. */
@@ -233,4 +239,8 @@ export class Connectors {
     };
     working.set(name, { list, sources, tokens: login.tokens, close });
   }
+}
+
+function withAddress({ streamUrls }: ConnectorsOptions): readonly Stream[] {
+  return Object.keys(streamUrls) as Stream[];
 }

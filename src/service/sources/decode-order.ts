@@ -3,7 +3,7 @@ import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
 import type { DecodedOrder } from '../../venue/order-decoder.ts';
 import { storableText } from '../../venue/parse-json.ts';
 import { type Fault, RowReader } from '../../venue/row-reader.ts';
-import { streamOf, type Venue } from '../../venue/venue.ts';
+import type { Venue } from '../../venue/venue.ts';
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
@@ -57,7 +57,9 @@ export function decodeOrder(
   if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
     return { kind: 'foreign', accountId: namedAccount };
   }
-  const { names, decode } = streamOf(origin.venue, origin.stream).orders;
+  const { orders } = origin.venue[origin.stream] ?? {};
+  if (orders === undefined) throw new Error(`the venue has no stream ${origin.stream}`);
+  const { names, decode } = orders;
   const temporary = temporaryId(fields[names.orderId], fields[names.status]);
   if (temporary !== undefined) return { kind: 'unacknowledged', orderId: temporary };
   const reader = new RowReader(fields);

@@ -30,6 +30,10 @@ export class VenueSources implements FollowedAccounts {
     for (const venue of this.venues) venue.openIdle();
   }
 
+  get streams(): readonly Stream[] {
+    return this.venues.flatMap(({ streams }) => streams);
+  }
+
   get hasListed(): boolean {
     return this.venues.every(({ hasListed }) => hasListed);
   }

@@ -95,8 +95,8 @@ async function listOrders(
 }
 
 /**
- * `after` is exclusive, and orders may share their time: a page begins a millisecond before the last
- * row of the one before. What is shown twice changes nothing.
+ * `after` is exclusive, and orders may share their time: a page begins a millisecond before the
+ * last row above it. A row shown twice changes nothing.
  */
 function justBefore(row: unknown): string | undefined {
   const { submitted_at, created_at } = rowTimes.safeParse(row).data ?? {};

@@ -134,6 +134,7 @@ describe('issue: A replace never got a result while the reads of accounts used u
     const found: AccountLook = { complete: true, startedAtMs: 0, certain: true, shown: [] };
     const accounts: FollowedAccounts = {
       hasListed: true,
+      streams: ['account', 'prediction'],
       standing: () => undefined,
       account: () => ({
         ...{ live: true, isSim: true, certain: true, notEnrolled: false },
@@ -266,6 +267,7 @@ describe('issue: During an outage the service sent the platform many more reads 
     };
     const accounts: FollowedAccounts = {
       hasListed: true,
+      streams: ['account', 'prediction'],
       standing: () => undefined,
       account: (_stream, accountId) => ({
         ...{ live: true, isSim: true, certain: true, notEnrolled: false },

@@ -399,7 +399,7 @@ describe('issue: Faults came one part of the request at a time, and in the words
     ]);
     const { body: list } = await ask(`${rig.address}/v1/orders?stream=c4n4ry&open=c4n4ry`);
     expect(faultsOf(list)).toEqual([
-      { path: 'stream', message: 'must be account or prediction' },
+      { path: 'stream', message: 'must be account, prediction, alpaca or alpaca_paper' },
       { path: 'open', message: 'must be true or false' },
     ]);
   });

@@ -38,6 +38,7 @@ describe('issue: A cancel took 4 s in place of 20 ms while another token read it
         },
         accounts: {
           hasListed: true,
+          streams: ['account', 'prediction'],
           standing: () => ({ isOpen: true }),
           account: () => ({
             ...{ live: true, isSim: true, certain: true, notEnrolled: false },

@@ -143,6 +143,8 @@ export class RigProbes implements FollowedAccounts {
     return { complete: true, startedAtMs: this.clock.nowMs(), certain: this.now.certain, shown };
   }
 
+  readonly streams = ['account', 'prediction'] as const;
+
   get hasListed(): boolean {
     return this.now.mayAppear !== true;
   }

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type Stream, streams } from '../../../src/domain/order.ts';
+import type { Stream } from '../../../src/domain/order.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { AccountList } from '../../../src/service/sources/account-list.ts';
@@ -31,6 +31,8 @@ interface FollowerRigOptions extends Partial<AccountsFollowerOptions> {
   readonly onFollow?: (login: string, record: AccountRecord) => void;
 }
 
+const ofVenue: readonly Stream[] = ['account', 'prediction'];
+
 /** The real follower with its logins' real lists; their answers and sources are the test's. */
 export function followerRig({ registry = new ScriptedRegistry(), onFollow, ...options }: FollowerRigOptions = {}) {
   const clock = new VirtualClock();
@@ -38,7 +40,7 @@ export function followerRig({ registry = new ScriptedRegistry(), onFollow, ...op
   const logins = new Map<string, FollowingLogin>();
   const stops = new Map<string, AbortController>();
   const state = { knowsAll: true };
-  const all = { ...accountsFollowerDefaults, knowsAll: () => state.knowsAll, streams, ...options };
+  const all = { ...accountsFollowerDefaults, knowsAll: () => state.knowsAll, ofVenue, streams: ofVenue, ...options };
   const follower = new AccountsFollower({ clock, log: silentLog, registry, logins, metrics }, all);
   const over = new AbortController();
   const running: Promise<void>[] = [];

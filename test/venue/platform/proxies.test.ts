@@ -240,6 +240,7 @@ describe('issue: A service behind an HTTP proxy could not reach the platform at 
       });
       const accounts = {
         hasListed: true,
+        streams: ['account', 'prediction'],
         tokensFor: () => deps.tokens,
         account: (...account: Parameters<typeof connectors.account>) => connectors.account(...account),
       };

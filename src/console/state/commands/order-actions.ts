@@ -21,7 +21,7 @@ interface Term {
 
 /** This reader's actions on an order now. */
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
-  if (!mayCommand(session)) return [];
+  if (!mayCommand(session) || traits[stream].isFollowedOnly) return [];
   // What the platform makes of a cancel after the end is for it to say.
   return traits[stream].canReplace && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }

@@ -1,4 +1,4 @@
-import { orderKey, type Stream, streams } from '../../../domain/order.ts';
+import { orderKey, type Stream } from '../../../domain/order.ts';
 import { isSelected, type Selectable } from '../../../domain/select-orders.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type {
@@ -127,7 +127,7 @@ async function readAccounts(
 ): Promise<{ unread: UnreadAccount[]; shown: Map<string, Shown[]> }> {
   const unread: UnreadAccount[] = [];
   const shown = new Map<string, Shown[]>();
-  const all = accountIds.flatMap((accountId) => streams.map((stream) => ({ accountId, stream })));
+  const all = accountIds.flatMap((accountId) => deps.accounts.streams.map((stream) => ({ accountId, stream })));
   const read = async ({ accountId, stream }: (typeof all)[number]) => {
     const leftMs = untilMs - deps.clock.monotonicMs();
     const { why, ids, reused } = await readAccount(deps, stream, accountId, leftMs, over);

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { alpacaClient } from '../support/platform/alpaca.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
+
+const stream = 'alpaca_paper';
+const quick = { market: { openOrders: 60, knownOrders: 200 }, alpaca: { requestsPerMinute: 100_000 } };
+
+type Client = Awaited<ReturnType<typeof alpacaClient>>;
+
+function settingsOf({ at }: Client): Record<string, string> {
+  const { keyId = '', secretKey = '' } = at.accounts[0] ?? {};
+  return {
+    ...{ VENUES: 'alpaca', ALPACA_KEY_ID: keyId, ALPACA_SECRET_KEY: secretKey },
+    ...{ ALPACA_URL: at.url, ALPACA_STREAM_URL: at.stream },
+  };
+}
+
+/** All orders of the venue: id, status in our words, filled quantity. */
+async function shownBy({ get }: Client): Promise<Map<string, string>> {
+  const shown = new Map<string, string>();
+  for (let after = '2020-01-01T00:00:00Z'; ; ) {
+    const { json } = await get(`/v2/orders?status=all&direction=asc&limit=500&after=${after}`);
+    const rows = json as { id: string; status: string; filled_qty: string; submitted_at: string; notional: unknown }[];
+    for (const { id, status, filled_qty } of rows) shown.set(id, `${status} ${Number(filled_qty)}`);
+    if (rows.length < 500) return shown;
+    after = rows.at(-1)?.submitted_at ?? after;
+  }
+}
+
+const stored = async (world: World) =>
+  new Map(
+    (
+      await world.query<{ id: string; raw: string; filled: string }>(
+        `select order_id as id, state ->> 'statusRaw' as raw, state ->> 'cumQty' as filled from current_orders where stream = $1`,
+        [stream],
+      )
+    ).map(({ id, raw, filled }) => [id, `${raw} ${Number(filled)}`]),
+  );
+
+describe('a service that follows Alpaca alone', () => {
+  it('agrees about every order with the venue, through lost events, cuts and a restart', async () => {
+    const client = await alpacaClient(quick);
+    const world = await World.create({ platform: settingsOf(client) });
+    const service = await world.serve();
+    await service.waitLive();
+    const agree = () => eventually(async () => expect(await stored(world)).toEqual(await shownBy(client)));
+    await agree();
+    expect((await stored(world)).size).toBeGreaterThan(30);
+
+    for (const fault of ['silent_loss', 'duplicate', 'reorder', 'drop', 'cut'])
+      await client.fault({ on: 'event', fault, times: 20, skip: 10 });
+    await control(client.at, '/burst', { count: 400 });
+    await control(client.at, '/heal', {});
+    await agree();
+
+    await service.kill9();
+    await control(client.at, '/burst', { count: 400 });
+    const second = await world.serve();
+    await second.waitLive();
+    await agree();
+
+    expect(await world.query('select reason, raw from dead_letters')).toEqual([]);
+    const { accounts } = await second.status();
+    expect(accounts).toMatchObject([{ stream, account: client.accountNumber, state: 'live' }]);
+  });
+
+  it('shows its orders by REST and the command line, and says that it can not change them', async () => {
+    const client = await alpacaClient(quick);
+    const { json: placed } = await client.place({ client_order_id: 'mine' });
+    const world = await World.create({ platform: settingsOf(client), env: { TIDEMARK_COMMANDS: 'on' } });
+    const service = await world.serve();
+    await service.waitLive();
+    const env = { TIDEMARK_URL: await service.restAddress() };
+    const run = async (...argv: string[]) => {
+      const io = cliIo(env);
+      await runProgram(io, argv);
+      return { code: io.code(), out: io.out(), err: io.err() };
+    };
+    const one = await run('orders', 'show', placed.id, '--json');
+    expect(one).toMatchObject({ code: 0, err: '' });
+    const found = JSON.parse(one.out);
+    expect(found.order.order).toMatchObject({ orderId: placed.id, clOrdId: 'mine', status: 'new', price: '187.5' });
+    // Nothing is sent, and the order is named with the reason.
+    const swept = await run('cancel', '--all', '--account', client.accountNumber, '--reason', 'a test');
+    expect(swept).toMatchObject({ code: 75, out: expect.stringMatching(new RegExp(`${placed.id} +not_sent`)) });
+    const reasons = await world.query(`select distinct reason ->> 'code' as code from commands`);
+    expect(reasons).toEqual([{ code: 'FOLLOWED_ONLY' }]);
+    expect((await client.order(placed.id)).status).toBe('new');
+  });
+
+  it('waits for a person where its keys are refused', async () => {
+    const client = await alpacaClient(quick);
+    const world = await World.create({ platform: { ...settingsOf(client), ALPACA_SECRET_KEY: 'wrong' } });
+    const service = await world.serve();
+    await eventually(async () => {
+      const { credentials } = await service.status();
+      expect(credentials).toMatchObject([{ credential: 'alpaca', state: 'login_required' }]);
+    });
+  });
+});
+
+it('a service follows the platform and Alpaca side by side', async () => {
+  const client = await alpacaClient(quick);
+  const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 40 } });
+  const both = { ...platformSettings(description), ...settingsOf(client), VENUES: 'platform,alpaca' };
+  const world = await World.create({ platform: both });
+  const service = await world.serve();
+  await service.waitLive();
+  await eventually(async () => expect(await stored(world)).toEqual(await shownBy(client)));
+  const { accounts } = await service.status();
+  const streams = new Set(accounts.map((row: { stream: string }) => row.stream));
+  expect(streams).toEqual(new Set(['account', 'prediction', stream]));
+});
