@@ -11,13 +11,13 @@ export const venueOptions = {
       pattern: /^(?:platform|alpaca)$/,
       shape: '`platform`, `alpaca`, or both with a comma between',
       fallback: 'platform',
-      describe: 'The venues whose orders are followed. Each has its own settings.',
+      describe: 'The venues whose orders are followed.',
     }),
     alpacaKeyId: text({
       env: 'ALPACA_KEY_ID',
       pattern: /^[A-Za-z0-9_-]{1,100}$/,
       shape: 'a key id',
-      describe: 'Key id from the Alpaca dashboard. A key has one account.',
+      describe: 'Key id. A key has one account.',
     }),
     alpacaSecretKey: secret({
       env: 'ALPACA_SECRET_KEY',
@@ -28,12 +28,12 @@ export const venueOptions = {
       env: 'ALPACA_ENVIRONMENT',
       words: ['paper', 'live'],
       fallback: 'paper',
-      describe: 'Whether the account has money in it. Its orders are on the stream `alpaca_paper`, or `alpaca`.',
+      describe: 'Whether the account has money in it.',
     }),
     alpacaUrl: baseUrl({
       env: 'ALPACA_URL',
       schemes: ['https', 'http'],
-      describe: 'Base of the trading API. Without it: that of Alpaca, for the environment.',
+      describe: "Base of the trading API. Without it: Alpaca's own.",
     }),
     alpacaStreamUrl: url({
       env: 'ALPACA_STREAM_URL',

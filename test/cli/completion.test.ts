@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { runProgram } from '../../src/cli/program.ts';
+import { streams } from '../../src/domain/order.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 
 async function scriptFor(shell: string) {
@@ -44,9 +45,9 @@ describe('the completion of bash', () => {
 
   it('offers flags, and the words that a flag takes', () => {
     expect(offered('tail', '--s')).toEqual(['--stream', '--symbol', '--status']);
-    expect(offered('tail', '--stream', '')).toEqual(['account', 'prediction']);
+    expect(offered('tail', '--stream', '')).toEqual([...streams]);
     expect(offered('tail', '--stream', '=', 'p')).toEqual(['prediction']);
-    expect(offered('tail', '--stream', '=')).toEqual(['account', 'prediction']);
+    expect(offered('tail', '--stream', '=')).toEqual([...streams]);
     expect(offered('tail', '--count', '3', '--col')).toEqual(['--color']);
     expect(offered('orders', 'ls', '--color', 'a')).toEqual(['auto', 'always']);
   });
@@ -66,7 +67,11 @@ describe('the completion of bash', () => {
 // Neither shell is on every machine, so the text is looked at.
 describe.each([
   ['zsh', (word: string, summary: string) => `'${word}:${summary}'`, "(' tail --stream' | ' orders ls --stream'"],
-  ['fish', (word: string, summary: string) => `'${word}' -d '${summary}'`, "-l stream -x -a 'account prediction'"],
+  [
+    'fish',
+    (word: string, summary: string) => `'${word}' -d '${summary}'`,
+    "-l stream -x -a 'account prediction alpaca alpaca_paper'",
+  ],
 ])('the completion of %s', (shell, described, stream) => {
   it('has every command with its summary, and the words of a flag', async () => {
     const script = await scriptFor(shell);
