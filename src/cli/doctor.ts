@@ -7,6 +7,7 @@ import { Proxies } from '../runtime/proxies.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../service/sources/ws-socket.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
+import { checkAlpaca } from './doctor/check-alpaca.ts';
 import { checkCallers, checkEncryption, checkSignInScreen } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
@@ -70,7 +71,8 @@ async function examine(io: CliIo): Promise<Finding[]> {
     bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
     bounded(io, 'published topics', checkPublishedTopics(config, { log, clock: io.clock })),
-    bounded(io, 'platform', examinePlatform(config, io)),
+    ...(config.venues.includes('platform') ? [bounded(io, 'platform', examinePlatform(config, io))] : []),
+    ...(config.venues.includes('alpaca') ? [bounded(io, 'alpaca', examineAlpaca(config, io))] : []),
     bounded(
       io,
       'callers',
@@ -94,6 +96,19 @@ function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Pr
   return withDeadline(io.clock, partWithinMs, `looking at ${part}`, work).catch((error: unknown) => [
     fail(part, `could not be checked: ${sentenceOf(error)}`, 'Run it again with TIDEMARK_LOG_LEVEL=debug.'),
   ]);
+}
+
+async function examineAlpaca(config: Config, { clock, random }: CliIo): Promise<readonly Finding[]> {
+  const proxies = new Proxies(config);
+  const http = new UndiciHttp({ clock, proxies });
+  try {
+    return await checkAlpaca(config, {
+      ...{ clock, random, http },
+      openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
+    });
+  } finally {
+    await http.close();
+  }
 }
 
 async function examinePlatform(config: Config, io: CliIo): Promise<readonly Finding[]> {

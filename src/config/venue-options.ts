@@ -42,3 +42,20 @@ export const venueOptions = {
     }),
   }),
 } as const;
+
+interface AlpacaSettings {
+  readonly alpacaEnvironment: keyof typeof alpacaHosts;
+  readonly alpacaUrl?: string;
+  readonly alpacaStreamUrl?: string;
+}
+
+/** Alpaca's addresses, and our stream's name: orders with money have one of their own. */
+export function alpacaAddresses({ alpacaEnvironment: environment, alpacaUrl, alpacaStreamUrl }: AlpacaSettings) {
+  const url = alpacaUrl ?? `https://${alpacaHosts[environment]}`;
+  return {
+    url,
+    streamUrl: alpacaStreamUrl ?? `${url.replace(/^http/, 'ws')}/stream`,
+    isPaper: environment === 'paper',
+    stream: environment === 'live' ? 'alpaca' : 'alpaca_paper',
+  } as const;
+}

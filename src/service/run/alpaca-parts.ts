@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { alpacaHosts } from '../../config/venue-options.ts';
+import { alpacaAddresses } from '../../config/venue-options.ts';
 import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
 import { KeySource } from '../../venue/alpaca/key-source.ts';
@@ -10,11 +10,9 @@ const credential = 'alpaca';
 
 /** The login by the key pair in the settings, and its stream's address. Undefined: not followed. */
 export function alpacaParts({ clock, random, log, metrics, outside }: Connected, config: Config) {
-  const { alpacaKeyId: keyId, alpacaSecretKey: secretKey, alpacaEnvironment: environment } = config;
+  const { alpacaKeyId: keyId, alpacaSecretKey: secretKey } = config;
   if (!config.venues.includes('alpaca') || keyId === undefined || secretKey === undefined) return undefined;
-  const url = config.alpacaUrl ?? `https://${alpacaHosts[environment]}`;
-  const streamUrl = config.alpacaStreamUrl ?? `${url.replace(/^http/, 'ws')}/stream`;
-  const [stream, isPaper] = environment === 'live' ? (['alpaca', false] as const) : (['alpaca_paper', true] as const);
+  const { url, streamUrl, stream, isPaper } = alpacaAddresses(config);
   const tokens = new KeySource(clock, { keyId, secretKey });
   const deps = { clock, random, http: outside.http, tokens, metrics: metrics.platform };
   const login = {
