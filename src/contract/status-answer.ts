@@ -201,6 +201,7 @@ export const callerAnswer = z
     scopes: z.array(z.string()),
     accounts: z.array(z.string()).optional().describe('Left out: every account'),
     commands: z.enum(['on', 'off']).describe('Off: orders cannot be placed, replaced or cancelled here'),
+    streams: z.array(stream).optional().describe('Those of the venues that are followed. Left out: an earlier build'),
   })
   .meta({ id: 'Caller', description: 'The caller and the rights of its token' });
 

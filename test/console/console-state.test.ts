@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { streams } from '../../src/domain/order.ts';
 import { ConsoleRig, eventOf, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
 async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {
@@ -13,6 +14,16 @@ const rowsOf = (rig: ConsoleRig) =>
   [...rig.state.orders.rows.values()].map(({ orderId, revision }) => `${orderId}:${revision}`);
 
 describe('the session', () => {
+  it('offers the streams of the venues that are followed, and all to a service that names none', async () => {
+    const rig = await started((rig) => rig.rights.streams.push('alpaca_paper'));
+    const offered = (of: ConsoleRig) => of.state.session.streamWords.map(([word]) => word);
+    expect(offered(rig)).toEqual(['account', 'prediction', 'alpaca_paper']);
+    const older = await started((rig) =>
+      rig.answers.set('/v1/me', { status: 200, body: { ...rig.rights, streams: undefined } }),
+    );
+    expect(offered(older)).toEqual(streams);
+  });
+
   it('opens at once where no token is needed', async () => {
     const rig = await started();
     expect(rig.state.session.state.value).toEqual({ kind: 'open', rights: rig.rights });

@@ -1,5 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CallerDocument } from '../../contract/status-answer.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import { IssuerSignIn, signedInPath } from './issuer-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { Renewal } from './renewal.ts';
@@ -47,6 +48,13 @@ export class Session {
   may(scope: Scope): boolean {
     const state = this.state.peek();
     return state.kind === 'open' && state.rights.scopes.includes(scope);
+  }
+
+  /** By stream: what a filter offers. */
+  get streamWords(): readonly (readonly [stream: Stream, words: string])[] {
+    const state = this.state.peek();
+    const followed = (state.kind === 'open' ? state.rights.streams : undefined) ?? streams;
+    return followed.map((stream) => [stream, stream] as const);
   }
 
   /**

@@ -6,6 +6,7 @@ import { useScrollEnds } from '../parts/use-scroll-ends.ts';
 import { statusWords } from '../parts/words.ts';
 import { type BlotterView, isFiltered, withoutFilters } from '../state/orders/blotter-view.ts';
 import { type GroupPart, groupParts } from '../state/orders/order-groups.ts';
+import type { Session } from '../state/session.ts';
 import { ColumnMenu } from './column-menu.tsx';
 
 interface FilterProps {
@@ -13,6 +14,7 @@ interface FilterProps {
   readonly change: (over: Partial<BlotterView>) => void;
   /** To choose from, beside typing. */
   readonly accounts: () => readonly string[];
+  readonly streams: Session['streamWords'];
 }
 
 const words = {
@@ -26,7 +28,7 @@ const words = {
 const partLabels: Readonly<Record<GroupPart, string>> = { account: 'Account', symbol: 'Instrument', side: 'Side' };
 
 /** The blotter's filters. Each change is a new address. */
-export function BlotterFilters({ view, change, accounts }: FilterProps) {
+export function BlotterFilters({ view, change, accounts, streams }: FilterProps) {
   const line = useRef<HTMLElement>(null);
   useScrollEnds(line);
   const turned = (part: GroupPart) => ({
@@ -34,7 +36,11 @@ export function BlotterFilters({ view, change, accounts }: FilterProps) {
   });
   return (
     <search class="filters" ref={line}>
-      <FilterFields {...{ filters: orderFilters, values: view, change, words, accounts }} live />
+      <FilterFields
+        {...{ filters: orderFilters, values: view, change, accounts }}
+        words={{ ...words, stream: streams }}
+        live
+      />
       {flagFilter(orderFilters.open.label, view.openOnly, () => change({ openOnly: !view.openOnly }))}
       <Menu label={view.group.length > 0 ? `Group (${view.group.length})` : 'Group'} class="groups">
         {groupParts.map((part) => flagFilter(partLabels[part], view.group.includes(part), () => change(turned(part))))}

@@ -69,7 +69,9 @@ export function Blotter({ state, view }: BlotterProps) {
       <h1 class="unseen">Orders</h1>
       <OrderNews state={state} />
       <div class="bar">
-        <BlotterFilters view={view} change={change} accounts={() => accountsIn(state.orders)} />
+        <BlotterFilters
+          {...{ view, change, accounts: () => accountsIn(state.orders), streams: state.session.streamWords }}
+        />
         <span class="bar-end">
           <span class="count">{countText(list.count, load, view.openOnly ? undefined : others)}</span>
           <button aria-pressed={paused} title="Pause (p)" onClick={() => setHeld(!held)}>

@@ -22,6 +22,7 @@ export function Commands({ state, query }: ScreenProps) {
   const { shown, again, more } = useCommandList(state, filters);
   // The rows name known orders.
   useValue(state.openOrders);
+  const words = { state: stateWords, stream: state.session.streamWords };
   const change = (over: FilterTexts<typeof commandFilters>) =>
     go(commandsAddress({ ...filters, ...over }), { replace: true });
   return (
@@ -35,7 +36,7 @@ export function Commands({ state, query }: ScreenProps) {
         )}
       </div>
       <search class="filters">
-        <FilterFields filters={commandFilters} values={filters} change={change} words={{ state: stateWords }} />
+        <FilterFields filters={commandFilters} values={filters} change={change} words={words} />
       </search>
       {shown.kind === 'loading' && aloneNote('status', 'Reading commands …')}
       {shown.kind === 'failed' && (

@@ -1,4 +1,3 @@
-import { streams } from '../../domain/order.ts';
 import { choiceFilter, textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { useValue } from '../parts/use-value.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -28,11 +27,8 @@ export function DeadLetterFilters({ state, filter, change }: FilterProps) {
           change(accountId === '' ? anyAccount : { ...filter, accountId });
         },
       })}
-      {choiceFilter(
-        'Stream',
-        filter.stream,
-        streams.map((stream) => [stream, stream] as const),
-        (word) => change({ ...anyStream, ...streamOf(word) }),
+      {choiceFilter('Stream', filter.stream, state.session.streamWords, (word) =>
+        change({ ...anyStream, ...streamOf(word) }),
       )}
       {choiceFilter(
         'Reason',

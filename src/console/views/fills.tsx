@@ -42,6 +42,7 @@ export function Fills({ state, query }: ScreenProps) {
   }, [list, hasBegun]);
   useEffect(() => watch.listen(), [watch]);
   const filters = filtersIn(fillFilters, query);
+  const words = { status: statusWords, stream: state.session.streamWords };
   const change = (over: FilterTexts<typeof fillFilters>) =>
     go(addressOf('fills', {}, filterWords(fillFilters, { ...filters, ...over })), { replace: true });
   // Once for each change: the page is drawn for other reasons too.
@@ -64,7 +65,7 @@ export function Fills({ state, query }: ScreenProps) {
         </button>
       </div>
       <search class="filters">
-        <FilterFields filters={fillFilters} values={filters} change={change} words={{ status: statusWords }} live />
+        <FilterFields filters={fillFilters} values={filters} change={change} words={words} live />
       </search>
       {fills.length === 0 ? (
         <p class="empty">

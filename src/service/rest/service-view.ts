@@ -1,6 +1,7 @@
 import type { FleetDocument } from '../../contract/fleet-answer.ts';
 import type { ConsumersDocument, HistoryDocument } from '../../contract/pipeline-answers.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
+import type { Stream } from '../../domain/order.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 
 export type ConsumersAnswer =
@@ -14,6 +15,8 @@ export type ConsumersAnswer =
 export interface ServiceView {
   /** Whether commands may be given (`TIDEMARK_COMMANDS`). */
   readonly commands: 'on' | 'off';
+  /** Of the venues that are followed. */
+  readonly streams: readonly Stream[];
   /** This process's status, as a caller with this scope may see it; up to half a second old. */
   status(scope: AccountScope): Promise<StatusDocument>;
   /**

@@ -37,7 +37,10 @@ export function faceParts(made: Joined, fetch: RestParts['fetch'], config: Confi
     made,
     {
       fetch,
-      service: serviceView({ clock, commands: config.commands, status, ring, consumers: kafka.consumers, look }),
+      service: serviceView({
+        ...{ clock, commands: config.commands, streams: sources.streams },
+        ...{ status, ring, consumers: kafka.consumers, look },
+      }),
       accountStates: () => followedAccounts(keeper.state === 'held', sources, credentials),
     },
     config,

@@ -1,4 +1,5 @@
 import { formatInstant } from '../../domain/instant.ts';
+import type { Stream } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { fleetDocument } from '../../store/fleet/fleet-document.ts';
 import type { Fleet } from '../../store/fleet/shard-store.ts';
@@ -11,6 +12,7 @@ import { type StatusParts, statusDocument } from './status-document.ts';
 
 interface ServiceViewDeps {
   readonly commands: 'on' | 'off';
+  readonly streams: readonly Stream[];
   readonly status: StatusParts;
   readonly ring: PipelineRing;
   readonly consumers: ConsumerGroups;
@@ -19,9 +21,10 @@ interface ServiceViewDeps {
 }
 
 /** The service as its operators see it over REST. */
-export function serviceView({ commands, status, ring, consumers, look, clock }: ServiceViewDeps): ServiceView {
+export function serviceView({ commands, streams, status, ring, consumers, look, clock }: ServiceViewDeps): ServiceView {
   return {
     commands,
+    streams,
     status: shared(clock, (scope) => statusDocument(status, scope)),
     history: (sinceMs) =>
       historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),

@@ -13,8 +13,8 @@ afterAll(() => rig.server.drain(AbortSignal.timeout(5_000)));
 
 const askAs = (token: string) => ask(`${rig.address}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
 
-it('shows the scopes and accounts of the token, and whether commands are on', async () => {
-  const caller = { signIn: true, commands: 'on' };
+it('shows the scopes and accounts of the token, whether commands are on, and which streams are followed', async () => {
+  const caller = { signIn: true, commands: 'on', streams: ['account', 'prediction'] };
   expect((await askAs('one')).body).toEqual({
     ...{ ...caller, principal: 'desk' },
     ...{ scopes: ['orders:read'], accounts: ['ACC-1'] },

@@ -26,12 +26,14 @@ export class ConsoleRig {
   readonly streams: OpenedStream[] = [];
   readonly state: ConsoleState;
   /** Of the token, or of every reader where none is needed. */
-  readonly rights: { principal: string; signIn: boolean; scopes: string[]; commands: 'on' | 'off' } = {
-    principal: 'desk',
-    signIn: false,
-    scopes: ['orders:read', 'orders:write', 'ops:read', 'ops:write'],
-    commands: 'on',
-  };
+  readonly rights: { principal: string; signIn: boolean; scopes: string[]; commands: 'on' | 'off'; streams: string[] } =
+    {
+      principal: 'desk',
+      signIn: false,
+      scopes: ['orders:read', 'orders:write', 'ops:read', 'ops:write'],
+      commands: 'on',
+      streams: ['account', 'prediction'],
+    };
   /**
    * Answers by path and query, with the method before it where it
    * is not GET; one that is missing is 404.

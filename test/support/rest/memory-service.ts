@@ -21,6 +21,7 @@ import {
  */
 export class MemoryService implements ServiceView {
   commands: 'on' | 'off' = 'on';
+  readonly streams = ['account', 'prediction'] as const;
   sample: SampleStatus = {
     reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } },
     sources: [

@@ -24,6 +24,7 @@ export const showCaller: Route = {
       scopes: [...granted],
       ...(accounts.kind === 'accounts' && { accounts: accounts.accountIds }),
       commands: service.commands,
+      streams: service.streams,
     }),
 };
 
