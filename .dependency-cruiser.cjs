@@ -79,14 +79,18 @@ module.exports = {
       name: 'the-console-takes-only-types-from-shapes',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/contract/', pathNot: '^src/contract/list-filters\\.ts$', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^src/contract/',
+        pathNot: '^src/contract/(list-filters|order-path)\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       // A browser fetches it: the shapes in zod are made from it, not the other way.
       name: 'the-filters-have-no-package',
       severity: 'error',
-      from: { path: '^src/contract/list-filters\\.ts$' },
-      to: { path: '.', pathNot: '^src/domain/(order|command)\\.ts$' },
+      from: { path: '^src/contract/(list-filters|order-path)\\.ts$' },
+      to: { path: '.', pathNot: '^src/domain/(order|command|streams)\\.ts$' },
     },
     {
       name: 'the-console-has-its-own-packages',

@@ -14,6 +14,7 @@ import {
   reasonText,
   refuseFlags,
   restExitCodes,
+  streamOption,
   tellUnanswered,
   waitSeconds,
 } from './rest/rest-flags.ts';
@@ -37,6 +38,7 @@ interface CancelFlags extends KeyFlags, RevisionFlags {
   /** Left out with `--all`: every account, for which the token needs all of them. */
   readonly account?: string;
   readonly prediction?: true;
+  readonly stream?: string;
   readonly all?: true;
   readonly reason?: string;
   readonly leaveLanding?: true;
@@ -63,7 +65,8 @@ export const cancelVerb: Verb<typeof sentAnswer, CancelFlags> = {
           '--account <id>',
           'account of the order; with --all left out: every account, for which the token needs all of them',
         )
-        .option('--prediction', 'it is a prediction order; without it the order is for equities or options'),
+        .option('--prediction', 'it is a prediction order; without it the order is for equities or options')
+        .addOption(streamOption()),
     )
       .option('--all', 'every open order that matches, on both streams; needs --reason')
       .option('--symbol <symbol>', 'with --all: only orders of this symbol')
@@ -83,7 +86,10 @@ export const cancelVerb: Verb<typeof sentAnswer, CancelFlags> = {
         '--leave-landing',
         'with --all: leave the orders of unresolved places that land later; else they are cancelled',
       ),
-  ask: ({ account: accountId, ifRevision }) => ({ query: { accountId }, headers: ifMatch(ifRevision) }),
+  ask: ({ account: accountId, prediction, stream, ifRevision }) => ({
+    query: { accountId, ...(prediction === undefined && { stream }) },
+    headers: ifMatch(ifRevision),
+  }),
   ...sentFields,
 };
 
@@ -131,6 +137,7 @@ export function cancelCommand(io: CliIo): Command {
     }
     if (order === undefined || flags.account === undefined)
       throw usage('which order? Give its id and its --account, and --prediction for a prediction order; or --all');
+    if (flags.prediction) refuseFlags(flags, ['stream'], 'does not belong to --prediction');
     refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
     refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
     refuseFlags(flags, selectingFlags, 'goes with --all only: one order is named by its id');
@@ -141,7 +148,7 @@ export function cancelCommand(io: CliIo): Command {
 function refuseForAll(order: string | undefined, flags: CancelFlags): void {
   if (order !== undefined) throw usage('give an order or --all, not both');
   if (flags.reason === undefined) throw usage('--all needs --reason: it is recorded');
-  const sent = ['prediction', 'ifRevision', 'wait'] as const;
+  const sent = ['prediction', 'stream', 'ifRevision', 'wait'] as const;
   refuseFlags(flags, sent, 'does not go with --all: open orders are cancelled on both streams');
 }
 

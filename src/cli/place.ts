@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
 import type { CliIo } from './io/io.ts';
 import type { KeyFlags } from './rest/request-key.ts';
-import { refuseFlags, restExitCodes } from './rest/rest-flags.ts';
+import { refuseFlags, restExitCodes, streamOption } from './rest/rest-flags.ts';
 import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
@@ -29,6 +29,7 @@ interface PlaceFlags extends KeyFlags {
   readonly stopPrice?: string;
   readonly expireTime?: string;
   readonly ref?: string;
+  readonly stream?: string;
   readonly currency?: string;
   readonly destination?: string;
   readonly leg?: readonly string[];
@@ -53,6 +54,7 @@ export const placeVerb: Verb<typeof sentAnswer, PlaceFlags> = {
       .option('--price <decimal>', 'limit price')
       .option('--stop-price <decimal>', 'price that triggers a stop')
       .option('--prediction', 'a prediction order')
+      .addOption(streamOption())
       .option('--outcome <word>', 'prediction orders: YES or NO')
       .option('--expire-time <instant>', 'prediction orders, gtd: when it ends, as 2026-12-31T21:00:00Z')
       .option('--currency <code>', 'account orders: three letters')
@@ -133,6 +135,7 @@ function accountBody(flags: PlaceFlags): object {
   refuseFlags(flags, ['outcome', 'expireTime'], 'belongs to --prediction');
   return {
     accountId: flags.account,
+    stream: flags.stream,
     symbol: flags.symbol,
     side: flags.side.toUpperCase(),
     type: flags.type.toUpperCase(),
@@ -149,7 +152,7 @@ function accountBody(flags: PlaceFlags): object {
 }
 
 function predictionBody(flags: PlaceFlags): object {
-  refuseFlags(flags, ['currency', 'destination', 'leg'], 'does not belong to --prediction');
+  refuseFlags(flags, ['currency', 'destination', 'leg', 'stream'], 'does not belong to --prediction');
   return {
     accountId: flags.account,
     symbol: flags.symbol,

@@ -6,9 +6,8 @@ import {
   canonicalReplaceTerms,
 } from '../domain/canonical-terms.ts';
 import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../domain/command.ts';
-import { parseInstant } from '../domain/instant.ts';
-import type { Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
+import { securitiesStreams } from '../domain/streams.ts';
 import { longestOptionSymbol } from '../domain/symbol.ts';
 import {
   type BodyResult,
@@ -23,7 +22,7 @@ import {
   probability,
   symbolText,
 } from './body-fields.ts';
-import { stream } from './words.ts';
+import { securitiesStream } from './words.ts';
 
 // The specification's bodies, as our callers send them: strict. Every rule that does not depend on
 // an order's state is checked before anything is journaled.
@@ -72,6 +71,7 @@ const legBody = z
 export const placeAccountBody = z
   .strictObject({
     accountId: placedAccountText.optional().describe('Required, unless tradingAccountId is given'),
+    stream: securitiesStream.optional(),
     tradingAccountId: placedAccountText.optional().describe('Another name of accountId'),
     symbol: symbolText(20),
     side: accountSide,
@@ -165,10 +165,13 @@ interface Placed<Terms> {
   readonly supersedes?: string;
 }
 
-export function parsePlaceAccount(body: unknown): BodyResult<Placed<AccountPlaceTerms>> {
+type PlacedSecurities = Placed<AccountPlaceTerms> & { readonly stream: (typeof securitiesStreams)[number] };
+
+export function parsePlaceAccount(body: unknown): BodyResult<PlacedSecurities> {
   return parseBody(placeAccountBody, withoutNulls(body), (value) => {
-    const { accountId, tradingAccountId, clientId, supersedes: named, ...terms } = value;
-    return placed(accountId ?? tradingAccountId ?? '', canonicalAccountTerms(present(terms)), clientId, named);
+    const { accountId, tradingAccountId, stream = securitiesStreams[0], clientId, supersedes: named, ...terms } = value;
+    const ours = canonicalAccountTerms(present(terms));
+    return { ...placed(accountId ?? tradingAccountId ?? '', ours, clientId, named), stream };
   });
 }
 
@@ -285,24 +288,6 @@ export const reasonBody = z
   .strictObject({ reason: reasonText })
   .meta({ id: 'OperatorRequest', description: 'Why an operator acts' });
 
-/** `POST /v1/accounts/{id}/read`. */
-export const readAccountBody = z
-  .strictObject({ reason: reasonText, stream: stream.optional().describe('Only this stream') })
-  .meta({ id: 'ReadAccountRequest', description: 'Read the newest changes of an account' });
-
-/** `POST /v1/accounts/{id}/backfill`. */
-export const backfillBody = z
-  .strictObject({
-    ...readAccountBody.shape,
-    from: z
-      .string()
-      .refine((text) => (parseInstant(text) ?? -1n) >= 0n, 'must be a time in ISO 8601 with its zone, from 1970 on')
-      .optional()
-      .describe('Orders that changed since then; left out: every order of the account')
-      .meta({ format: 'date-time' }),
-  })
-  .meta({ id: 'BackfillRequest', description: 'Read an account from a time on, or whole' });
-
 /** `POST /v1/accounts/{id}/cancel-all` and the same for the service. */
 export const cancelAllBody = z
   .strictObject({
@@ -379,19 +364,6 @@ export function parseResolution(
   body: unknown,
 ): BodyResult<{ readonly result: ResolvedResult; readonly reason: string }> {
   return parseBody(resolutionBody, body, (value) => ({ result: value.result, reason: value.reason.trim() }));
-}
-
-/** `sinceMs`: for a backfill, milliseconds since the epoch. */
-export function parseAccountRead(
-  kind: 'read' | 'backfill',
-  body: unknown,
-): BodyResult<{ readonly reason: string; readonly stream?: Stream; readonly sinceMs?: number }> {
-  const shape: typeof backfillBody | typeof readAccountBody = kind === 'read' ? readAccountBody : backfillBody;
-  return parseBody(shape, body, (value: z.infer<typeof backfillBody>) => ({
-    reason: value.reason.trim(),
-    ...(value.stream !== undefined && { stream: value.stream }),
-    ...(value.from !== undefined && { sinceMs: Number((parseInstant(value.from) ?? 0n) / 1_000_000n) }),
-  }));
 }
 
 export function parseReason(body: unknown): BodyResult<{ readonly reason: string }> {

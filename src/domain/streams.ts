@@ -7,8 +7,6 @@ interface StreamTraits {
   /** One word shows status and pending action, and the one may hide the other. */
   readonly pendingHidesStatus: boolean;
   readonly canReplace: boolean;
-  /** Its orders are followed, and can be changed only at the venue. */
-  readonly isFollowedOnly: boolean;
   /** By the specification. */
   readonly orderId: 'uuid' | 'any';
   /** An account has to be enrolled: until then the platform answers 403. */
@@ -22,7 +20,6 @@ const alpacaOrders = {
   market: 'securities',
   pendingHidesStatus: true,
   canReplace: false,
-  isFollowedOnly: true,
   orderId: 'any',
   enrolls: false,
   lists: 'by_creation',
@@ -35,7 +32,6 @@ export const traits = {
     market: 'securities',
     pendingHidesStatus: true,
     canReplace: false,
-    isFollowedOnly: false,
     orderId: 'any',
     enrolls: false,
     lists: 'by_change',
@@ -45,7 +41,6 @@ export const traits = {
     market: 'predictions',
     pendingHidesStatus: false,
     canReplace: true,
-    isFollowedOnly: false,
     orderId: 'uuid',
     enrolls: true,
     lists: 'by_change',
@@ -58,6 +53,13 @@ export const traits = {
 export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {
   [S in keyof typeof traits]: (typeof traits)[S][Name] extends Value ? S : never;
 }[keyof typeof traits];
+
+type Securities = StreamWith<'market', 'securities'>;
+
+/** Equities and options; the first is meant where none is named. */
+export const securitiesStreams = (Object.keys(traits) as (keyof typeof traits)[]).filter(
+  (stream) => traits[stream].market === 'securities',
+) as [Securities, ...Securities[]];
 
 interface Listed {
   readonly stream: keyof typeof traits;

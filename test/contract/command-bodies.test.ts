@@ -71,10 +71,16 @@ describe('the body of an equity or option order', () => {
   it('gives canonical terms, and the reference of the caller beside them', () => {
     expect(parsePlaceAccount({ ...account, clientId: 'mine-1' })).toEqual({
       ok: true,
+      stream: 'account',
       accountId: 'acct-1',
       terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '191.5' },
       callerRef: 'mine-1',
     });
+  });
+
+  it('goes to the stream that it names, and to no stream of predictions', () => {
+    expect(parsePlaceAccount({ ...account, stream: 'alpaca' })).toMatchObject({ ok: true, stream: 'alpaca' });
+    expect(faultPaths(parsePlaceAccount({ ...account, stream: 'prediction' }))).toEqual(['stream']);
   });
 
   it('may call the account tradingAccountId, as examples of the specification do, but not name two', () => {
@@ -362,7 +368,9 @@ describe('what is taken here', () => {
 
   it('has the fields of the platform shapes, and one or two of ours', () => {
     const names = (shape: { shape: object }) => Object.keys(shape.shape).sort();
-    expect(names(placeAccountBody)).toEqual([...names(orderRequest), 'supersedes', 'tradingAccountId'].sort());
+    expect(names(placeAccountBody)).toEqual(
+      [...names(orderRequest), 'stream', 'supersedes', 'tradingAccountId'].sort(),
+    );
     expect(names(placePredictionBody)).toEqual([...names(predictionOrderRequest), 'supersedes'].sort());
     expect(names(replaceBody)).toEqual([...names(replaceRequest), 'supersedes'].sort());
   });

@@ -69,28 +69,63 @@ describe('a service that follows Alpaca alone', () => {
     expect(accounts).toMatchObject([{ stream, account: client.accountNumber, state: 'live' }]);
   });
 
-  it('shows its orders by REST and the command line, and says that it can not change them', async () => {
+  it('places and cancels there, and sends nothing twice when an answer is lost', async () => {
     const client = await alpacaClient(quick);
-    const { json: placed } = await client.place({ client_order_id: 'mine' });
     const world = await World.create({ platform: settingsOf(client), env: { TIDEMARK_COMMANDS: 'on' } });
     const service = await world.serve();
     await service.waitLive();
     const env = { TIDEMARK_URL: await service.restAddress() };
     const run = async (...argv: string[]) => {
       const io = cliIo(env);
-      await runProgram(io, argv);
-      return { code: io.code(), out: io.out(), err: io.err() };
+      await runProgram(io, [...argv, '--account', client.accountNumber, '--stream', stream, '--json']);
+      return { code: io.code(), ...JSON.parse(io.out()) };
     };
-    const one = await run('orders', 'show', placed.id, '--json');
-    expect(one).toMatchObject({ code: 0, err: '' });
-    const found = JSON.parse(one.out);
-    expect(found.order.order).toMatchObject({ orderId: placed.id, clOrdId: 'mine', status: 'new', price: '187.5' });
-    // Nothing is sent, and the order is named with the reason.
-    const swept = await run('cancel', '--all', '--account', client.accountNumber, '--reason', 'a test');
-    expect(swept).toMatchObject({ code: 75, out: expect.stringMatching(new RegExp(`${placed.id} +not_sent`)) });
-    const reasons = await world.query(`select distinct reason ->> 'code' as code from commands`);
-    expect(reasons).toEqual([{ code: 'FOLLOWED_ONLY' }]);
-    expect((await client.order(placed.id)).status).toBe('new');
+    let cents = 50;
+    // Each at a price of its own: an unresolved place declines another one like it.
+    const place = (wait = '20') => {
+      cents -= 1;
+      const terms = ['--symbol', 'AAPL', '--side', 'buy', '--type', 'limit', '--qty', '10', '--price', `187.${cents}`];
+      return run('place', ...terms, '--wait', wait);
+    };
+    const atVenue = async (attemptId: string) =>
+      (await client.get(`/v2/orders:by_client_order_id?client_order_id=${attemptId}`)).json;
+    const attemptsOf = async ({ commandId }: { commandId: string }) =>
+      world.query<{ id: string }>('select attempt_id as id from attempts where command_id = $1', [commandId]);
+
+    const placed = await place();
+    expect(placed).toMatchObject({ code: 0, result: 'applied', orderStatus: 'new' });
+    const [attempt] = await attemptsOf(placed);
+    expect(await atVenue(attempt?.id ?? '')).toMatchObject({ id: placed.orderId, status: 'new' });
+    expect(await run('cancel', placed.orderId, '--wait', '20')).toMatchObject({ code: 0, result: 'applied' });
+    expect((await client.order(placed.orderId)).status).toBe('canceled');
+    const io = cliIo(env);
+    await runProgram(io, ['orders', 'show', placed.orderId, '--json']);
+    expect(JSON.parse(io.out()).order).toMatchObject({ stream, order: { status: 'canceled', origin: 'tidemark' } });
+
+    for (const [fault, applied] of [
+      ['status_504', 'yes'],
+      ['reset', 'yes'],
+      ['status_500', 'late'],
+      ['status_429', 'yes'],
+      ['torn', 'yes'],
+    ]) {
+      await client.fault({ on: 'write', fault, applied, ...(applied === 'late' && { delayMs: 300 }) });
+      const lost = await place();
+      expect([fault, lost]).toEqual([fault, expect.objectContaining({ result: 'applied', orderStatus: 'new' })]);
+      expect(await attemptsOf(lost)).toHaveLength(1);
+    }
+    for (const fault of ['status_504', 'reset', 'status_429']) {
+      await client.fault({ on: 'write', fault, applied: 'no' });
+      const [one, ...more] = await attemptsOf(await place('1'));
+      expect([fault, more, (await atVenue(one?.id ?? '')).code]).toEqual([fault, [], 40410000]);
+    }
+    // One order for each place that the venue took.
+    const ours = (await client.get('/v2/orders?status=all&limit=500')).json.filter(
+      ({ client_order_id: id }: { client_order_id: string }) => id.startsWith('tm-'),
+    );
+    expect(ours).toHaveLength(6);
+    const refused = await run('cancel', placed.orderId, '--wait', '20');
+    expect(refused).toMatchObject({ code: 1, result: 'refused', orderStatus: 'canceled' });
   });
 
   it('waits for a person where its keys are refused', async () => {

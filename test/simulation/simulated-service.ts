@@ -22,7 +22,6 @@ import { ResultRelay } from '../../src/service/log/result-relay.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
-import { PlatformOrderEntry } from '../../src/service/run/order-entry.ts';
 import { Connectors } from '../../src/service/sources/connectors.ts';
 import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
 import { Window } from '../../src/service/sources/window.ts';
@@ -30,6 +29,7 @@ import type { CommandJournal } from '../../src/store/commands/command-journal.ts
 import type { ResultLog } from '../../src/store/commands/result-log.ts';
 import { platformReads } from '../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../src/venue/platform/platform-venue.ts';
+import { platformEntry } from '../support/commands/platform-entry.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { Host } from './host.ts';
@@ -322,7 +322,7 @@ export class SimulatedService {
       account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
       standing: (accountId: string) => connectors.standing(accountId),
     };
-    const entry = new PlatformOrderEntry(
+    const entry = platformEntry(
       { accounts, lines: platform.entry.lines(host), clock, metrics: this.metrics.platform },
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );

@@ -9,17 +9,17 @@ import {
   placePredictionBody,
   replaceBody,
 } from '../../contract/command-bodies.ts';
+import { cancelPath } from '../../contract/order-path.ts';
 import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
 import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
 import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { measureReplace } from '../../domain/measure-command.ts';
 import { type Order, type Stream, streams } from '../../domain/order.ts';
-import { traits } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
-import { query, segment } from '../rest/rest-flags.ts';
+import { segment } from '../rest/rest-flags.ts';
 import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
 import { keyOf, previewMs } from './preview-book.ts';
 import { readOrder } from './read-orders.ts';
@@ -57,7 +57,7 @@ export const previewPlace = tool({
   annotations,
   input: placeAccountBody.describe('An equity or option order. Quantities and prices are decimal strings'),
   run: async (session, body) => {
-    const place = { kind: 'place', stream: 'account', ...checked(parsePlaceAccount(body)) } as const;
+    const place = { kind: 'place', ...checked(parsePlaceAccount(body)) } as const;
     return previewOf(session, place, '/v1/orders', body);
   },
 });
@@ -154,7 +154,7 @@ export const previewCancel = tool({
   run: async (session, { stream, orderId: id, accountId }) => {
     const client = session.client();
     const order = await ownOrder(client, stream, id, accountId);
-    const path = `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders/${segment(id)}${query({ accountId })}`;
+    const path = cancelPath({ stream, orderId: id, accountId });
     const { symbol } = order.order.instrument;
     return preview(session, client, {
       kind: 'cancel',

@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { optionTable } from '../../config/option-table.ts';
 import { idWords, isPlatformId } from '../../domain/platform-id.ts';
+import { securitiesStreams } from '../../domain/streams.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
 import { shapedNumber } from '../io/flag-text.ts';
@@ -102,6 +103,11 @@ export function tellUnanswered(
   for (const { instance, code } of unanswered)
     io.stderr.write(`${printable(`${instance} gave no answer (${code})`)}: its accounts are not shown\n`);
   return unanswered.length > 0;
+}
+
+/** For equities and options: another venue has a stream of its own. */
+export function streamOption(): Option {
+  return new Option('--stream <name>', 'the stream of an order for equities or options').choices(securitiesStreams);
 }
 
 export function addReasonFlag(command: Command): Command {

@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
+import { cancelPath } from '../../contract/order-path.ts';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { KeyedSend } from '../state/commands/keyed-send.ts';
-import { cancelPath } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf } from '../state/orders/order-row.ts';
 import { orderFacts } from './order-actions.tsx';

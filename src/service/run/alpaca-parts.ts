@@ -20,5 +20,5 @@ export function alpacaParts({ clock, random, log, metrics, outside }: Connected,
     reads: alpacaReads(deps, { url, isPaper }),
   };
   const status = () => ({ state: tokens.isRefused ? ('login_required' as const) : ('held' as const) });
-  return { credential, login, stream, streamUrl, status };
+  return { credential, login, stream, url, streamUrl, status };
 }

@@ -1,10 +1,14 @@
 import type { Config } from '../../config/config.ts';
-import type { WriteAddresses } from '../../venue/platform/order-writes.ts';
+import type { Stream } from '../../domain/order.ts';
+import { writeAlpacaOrder } from '../../venue/alpaca/alpaca-writes.ts';
+import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
+import type { WriteDeps } from '../../venue/write-venue.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { CommandService } from '../commands/command-service.ts';
+import type { OrderEntry } from '../commands/order-entry.ts';
 import { ResultRelay } from '../log/result-relay.ts';
-import { noEntry, PlatformOrderEntry } from './order-entry.ts';
+import { EntryByStream, VenueOrderEntry } from './order-entry.ts';
 import { type PlatformConfig, platformConfig } from './platform-parts.ts';
 import { noQuotes, PlatformQuotes } from './platform-quotes.ts';
 import { RepairWorker } from './repair-worker.ts';
@@ -25,8 +29,7 @@ export function commandParts({ store, outside, kafka, way, watches, ...made }: F
   const platform = platformConfig(config);
   const toPlatform = { accounts: way.platformSources, clock, random, log, metrics: metrics.platform };
   const lines = new SocketWriteLines({ clock, proxies: outside.proxies });
-  const entry =
-    platform === undefined ? noEntry : new PlatformOrderEntry({ ...toPlatform, lines }, writeAddresses(platform));
+  const entry = new EntryByStream(entriesOf(way, { clock, lines, metrics: metrics.platform }, platform));
   const results = new ResultRelay({
     ...{ ...shared, checkpoint, logger: log, log: store.results, metrics: metrics.relay },
     shards: () => held.shards,
@@ -53,6 +56,22 @@ export function commandParts({ store, outside, kafka, way, watches, ...made }: F
   const forgetOrders = (accountId: string) => ingest.forgetOrders((of) => of === accountId);
   const repairs = new RepairWorker({ clock, log, pool, accounts, forgetOrders, metrics: metrics.ingest, isIdle });
   return { service, results, repairs };
+}
+
+/** By stream: the venue that takes its writes. */
+function entriesOf(
+  { platformSources, alpaca }: Flowing['way'],
+  deps: Omit<WriteDeps, 'tokens'>,
+  platform: PlatformConfig | undefined,
+): Map<Stream, OrderEntry> {
+  const entries = new Map<Stream, OrderEntry>();
+  if (platform !== undefined) {
+    const entry = new VenueOrderEntry({ ...deps, accounts: platformSources }, writeAddresses(platform), writeOrder);
+    for (const stream of platformSources.streams) entries.set(stream, entry);
+  }
+  if (alpaca !== undefined)
+    entries.set(alpaca.stream, new VenueOrderEntry({ ...deps, accounts: alpaca.sources }, alpaca, writeAlpacaOrder));
+  return entries;
 }
 
 function writeAddresses({ platformUrl, platformStagingUrl: stagingUrl }: PlatformConfig): WriteAddresses {

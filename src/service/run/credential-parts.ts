@@ -59,7 +59,12 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
       ...{ lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
     },
   );
-  return { sources, platformSources, credentials };
+  return {
+    sources,
+    platformSources,
+    alpaca: alpaca && alpacaSources && { ...alpaca, sources: alpacaSources },
+    credentials,
+  };
 }
 
 /** The same for all venues' sources. */

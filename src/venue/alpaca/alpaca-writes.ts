@@ -6,7 +6,9 @@ import type { HttpResult } from '../http.ts';
 import { evidenceOf, judgeAnswer, type WholeAnswer } from '../judge-write.ts';
 import { notAnId, outOfReach } from '../order-address.ts';
 import { reasonOf } from '../platform-error.ts';
-import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
+import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
+import { type WriteDeps, writeVenue } from '../write-venue.ts';
+import { signRequest } from './key-source.ts';
 
 /** A write before its host and its keys. */
 interface PreparedWrite {
@@ -76,6 +78,27 @@ function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<st
     ...(!isPlain && { legs }),
     ...others,
   };
+}
+
+/** A command's one write, with the attempt's id as our reference. */
+export async function writeAlpacaOrder(
+  deps: WriteDeps,
+  { url }: { readonly url: string },
+  request: CommandRequest,
+  attemptId: string,
+  options: WriteOptions,
+): Promise<WriteResult> {
+  const prepared = prepareAlpacaWrite(request, attemptId);
+  if ('kind' in prepared) return prepared;
+  const { path, ...call } = prepared;
+  const judge = (observed: HttpResult) => judgeAlpacaWrite(request, attemptId, observed);
+  const write = {
+    ...call,
+    operation: request.kind === 'place' ? 'place_order' : 'cancel_order',
+    url: `${url}${path}`,
+    judge,
+  };
+  return writeVenue(deps, signRequest, write, options);
 }
 
 /** The result of a command's write. Pure. */

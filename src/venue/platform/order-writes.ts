@@ -9,11 +9,12 @@ import type { HttpResult } from '../http.ts';
 import { evidenceOf } from '../judge-write.ts';
 import { notAnId, outOfReach, queryText } from '../order-address.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
+import { type WriteDeps, writeVenue } from '../write-venue.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
+import { platformDialect } from './read-platform.ts';
 import { neededText, optionalText } from './wire/optional-field.ts';
 import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
 import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
-import { type WriteDeps, type WriteName, writePlatform } from './write-platform.ts';
 
 export interface WriteAddresses {
   /** Production's REST base: equity and option orders. */
@@ -21,6 +22,14 @@ export interface WriteAddresses {
   /** The REST base for prediction orders; left out if there is none. */
   readonly stagingUrl?: string;
 }
+
+/** Names for the platform's writes: a metric label. */
+export type WriteName =
+  | 'place_order'
+  | 'cancel_order'
+  | 'place_prediction_order'
+  | 'replace_prediction_order'
+  | 'cancel_prediction_order';
 
 /** One write of an order: its body, and how its answer is read. */
 interface Write extends Omit<WriteReading, 'read'> {
@@ -178,7 +187,8 @@ export async function writeOrder(
   const prepared = prepareWrite(request, attemptId);
   if ('kind' in prepared) return prepared;
   const { name, path, reading, ...call } = prepared;
-  return writePlatform(deps, name, { ...call, url: `${baseUrl}${path}` }, reading, options);
+  const judge = (observed: HttpResult) => judgeWrite(observed, reading);
+  return writeVenue(deps, platformDialect.sign, { ...call, operation: name, url: `${baseUrl}${path}`, judge }, options);
 }
 
 /** The result of a command's write, by what was observed of it. Pure. */

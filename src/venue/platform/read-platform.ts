@@ -5,7 +5,7 @@ import type { PlatformError } from '../platform-error.ts';
 import { type Dialect, type ReadDeps, type ReadResult, readVenue, type VenueRead } from '../read-venue.ts';
 import { errorFromAnswer } from './error-from-answer.ts';
 
-const dialect: Dialect = {
+export const platformDialect: Dialect = {
   sign: (credential) => ({ authorization: new Secret(`Bearer ${credential.reveal()}`) }),
   errorOf: errorFromAnswer,
 };
@@ -21,7 +21,7 @@ export function readPlatform(
   signal: AbortSignal,
   specials: ReadSpecials = {},
 ): Promise<ReadResult> {
-  return readVenue(deps, dialect, { ...specials, operation, url }, signal);
+  return readVenue(deps, platformDialect, { ...specials, operation, url }, signal);
 }
 
 export type Fetched<T> =

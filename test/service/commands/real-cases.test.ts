@@ -5,12 +5,12 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { acceptOrder, acceptPending, fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import type { WriteFault } from '../../../src/sandbox/faults/fault-shapes.ts';
-import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { orderClient } from '../../support/commands/order-entry.ts';
 import { fixedToken } from '../../support/commands/order-writes.ts';
+import { platformEntry } from '../../support/commands/platform-entry.ts';
 import { answered, atCapacity, outcomeUnknown, timeout } from '../../support/commands/scripted-entry.ts';
 import { fillsOf } from '../../support/platform/fills-of.ts';
 import { controlLines } from '../../support/platform/sandbox.ts';
@@ -81,7 +81,7 @@ describe('issue: An HTTP library repeated an order by itself after a 504, and th
     async (_name, request) => {
       const client = await orderClient({ market: { openOrders: 0, knownOrders: 0 } });
       const token = client.headers.authorization.slice('Bearer '.length);
-      const entry = new PlatformOrderEntry(
+      const entry = platformEntry(
         {
           accounts: { hasListed: true, tokensFor: () => fixedToken(token), account: () => undefined },
           lines: new SocketWriteLines({ clock: systemClock }),

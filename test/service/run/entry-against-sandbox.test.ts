@@ -5,7 +5,6 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
@@ -14,6 +13,7 @@ import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
 import { enrolled, limitOrder, orderClient, predictionOrder } from '../../support/commands/order-entry.ts';
+import { platformEntry } from '../../support/commands/platform-entry.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { eventually } from '../../support/runs/poll.ts';
@@ -54,7 +54,7 @@ async function tradingClient() {
     account: (...account) => connectors.account(...account),
   };
   const lines = new SocketWriteLines({ clock: systemClock });
-  const entry = new PlatformOrderEntry(
+  const entry = platformEntry(
     { accounts, lines, clock: systemClock, metrics: metrics.platform },
     { platformUrl: platform, stagingUrl: staging },
   );

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import type { AccessToken, TokenSource } from '../../../src/venue/tokens.ts';
 import { writeDeps } from '../../support/commands/order-writes.ts';
+import { platformEntry } from '../../support/commands/platform-entry.ts';
 import { placePrediction } from '../../support/commands/resolving.ts';
 import { httpAnswer, scriptedWire, wholeRequest } from '../../support/platform/scripted-wire.ts';
 
@@ -92,7 +92,7 @@ async function entryTo(answer: string, over: { tokens?: TokenSource; followed?: 
   };
   const { lines, clock, metrics } = writeDeps(tokens);
   const addresses = { platformUrl: wire.url, ...(staging && { stagingUrl: wire.url }) };
-  const entry = new PlatformOrderEntry({ accounts, lines, clock, metrics }, addresses);
+  const entry = platformEntry({ accounts, lines, clock, metrics }, addresses);
   const send = (name: Name, mayWrite: () => Promise<boolean> = async () => true, mayStillWrite = () => true) =>
     entry.send(requests[name], attemptId, { mayWrite, mayStillWrite, signal: new AbortController().signal });
   return { wire, send, offered, expected };
@@ -281,7 +281,7 @@ describe('order entry sends nothing', () => {
       tokensFor: () => renewingTokens('another').tokens,
       account: () => undefined,
     };
-    const sender = new PlatformOrderEntry({ accounts, lines, clock, metrics }, { platformUrl: entry.wire.url });
+    const sender = platformEntry({ accounts, lines, clock, metrics }, { platformUrl: entry.wire.url });
     await nothing(entry, sender.send({ ...requests.place, terms }, attemptId, options), false, 'INVALID_REQUEST');
     await nothing(entry, sender.send(requests.replace, attemptId, options), false, 'NOT_CONFIGURED');
   });
@@ -293,7 +293,7 @@ describe('order entry sends nothing', () => {
       tokensFor: () => renewingTokens('another').tokens,
       account: () => undefined,
     };
-    const entry = new PlatformOrderEntry({ accounts, lines, clock, metrics }, { platformUrl: 'http://127.0.0.1:1' });
+    const entry = platformEntry({ accounts, lines, clock, metrics }, { platformUrl: 'http://127.0.0.1:1' });
     const result = await entry.send(requests.place, attemptId, {
       mayWrite: async () => true,
       mayStillWrite: () => true,

@@ -3,11 +3,12 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { writeFixtures } from '../../../src/venue/platform/fixtures/writes.ts';
+import type { WriteName } from '../../../src/venue/platform/order-writes.ts';
 import { writeOrder } from '../../../src/venue/platform/order-writes.ts';
 import { SocketWriteLines, type SocketWriteOptions } from '../../../src/venue/platform/socket-write-lines.ts';
-import type { WriteDeps, WriteName } from '../../../src/venue/platform/write-platform.ts';
 import type { TokenSource } from '../../../src/venue/tokens.ts';
 import type { WriteOptions, WriteResult } from '../../../src/venue/write-result.ts';
+import type { WriteDeps } from '../../../src/venue/write-venue.ts';
 
 /** A token that never ends, counted each time it is asked for. */
 export function fixedToken(token = 'a-token'): TokenSource & { renewals: number } {

@@ -23,8 +23,8 @@ import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { Fetched } from '../../../src/venue/platform/read-platform.ts';
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
 import type { StreamTopic } from '../../../src/venue/platform/wire/stream-messages.ts';
-import type { WriteDeps } from '../../../src/venue/platform/write-platform.ts';
 import type { ReadDeps } from '../../../src/venue/read-venue.ts';
+import type { WriteDeps } from '../../../src/venue/write-venue.ts';
 import { fixedToken, writes } from '../commands/order-writes.ts';
 import type { WireResult, WireSubject } from './wire-variations.ts';
 

@@ -15,7 +15,6 @@ import { fetchThrough } from '../../../src/runtime/connector-through.ts';
 import { Proxies } from '../../../src/runtime/proxies.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { SocketEnd } from '../../../src/service/sources/socket.ts';
 import { Window } from '../../../src/service/sources/window.ts';
@@ -26,6 +25,7 @@ import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { enrolled, limitOrder, orderClient } from '../../support/commands/order-entry.ts';
 import { fixedToken, writes } from '../../support/commands/order-writes.ts';
+import { platformEntry } from '../../support/commands/platform-entry.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
 import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { eventually } from '../../support/runs/poll.ts';
@@ -244,7 +244,7 @@ describe('issue: A service behind an HTTP proxy could not reach the platform at 
         tokensFor: () => deps.tokens,
         account: (...account: Parameters<typeof connectors.account>) => connectors.account(...account),
       };
-      const entry = new PlatformOrderEntry(
+      const entry = platformEntry(
         {
           accounts,
           lines: new SocketWriteLines({ clock: systemClock, proxies }),

@@ -1,4 +1,5 @@
 import type { NormalisedOrder } from '../../../../types/records.d.ts';
+import { cancelPath, orderPath } from '../../../contract/order-path.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { traits } from '../../../domain/streams.ts';
 import type { ConsoleState } from '../console-state.ts';
@@ -21,7 +22,7 @@ interface Term {
 
 /** This reader's actions on an order now. */
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
-  if (!mayCommand(session) || traits[stream].isFollowedOnly) return [];
+  if (!mayCommand(session)) return [];
   // What the platform makes of a cancel after the end is for it to say.
   return traits[stream].canReplace && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }
@@ -94,16 +95,6 @@ export class OrderAction {
     this.seen = answer.body;
     return before;
   }
-}
-
-type Named = Pick<ListedOrder, 'stream' | 'orderId' | 'accountId'>;
-
-export function cancelPath(order: Named): string {
-  return `${orderPath(order)}?${new URLSearchParams({ accountId: order.accountId })}`;
-}
-
-function orderPath({ stream, orderId }: Named): string {
-  return `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders/${encodeURIComponent(orderId)}`;
 }
 
 function matching(revision: number): Readonly<Record<string, string>> {

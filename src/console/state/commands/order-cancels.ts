@@ -1,10 +1,10 @@
 import { type Signal, signal } from '@preact/signals-core';
+import { cancelPath } from '../../../contract/order-path.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { keyOf, type ListedOrder } from '../orders/order-row.ts';
 import type { Ports } from '../ports.ts';
 import type { Answer, Rest } from '../rest.ts';
 import { KeyedSend } from './keyed-send.ts';
-import { cancelPath } from './order-actions.ts';
 
 /** One of the orders, with the answer to its cancel; undefined: it is on its way. */
 interface CancelLine {

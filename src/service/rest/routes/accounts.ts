@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountList, accountRepairList } from '../../../contract/account-answers.ts';
-import { backfillBody, parseAccountRead, readAccountBody } from '../../../contract/command-bodies.ts';
+import { backfillBody, parseAccountRead, readAccountBody } from '../../../contract/account-bodies.ts';
 import { exposureList } from '../../../contract/rest-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import type { AccountRepair } from '../../../store/account-repairs.ts';

@@ -8,7 +8,9 @@ import {
   replaceBody,
 } from '../../../contract/command-bodies.ts';
 import { commandAnswer, orderAnswer, updatePage } from '../../../contract/rest-answers.ts';
+import { securitiesStream } from '../../../contract/words.ts';
 import type { Stream } from '../../../domain/order.ts';
+import { securitiesStreams } from '../../../domain/streams.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { readStore } from '../problem.ts';
 import { atHolder } from '../problem-codes.ts';
@@ -75,8 +77,8 @@ export const placeOrder: Route = {
   handle: (parts, call) => {
     const body = parsePlaceAccount(call.request.body);
     if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { ok: _ok, accountId, terms, ...named } = body;
-    return sendCommand(parts, call, { request: { kind: 'place', stream: 'account', accountId, terms }, ...named });
+    const { ok: _ok, stream, accountId, terms, ...named } = body;
+    return sendCommand(parts, call, { request: { kind: 'place', stream, accountId, terms }, ...named });
   },
 };
 
@@ -124,21 +126,28 @@ export const replacePredictionOrder: Route = {
 };
 
 const query = z.strictObject({ accountId: accountField.describe('The account that the order is on') });
+const securitiesQuery = query.extend({ stream: securitiesStream.optional() });
 
 export const cancelOrder = cancelRoute(
-  'account',
+  { shape: securitiesQuery, stream: securitiesStreams[0] },
   '/v1/orders/{orderId}',
   'cancelOrder',
   'Cancel an equity or option order',
 );
 export const cancelPredictionOrder = cancelRoute(
-  'prediction',
+  { shape: query, stream: 'prediction' },
   '/v1/predictions/orders/{orderId}',
   'cancelPredictionOrder',
   'Cancel a prediction order',
 );
 
-function cancelRoute(stream: Stream, path: string, operationId: string, summary: string): Route {
+/** `stream`: unless the query names one. */
+function cancelRoute(
+  { shape, stream: usual }: { readonly shape: z.ZodObject; readonly stream: Stream },
+  path: string,
+  operationId: string,
+  summary: string,
+): Route {
   return route({
     method: 'DELETE',
     path,
@@ -149,15 +158,14 @@ function cancelRoute(stream: Stream, path: string, operationId: string, summary:
     tag: 'orders',
     scopes: ['orders:write'],
     params: { orderId: 'orderId' },
-    query,
+    query: shape,
     headers: orderCommandHeaders,
     answers: commandAnswers,
     problems: [...commandProblems, 'REVISION_MISMATCH'],
     handle: (parts, call) => {
       const { orderId = '' } = call.params;
-      return sendCommand(parts, call, {
-        request: { kind: 'cancel', stream, accountId: call.query.accountId, orderId },
-      });
+      const { accountId, stream = usual } = call.query as z.infer<typeof securitiesQuery>;
+      return sendCommand(parts, call, { request: { kind: 'cancel', stream: stream as Stream, accountId, orderId } });
     },
   });
 }

@@ -48,8 +48,8 @@ export const previewOrder: Route = {
   summary: 'Preview an equity or option order, and send nothing',
   body: placeAccountBody,
   handle: (parts, call) =>
-    preview(parts, call, parsePlaceAccount(call.request.body), ({ accountId, terms }) => ({
-      ...{ kind: 'place', stream: 'account', accountId, terms },
+    preview(parts, call, parsePlaceAccount(call.request.body), ({ stream, accountId, terms }) => ({
+      ...{ kind: 'place', stream, accountId, terms },
     })),
 };
 

@@ -1,12 +1,7 @@
 import type { z } from 'zod';
 import { accountList, accountRepairList } from '../../../../contract/account-answers.ts';
-import {
-  backfillBody,
-  cancelAfterBody,
-  cancelAllBody,
-  readAccountBody,
-  reasonBody,
-} from '../../../../contract/command-bodies.ts';
+import { backfillBody, readAccountBody } from '../../../../contract/account-bodies.ts';
+import { cancelAfterBody, cancelAllBody, reasonBody } from '../../../../contract/command-bodies.ts';
 import {
   approvalAnswer,
   approvalList,

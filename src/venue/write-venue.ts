@@ -1,10 +1,10 @@
-import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import { Secret } from '../../runtime/secret.ts';
-import { reasonOf } from '../platform-error.ts';
-import type { TokenSource } from '../tokens.ts';
-import { notSent, type WriteLines, type WriteOptions, type WriteRequest, type WriteResult } from '../write-result.ts';
-import { judgeWrite, type WriteReading } from './judge-write.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { HttpResult } from './http.ts';
+import { reasonOf } from './platform-error.ts';
+import type { Dialect } from './read-venue.ts';
+import type { TokenSource } from './tokens.ts';
+import { notSent, type WriteLines, type WriteOptions, type WriteRequest, type WriteResult } from './write-result.ts';
 
 export interface WriteDeps {
   readonly lines: WriteLines;
@@ -13,24 +13,22 @@ export interface WriteDeps {
   readonly metrics: Metrics['platform'];
 }
 
-/** Names for the platform's writes: a metric label. */
-export type WriteName =
-  | 'place_order'
-  | 'cancel_order'
-  | 'place_prediction_order'
-  | 'replace_prediction_order'
-  | 'cancel_prediction_order';
+/** One write. `judge`: its result, by what was observed of it; pure. */
+export interface VenueWrite extends Omit<WriteRequest, 'headers'> {
+  /** A metric label. */
+  readonly operation: string;
+  readonly judge: (observed: HttpResult) => WriteResult;
+}
 
 /**
- * One write to the platform: at most one request, on its own connection. Never rejects and repeats
+ * One write to a venue: at most one request, on its own connection. Never rejects and repeats
  * nothing, not on 401 either: then the token is renewed and the caller decides about another
  * attempt.
  */
-export async function writePlatform(
+export async function writeVenue(
   { tokens, lines, clock, metrics }: WriteDeps,
-  operation: WriteName,
-  request: Omit<WriteRequest, 'headers'>,
-  reading: WriteReading,
+  sign: Dialect['sign'],
+  { operation, judge, ...request }: VenueWrite,
   { mayWrite, mayStillWrite, signal }: WriteOptions,
 ): Promise<WriteResult> {
   const credential = await tokens.get(request.url);
@@ -41,13 +39,12 @@ export async function writePlatform(
   }
   const { generation, secret } = credential.token;
   const opened = await lines.open(request.url, signal);
-  if (!opened.open)
-    return judgeWrite({ kind: 'failed', code: 'connect', message: opened.message, sent: 'no' }, reading);
+  if (!opened.open) return judge({ kind: 'failed', code: 'connect', message: opened.message, sent: 'no' });
   const { line } = opened;
   const refusal = await refusalOf(mayWrite);
   const headers = {
     accept: 'application/json',
-    authorization: new Secret(`Bearer ${secret.reveal()}`),
+    ...sign(secret),
     ...(request.body !== undefined && { 'content-type': 'application/json' }),
   };
   const startedMs = clock.monotonicMs();
@@ -58,7 +55,7 @@ export async function writePlatform(
   const observed = await line.send({ ...request, headers }, signal);
   const codeClass = observed.kind === 'answered' ? `${Math.floor(observed.status / 100)}xx` : 'none';
   metrics.requestSeconds.observe({ operation, code_class: codeClass }, (clock.monotonicMs() - startedMs) / 1000);
-  const result = judgeWrite(observed, reading);
+  const result = judge(observed);
   if (result.kind !== 'refused' || result.reason.status !== 401) return result;
   // At once when the used token is not the current one any more; otherwise by the one renewal all
   // callers share.

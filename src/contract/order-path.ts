@@ -1,0 +1,20 @@
+import type { Stream } from '../domain/order.ts';
+import { securitiesStreams, traits } from '../domain/streams.ts';
+
+interface Named {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly accountId: string;
+}
+
+/** An order's address in REST, for commands. */
+export function orderPath({ stream, orderId }: Pick<Named, 'stream' | 'orderId'>): string {
+  return `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders/${encodeURIComponent(orderId)}`;
+}
+
+/** The same for its cancel: with its account, and its stream where another one is meant without. */
+export function cancelPath({ accountId, ...order }: Named): string {
+  const { stream } = order;
+  const isNamed = traits[stream].market === 'securities' && stream !== securitiesStreams[0];
+  return `${orderPath(order)}?${new URLSearchParams({ accountId, ...(isNamed && { stream }) })}`;
+}
