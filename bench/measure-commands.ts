@@ -172,6 +172,8 @@ async function paced({ perSecond, seconds }: Pace, work: (dueMs: number) => Prom
 
 /** The id of the attempt that was sent last: what the platform knows the order by. */
 function referenceOf(text: string): string | undefined {
-  const { result, attempts } = JSON.parse(text) as { result: string; attempts: readonly { attemptId: string }[] };
+  const command = JSON.parse(text) as { result: string; outcome?: string; attempts: readonly { attemptId: string }[] };
+  // Earlier builds call it its outcome.
+  const { outcome, result = outcome, attempts } = command;
   return result === 'accepted' || result === 'applied' ? attempts.at(-1)?.attemptId : undefined;
 }

@@ -9,8 +9,8 @@ const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
 /**
- * The series of a scrape in Prometheus' text format 0.0.4. Comments
- * and lines of another shape are passed over.
+ * The series of a scrape in Prometheus' text format 0.0.4. Comments and lines of another shape are
+ * passed over. The label `outcome` of earlier builds is `result`: they are measured too.
  */
 export function parseSamples(text: string): Sample[] {
   const samples: Sample[] = [];
@@ -18,7 +18,8 @@ export function parseSamples(text: string): Sample[] {
     const match = row.startsWith('#') ? null : line.exec(row);
     if (match === null) continue;
     const labels: Record<string, string> = {};
-    for (const [, name = '', value = ''] of (match[2] ?? '').matchAll(label)) labels[name] = value;
+    for (const [, name = '', value = ''] of (match[2] ?? '').matchAll(label))
+      labels[name === 'outcome' ? 'result' : name] = value;
     samples.push({ name: match[1] ?? '', labels, value: Number((match[3] ?? '').replace('Inf', 'Infinity')) });
   }
   return samples;

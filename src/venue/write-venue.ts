@@ -14,7 +14,7 @@ export interface WriteDeps {
 }
 
 /** One write. `judge`: its result, by what was observed of it; pure. */
-export interface VenueWrite extends Omit<WriteRequest, 'headers'> {
+interface VenueWrite extends Omit<WriteRequest, 'headers'> {
   /** A metric label. */
   readonly operation: string;
   readonly judge: (observed: HttpResult) => WriteResult;
