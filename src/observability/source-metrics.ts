@@ -37,6 +37,7 @@ export const reconnectReasons = [
   'slow_reader',
   'idle',
   'ack_timeout',
+  'unsubscribed',
   'no_message',
   'replaced',
   'stopped',

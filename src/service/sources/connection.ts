@@ -276,6 +276,9 @@ export class Connection {
         this.answer(id, { kind: 'acknowledged' });
     }
     if (frame.kind === 'ended') this.terminate({ reason: frame.reason, detail: frame.message });
+    // After our own request no account is in force.
+    if (frame.kind === 'unsubscribed' && frame.id === undefined && this.inForce.size > 0)
+      this.terminate({ reason: 'unsubscribed', detail: 'the venue ended the subscription by itself' });
     if (frame.kind === 'error' && frame.id !== undefined) {
       this.answer(frame.id, { kind: 'refused', code: frame.code, message: frame.message });
     }

@@ -73,6 +73,7 @@ export type EndReason =
   | 'slow_reader'
   | 'idle'
   | 'ack_timeout'
+  | 'unsubscribed'
   | 'no_message'
   | 'replaced'
   | 'stopped'

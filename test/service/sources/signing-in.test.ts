@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
@@ -114,4 +114,25 @@ it('gives an event without an account to the only one, and to none of two', asyn
   await vi.waitFor(() => expect(handlers.onEvent.mock.calls[1]?.[0]).toEqual({ ...event, accountId: 'acct-9' }));
   send(event);
   await vi.waitFor(() => expect(handlers.onEvent.mock.calls[2]?.[0]).toEqual({ ...event, accountId: 'acct-1' }));
+});
+
+describe('issue: An account stayed live after the venue had ended its subscription by itself.', () => {
+  it('ends the connection, so that the account is subscribed and read again', async () => {
+    const { handlers, connection, send, end } = await connected(welcome);
+    await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
+    await connection.subscribe('acct-1').result;
+    send({ kind: 'unsubscribed' });
+    expect(await end).toEqual({ reason: 'unsubscribed', detail: 'the venue ended the subscription by itself' });
+  });
+
+  it('stays where it answers a request of ours, also behind the next subscription', async () => {
+    const { handlers, connection, send } = await connected(welcome);
+    await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
+    await connection.subscribe('acct-1').result;
+    connection.unsubscribe('acct-1');
+    const { result } = connection.subscribe('acct-1');
+    send({ kind: 'unsubscribed' });
+    expect(await result).toEqual({ kind: 'acknowledged' });
+    expect(connection.isOpen).toBe(true);
+  });
 });
