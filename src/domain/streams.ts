@@ -13,6 +13,8 @@ interface StreamTraits {
   readonly enrolls: boolean;
   /** Its lists go by the last change of an order, or by its creation. */
   readonly lists: 'by_change' | 'by_creation';
+  /** Otherwise all that a login shows belongs to the one account that it lists. */
+  readonly namesAccount: boolean;
 }
 
 const alpacaOrders = {
@@ -23,6 +25,7 @@ const alpacaOrders = {
   orderId: 'any',
   enrolls: false,
   lists: 'by_creation',
+  namesAccount: false,
 } as const;
 
 /** The core asks for these, and never for a stream's name. */
@@ -35,6 +38,7 @@ export const traits = {
     orderId: 'any',
     enrolls: false,
     lists: 'by_change',
+    namesAccount: true,
   },
   prediction: {
     reduction: 'versioned',
@@ -44,6 +48,7 @@ export const traits = {
     orderId: 'uuid',
     enrolls: true,
     lists: 'by_change',
+    namesAccount: true,
   },
   alpaca: alpacaOrders,
   alpaca_paper: alpacaOrders,

@@ -89,16 +89,20 @@ export interface WantedAccount {
  *   following it now stays: a change costs a complete read.
  * - An account never listed in this term is known from an earlier run. It belongs to the only login
  *   there is, or else a login without a whole list tries it: its own subscription checks it.
+ * - Where no order names its account, a login follows the one that it lists now, and no other:
+ *   it would show its own orders as those of the other account.
  *
  * With its result as `now`, the same inputs give the same result.
  */
 export function wantedAccounts(inputs: FollowInputs): Map<string, WantedAccount> {
   const { logins, isSole, known, only, isOurs, now } = inputs;
+  const namesAccount = inputs.ofVenue.every((stream) => traits[stream].namesAccount);
   const remembers = (login: string) => {
+    if (!namesAccount) return false;
     const said = logins.get(login)?.said;
     return said === 'part' || (isSole && said === 'whole');
   };
-  const listing = bestOfLists(inputs);
+  const listing = bestOfLists(inputs, namesAccount);
   const openToAll = inputs.ofVenue.filter((stream) => !traits[stream].enrolls);
   const wanted = new Map<string, WantedAccount>();
   for (const accountId of new Set([...listing.keys(), ...known.keys(), ...(only ?? [])])) {
@@ -114,10 +118,11 @@ export function wantedAccounts(inputs: FollowInputs): Map<string, WantedAccount>
 }
 
 /** By account: the best login listing it, now or earlier. */
-function bestOfLists({ logins, now }: FollowInputs) {
+function bestOfLists({ logins, now }: FollowInputs, namesAccount: boolean) {
   const best = new Map<string, { readonly login: string; readonly rank: number }>();
   for (const [login, { accounts }] of logins)
     for (const [accountId, { standing }] of accounts) {
+      if (!namesAccount && standing.unlistedSinceMs !== undefined) continue;
       const rank = (standing.unlistedSinceMs === undefined ? 2 : 0) + (now.get(accountId) === login ? 1 : 0);
       if (rank > (best.get(accountId)?.rank ?? -1)) best.set(accountId, { login, rank });
     }

@@ -267,3 +267,40 @@ describe('an account that ought to be followed', () => {
     expect(doubts()).toEqual([`account known: ${noLogin}`]);
   });
 });
+
+describe('issue: With the key pair of another account, its orders were filed under the account before it.', () => {
+  const stream = 'alpaca_paper' as const;
+  const begun = async (list: Parameters<ReturnType<typeof followerRig>['add']>[1]) => {
+    const rig = followerRig({ ofVenue: [stream], streams: [stream] });
+    await rig.registry.save({ ...unreadAccount('before'), stream });
+    const login = rig.add('alpaca', list);
+    rig.begin();
+    await rig.clock.advance(1);
+    return { ...rig, login };
+  };
+
+  it('follows the listed account alone, and names the other', async () => {
+    const { login, clock, doubts } = await begun(listOf('now'));
+    expect(login.on(stream)).toEqual(['now']);
+    await clock.advance(listed);
+    expect(doubts()).toEqual([`${stream} before: ${noLogin}`]);
+  });
+
+  it('follows none before the venue has named its account', async () => {
+    const { login, clock } = await begun(failedList);
+    expect(login.on(stream)).toEqual([]);
+    login.platform.list = listOf('before');
+    await clock.advance(listed);
+    expect(login.on(stream)).toEqual(['before']);
+  });
+
+  it('leaves an account that is listed no longer, and keeps it through a failed list', async () => {
+    const { login, clock } = await begun(listOf('before'));
+    login.platform.list = failedList;
+    await clock.advance(listed);
+    expect(login.on(stream)).toEqual(['before']);
+    login.platform.list = listOf('now');
+    await clock.advance(listed);
+    expect(login.on(stream)).toEqual(['now']);
+  });
+});
