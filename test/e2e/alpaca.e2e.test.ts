@@ -67,6 +67,8 @@ describe('a service that follows Alpaca alone', () => {
     expect(await world.query('select reason, raw from dead_letters')).toEqual([]);
     const { accounts } = await second.status();
     expect(accounts).toMatchObject([{ stream, account: client.accountNumber, state: 'live' }]);
+    const verify = await world.run(['verify', '--wait', '10']);
+    expect(await verify.exited, verify.tail()).toBe(0);
   });
 
   it('places and cancels there, and sends nothing twice when an answer is lost', async () => {

@@ -13,7 +13,7 @@ export interface UpdatePosition {
  * topic is read for two numbers in each record.
  */
 const head =
-  /^\{"eventId":"(?:[^"\\]|\\.)*","schema":"[^"]*","generation":(\d{1,9}),"stream":"[a-z]+","orderId":"(?:[^"\\]|\\.)*","accountId":"(?:[^"\\]|\\.)*","revision":(\d{1,15})[,}]/;
+  /^\{"eventId":"(?:[^"\\]|\\.)*","schema":"[^"]*","generation":(\d{1,9}),"stream":"[a-z_]+","orderId":"(?:[^"\\]|\\.)*","accountId":"(?:[^"\\]|\\.)*","revision":(\d{1,15})[,}]/;
 
 /** An update's position among those of its order; undefined: it is not an update of ours. */
 export function updatePosition(value: string): UpdatePosition | undefined {
