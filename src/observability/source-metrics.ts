@@ -1,6 +1,7 @@
 import { asSeen, type MetricMaker } from './metric-maker.ts';
 
-export const streams = ['account', 'prediction'];
+/** Equal to those in domain/. This room may not import it; a test compares the two. */
+export const streams = ['account', 'prediction', 'alpaca', 'alpaca_paper'];
 const sourceStates = [
   'live',
   'resyncing',

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { limitNames } from '../../src/domain/limits.ts';
+import { streams } from '../../src/domain/order.ts';
 import { limitNames as metricLimits } from '../../src/observability/command-metrics.ts';
 import { createMetrics, initialiseMetrics } from '../../src/observability/metrics.ts';
 import { laneTakeoverCauses } from '../../src/observability/pipeline-metrics.ts';
-import { absenceCauses, reconnectReasons } from '../../src/observability/source-metrics.ts';
+import { absenceCauses, streams as metricStreams, reconnectReasons } from '../../src/observability/source-metrics.ts';
 import { absenceCauses as causesOfAbsence } from '../../src/service/sources/absent-orders.ts';
 import type { EndReason } from '../../src/service/sources/socket.ts';
 import { takeoverCauses } from '../../src/store/fleet/lane-store.ts';
@@ -135,6 +136,13 @@ it('knows every limit', () => {
 
 it('knows every way in which the lane changes hands', () => {
   expect(laneTakeoverCauses).toEqual(takeoverCauses);
+});
+
+describe('issue: The first silent loss, or gap, of an Alpaca account raised no alert.', () => {
+  it('every stream has its series from the start, since a rise is seen from one sample to the next', () => {
+    expect(metricStreams).toEqual(streams);
+    for (const source of streams) expect(text).toContain(`tidemark_source_silent_losses_total{source="${source}"} 0`);
+  });
 });
 
 it('knows every way in which an order is absent', () => {
