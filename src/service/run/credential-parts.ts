@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { Stream } from '../../domain/order.ts';
+import { type Stream, streams } from '../../domain/order.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
 import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { HeldShards } from '../fleet/held-shards.ts';
@@ -45,7 +45,10 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
       ...{ ...options, ofVenue: [alpaca.stream], streamUrls: { [alpaca.stream]: alpaca.streamUrl } },
     });
   if (alpaca !== undefined) alpacaSources?.add(alpaca.credential, alpaca.login);
-  const sources = new VenueSources([platform && platformSources, alpacaSources].filter((each) => each !== undefined));
+  const venues = [platform && platformSources, alpacaSources].filter((each) => each !== undefined);
+  const followed = new Set(venues.flatMap((venue) => venue.streams));
+  const ofVenue = streams.filter((stream) => !followed.has(stream));
+  const sources = new VenueSources(venues, new Connectors(shared, { ...options, ofVenue, streamUrls: {} }));
   const list = platform === undefined || config.platformCredentials === 'client' ? undefined : store.credentials;
   const credentials: Credentials = new Credentials(
     {

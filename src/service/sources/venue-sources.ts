@@ -7,23 +7,29 @@ import type { ConnectionReading } from './source-status.ts';
 /** The sources of all venues, as one. An account is followed at one venue. */
 export class VenueSources implements FollowedAccounts {
   private readonly venues: readonly Connectors[];
+  private readonly all: readonly Connectors[];
 
-  constructor(venues: readonly Connectors[]) {
+  /**
+   * `left`: without a login, for the streams of no followed venue. It names the accounts that the
+   * database has there: their orders are old.
+   */
+  constructor(venues: readonly Connectors[], left: Connectors) {
     this.venues = venues;
+    this.all = [...venues, left];
   }
 
   /** The lane is ours. */
   async begin(): Promise<void> {
-    await Promise.all(this.venues.map((venue) => venue.begin()));
+    await Promise.all(this.all.map((venue) => venue.begin()));
   }
 
   /** The lane is lost, or about to be given back. */
   async end(): Promise<void> {
-    await Promise.all(this.venues.map((venue) => venue.end()));
+    await Promise.all(this.all.map((venue) => venue.end()));
   }
 
   review(): void {
-    for (const venue of this.venues) venue.review();
+    for (const venue of this.all) venue.review();
   }
 
   openIdle(): void {
@@ -39,7 +45,7 @@ export class VenueSources implements FollowedAccounts {
   }
 
   get unfollowed(): readonly Unfollowed[] {
-    return this.venues.flatMap(({ unfollowed }) => unfollowed);
+    return this.all.flatMap(({ unfollowed }) => unfollowed);
   }
 
   account(stream: Stream, accountId: string): AccountAccess | undefined {

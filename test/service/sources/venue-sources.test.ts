@@ -1,0 +1,24 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { VenueSources } from '../../../src/service/sources/venue-sources.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { connectorsRig } from '../../support/orders/connectors-rig.ts';
+
+describe('issue: Without `alpaca` in VENUES, its orders stayed as they were, and all was trusted.', () => {
+  it('names the accounts that the database has at a venue that is not followed', async () => {
+    const stream = 'alpaca_paper' as const;
+    const { clock, connectors, registry } = connectorsRig({ ofVenue: [stream], streamUrls: {} });
+    await connectors.remove('client');
+    await registry.save(unreadAccount('acct-1', { stream }));
+    await registry.save(unreadAccount('acct-1'));
+    const sources = new VenueSources([], connectors);
+    await sources.begin();
+    onTestFinished(() => sources.end());
+    await clock.advance(40_000);
+    expect(sources.unfollowed).toMatchObject([
+      { stream, accountId: 'acct-1', why: 'this process has no address of its stream' },
+    ]);
+    // It is no venue for commands.
+    expect(sources.streams).toEqual([]);
+    expect(sources.hasListed).toBe(true);
+  });
+});
