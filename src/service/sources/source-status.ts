@@ -211,6 +211,11 @@ export class SourceMeter {
     if (type === 'event') this.lastEventMs = nowMs;
   }
 
+  /** A ping was answered: a venue without heartbeats sends nothing else while nothing happens. */
+  ponged(pingedMs: number): void {
+    this.lastFrameMs = Math.max(this.lastFrameMs, pingedMs);
+  }
+
   paused(fromMs: number, toMs: number): void {
     this.gauges.paused(this.stream, fromMs, toMs);
   }

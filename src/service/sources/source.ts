@@ -382,6 +382,7 @@ export class Source {
    */
   private refresh(): void {
     this.countPause();
+    if (this.current?.isOpen === true) this.meter.ponged(this.current.readUpTo.wallMs);
     this.meter.flush(this.roster.readings());
     if (this.current?.isOpen !== true) return;
     this.roster.attachDue(this.current);

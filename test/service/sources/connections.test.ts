@@ -283,6 +283,25 @@ describe('issue: A platform that sends nothing while nothing happens was connect
   });
 });
 
+describe('issue: SourceSilent paged for a quiet account at a venue that sends no heartbeats.', () => {
+  it('a stream whose pings are answered was heard, and is silent once they are not', async () => {
+    const { clock, platform, begin, until, metrics, socket } = connectorsRig();
+    platform.heartbeats = false;
+    await begin();
+    await until('account', 'live');
+    const silentMs = async () => {
+      const { values } = await metrics.lastFrame.get();
+      const heard = values.find(({ labels }) => labels.source === 'account')?.value ?? 0;
+      return clock.nowMs() - heard * 1_000;
+    };
+    await clock.advance(30_000);
+    expect(await silentMs()).toBeLessThan(8_000);
+    socket('account').pong = () => undefined;
+    await clock.advance(8_000);
+    expect(await silentMs()).toBeGreaterThan(7_500);
+  });
+});
+
 describe('issue: One account without an answer made all accounts of its login reconnect every five seconds.', () => {
   const healthy = Array.from({ length: 9 }, (_, i) => `acct-${i + 1}`);
   const mute = 'acct-mute';
