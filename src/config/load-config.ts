@@ -235,6 +235,10 @@ const rules: readonly Rule[] = [
   encrypted('platformStagingStreamUrl'),
   encrypted('alpacaUrl'),
   encrypted('alpacaStreamUrl'),
+  ({ alpacaUrl }) =>
+    alpacaUrl?.endsWith('/v2')
+      ? fault('alpacaUrl', 'must not end with /v2, as Alpaca shows it: it is the base of the API without a version')
+      : undefined,
   ofItsEnvironment('alpacaUrl'),
   ofItsEnvironment('alpacaStreamUrl'),
   (config, env) => (config.otlpHeaders === undefined ? undefined : encrypted('otlpEndpoint')(config, env)),

@@ -361,3 +361,19 @@ describe('a secret', () => {
     );
   });
 });
+
+describe('issue: With the address that Alpaca shows on its page, each request was answered with 404.', () => {
+  it('an address with a version is refused, and why', () => {
+    expect(faultsOf({ ALPACA_URL: 'https://paper-api.alpaca.markets/v2/' })).toEqual([
+      'ALPACA_URL must not end with /v2, as Alpaca shows it: it is the base of the API without a version',
+    ]);
+    expect(faultsOf({ ALPACA_URL: 'https://paper-api.alpaca.markets/' })).toEqual([]);
+  });
+
+  it('so is that of the other environment', () => {
+    const problem = 'names the host paper-api.alpaca.markets, and ALPACA_ENVIRONMENT is live';
+    expect(faultsOf({ ALPACA_ENVIRONMENT: 'live', ALPACA_URL: 'https://paper-api.alpaca.markets' })).toEqual([
+      `ALPACA_URL ${problem}: their keys and orders are not the same`,
+    ]);
+  });
+});
