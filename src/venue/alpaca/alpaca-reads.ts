@@ -70,8 +70,8 @@ async function listOrders(
   signal: AbortSignal,
 ): Promise<ListResult> {
   if (request.reference !== undefined) return listByReference(deps, base, request.reference, onPage, signal);
-  const { state, pageRows: limit = mostRows } = request;
-  let { after } = request;
+  const { state } = request;
+  let { after, pageRows: limit = mostRows } = request;
   let rows = 0;
   for (let pages = 0; pages < maxPages; pages += 1) {
     // With the legs of each order beside it, as orders of their own.
@@ -87,9 +87,10 @@ async function listOrders(
     if (page.length < limit) return { complete: true, rows };
     const next = justBefore(page.at(-1));
     if (next === undefined) return incomplete('BAD_ANSWER', 'the last order of a page has no time');
-    if (after !== undefined && Date.parse(next) <= Date.parse(after))
-      return incomplete('LOOP', 'the list hands out the same page again');
-    after = next;
+    if (after === undefined || Date.parse(next) > Date.parse(after)) after = next;
+    // Orders that share their time need a page for all of them.
+    else if (limit < mostRows) limit = mostRows;
+    else return incomplete('LOOP', 'the list hands out the same page again');
   }
   return incomplete('LOOP', `the list has more than ${maxPages} pages`);
 }

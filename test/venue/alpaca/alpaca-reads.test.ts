@@ -105,8 +105,9 @@ describe('a list', () => {
     ]);
   });
 
+  const short = [at('2026-11-20T14:30:00Z')];
   it.each<[string, unknown[][], string]>([
-    ['that hands out the same page again', Array(3).fill([at('2026-11-20T14:30:00Z')]), 'LOOP'],
+    ['that hands out the same page again', [short, ...Array(3).fill(Array(500).fill(short[0]))], 'LOOP'],
     ['whose last order has no time', [[{ ...at(null), created_at: null }]], 'BAD_ANSWER'],
   ])('%s is not complete', async (_what, pages, code) => {
     const { list } = await scripted(pages);
@@ -116,5 +117,20 @@ describe('a list', () => {
   it('that is an object is not complete', async () => {
     const { list } = await scripted([{ orders: [] } as never]);
     expect((await list()).result).toMatchObject({ complete: false, error: { code: 'BAD_ANSWER' } });
+  });
+});
+
+describe('issue: Audits of an account failed for good: a hundred of its orders shared their time.', () => {
+  it('reads them in one page, of the most rows that Alpaca gives', async () => {
+    const row = (id: string) => ({ ...alpacaRow, id, submitted_at: '2026-11-20T14:30:00.042Z' });
+    const [one, two, three] = ['1', '2', '3'].map(row);
+    const { list, asked } = await scripted([
+      [one, two],
+      [one, two],
+      [one, two, three],
+    ]);
+    const { ids, result } = await list({ pageRows: 2 });
+    expect([[...new Set(ids)], result.complete]).toEqual([['1', '2', '3'], true]);
+    expect(asked.map((path) => new URLSearchParams(path).get('limit'))).toEqual(['2', '2', '500']);
   });
 });
