@@ -112,6 +112,8 @@ export class Connection {
   /** Of the last pong, or of what began the wait for one. */
   private pongMs: number;
   private saidPongsMissing = false;
+  /** The newest error that names no request of ours. */
+  private told = '';
 
   constructor(
     deps: { clock: Clock; openSocket: SocketFactory },
@@ -216,7 +218,10 @@ export class Connection {
       return;
     }
     this.checkTimer = this.clock.after(timings.ackMs, () =>
-      this.terminate({ reason: 'ack_timeout', detail: `the sign-in was not answered within ${timings.ackMs} ms` }),
+      this.terminate({
+        reason: 'ack_timeout',
+        detail: `the sign-in was not answered within ${timings.ackMs} ms${this.told}`,
+      }),
     );
     this.socket.send(protocol.hello(token.secret));
   }
@@ -235,6 +240,7 @@ export class Connection {
     if (this.state === 'ended') return;
     this.frameMs = this.byteMs = this.clock.monotonicMs();
     const frame = this.options.protocol.read(text);
+    if (frame.kind === 'error' && frame.id === undefined) this.told = `; an error came: ${frame.message}`;
     if (this.state === 'opening') this.answered(frame);
     else if (frame.kind === 'event') this.happened(frame, text);
     else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text, this);
@@ -310,7 +316,7 @@ export class Connection {
     else if (!this.answersSubscriptions)
       this.terminate({
         reason: 'ack_timeout',
-        detail: `subscribing ${pending.accountId} was not answered, like any other`,
+        detail: `subscribing ${pending.accountId} was not answered, like any other${this.told}`,
       });
     else {
       pending.miss();

@@ -136,3 +136,20 @@ describe('issue: An account stayed live after the venue had ended its subscripti
     expect(connection.isOpen).toBe(true);
   });
 });
+
+describe('issue: The venue said why it refused a subscription, and the status said "not answered".', () => {
+  const error: Frame = { kind: 'error', code: 'STREAM_ERROR', message: 'not permitted' };
+
+  it('ends with the words of an error that names no request', async () => {
+    const { handlers, connection, end } = await connected((said) => (said === 'listen' ? [error] : welcome(said)));
+    handlers.onOpen.mockImplementation(() => void connection.subscribe('acct-1'));
+    const detail = 'subscribing acct-1 was not answered, like any other; an error came: not permitted';
+    expect(await end).toEqual({ reason: 'ack_timeout', detail });
+  });
+
+  it('also where it answers the sign-in', async () => {
+    const { end } = await connected(() => [error]);
+    const detail = 'the sign-in was not answered within 300 ms; an error came: not permitted';
+    expect(await end).toEqual({ reason: 'ack_timeout', detail });
+  });
+});
