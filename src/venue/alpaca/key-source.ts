@@ -9,8 +9,11 @@ interface KeyPair {
   readonly secretKey: Secret;
 }
 
-/** A key pair that was refused is tried again after so long: no other takes its place by itself. */
-const restMs = 60_000;
+/**
+ * A key pair that was refused is tried again after 5, 10, 20 … 60 s: no other takes its place by
+ * itself, and a venue in trouble may refuse a good one.
+ */
+const [firstRestMs, longestRestMs] = [5_000, 60_000];
 
 const refused: PlatformError = {
   code: 'LOGIN_REQUIRED',
@@ -22,7 +25,8 @@ const refused: PlatformError = {
 /** A key pair as a source of tokens: one token, `<key id>:<secret key>`, for ever. */
 export class KeySource implements TokenSource {
   private readonly token: AccessToken;
-  private refusedAtMs: number | undefined;
+  /** Since when, and the rest after it. Undefined: the last answer was not a refusal. */
+  private refused: { readonly atMs: number; readonly restMs: number } | undefined;
   private readonly clock: Clock;
 
   constructor(clock: Clock, { keyId, secretKey }: KeyPair) {
@@ -33,21 +37,25 @@ export class KeySource implements TokenSource {
 
   /** The last answer was that it is not good. */
   get isRefused(): boolean {
-    return this.refusedAtMs !== undefined;
+    return this.refused !== undefined;
   }
 
   async get(): Promise<TokenResult> {
-    const rests = this.refusedAtMs !== undefined && this.clock.monotonicMs() - this.refusedAtMs < restMs;
-    return rests ? { ok: false, error: refused } : { ok: true, token: this.token };
+    const { atMs = 0, restMs = 0 } = this.refused ?? {};
+    return this.clock.monotonicMs() - atMs < restMs ? { ok: false, error: refused } : { ok: true, token: this.token };
   }
 
   async renew(): Promise<TokenResult> {
-    this.refusedAtMs = this.clock.monotonicMs();
+    const atMs = this.clock.monotonicMs();
+    const { atMs: beforeMs, restMs } = this.refused ?? { atMs, restMs: 0 };
+    // An answer to a request from before the refusal says nothing new.
+    const isNew = atMs - beforeMs >= restMs;
+    if (isNew) this.refused = { atMs, restMs: Math.min(longestRestMs, Math.max(firstRestMs, 2 * restMs)) };
     return { ok: false, error: refused };
   }
 
   taken(): void {
-    this.refusedAtMs = undefined;
+    this.refused = undefined;
   }
 
   onRenewed(): () => void {
