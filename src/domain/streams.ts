@@ -13,7 +13,7 @@ interface StreamTraits {
   readonly enrolls: boolean;
   /** Its lists go by the last change of an order, or by its creation. */
   readonly lists: 'by_change' | 'by_creation';
-  /** Otherwise all that a login shows belongs to the one account that it lists. */
+  /** Otherwise a login's orders all belong to the one account it lists. */
   readonly namesAccount: boolean;
 }
 
@@ -61,7 +61,7 @@ export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTrai
 
 type Securities = StreamWith<'market', 'securities'>;
 
-/** Equities and options; the first is meant where none is named. */
+/** Equities and options; the first is the usual one. */
 export const securitiesStreams = (Object.keys(traits) as (keyof typeof traits)[]).filter(
   (stream) => traits[stream].market === 'securities',
 ) as [Securities, ...Securities[]];
