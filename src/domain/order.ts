@@ -1,5 +1,5 @@
 import type { Decimal } from './decimal.ts';
-import type { traits } from './streams.ts';
+import { traits } from './streams.ts';
 
 /**
  * `account`: equities and options, unversioned. `prediction`: prediction markets, versioned.
@@ -7,8 +7,7 @@ import type { traits } from './streams.ts';
  */
 export type Stream = keyof typeof traits;
 
-/** These can be followed. */
-export const streams: readonly [Stream, ...Stream[]] = ['account', 'prediction', 'alpaca', 'alpaca_paper'];
+export const streams: readonly [Stream, ...Stream[]] = Object.keys(traits) as [Stream, ...Stream[]];
 
 /** A stream's name, whole. */
 export const streamPattern = new RegExp(`^(?:${streams.join('|')})$`);

@@ -29,6 +29,11 @@ export type HttpResult =
    */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly sent: 'no' | 'maybe' };
 
+/** A metric label. */
+export function codeClassOf(result: HttpResult): string {
+  return result.kind === 'answered' ? `${Math.floor(result.status / 100)}xx` : 'none';
+}
+
 /**
  * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice.
  * The exception is a GET on a kept connection that closes before any answer: it is made once more,

@@ -1,10 +1,17 @@
-/** Why a request about one order is never made: `code` and `message` of its error. */
+import { isAddressable, isPlatformId } from '../domain/platform-id.ts';
+
 export const notAnId = failure('accountId and orderId must be ids that an order and its account can have');
 
 /** The order may be followed: the platform itself shows it. */
-export const outOfReach = failure(
+const outOfReach = failure(
   'nothing was sent: a server on the way could read this id as another address, so the order can be looked at and changed only at the platform itself',
 );
+
+/** Why a request about one order is never made. Undefined: it may be. */
+export function addressFault(orderId: string) {
+  if (!isPlatformId(orderId)) return notAnId;
+  return isAddressable(orderId) ? undefined : outOfReach;
+}
 
 function failure(message: string) {
   return { code: 'INVALID_REQUEST', message, retryable: false, sent: 'no' } as const;

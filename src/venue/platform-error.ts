@@ -25,6 +25,27 @@ export interface PlatformError {
   readonly sent: 'no' | 'yes' | 'maybe';
 }
 
+/** An answer with a status other than success, in the venue's words. `retryAfterMs`: 0 for none. */
+export function answeredError(
+  status: number,
+  {
+    code,
+    type,
+    message,
+  }: { readonly code?: string | undefined; readonly type?: string | undefined; readonly message: string },
+  retryAfterMs: number,
+): PlatformError {
+  return {
+    status,
+    ...(code !== undefined && { code: code.slice(0, 100) }),
+    ...(type !== undefined && { type: type.slice(0, 100) }),
+    message: message.slice(0, 500).toWellFormed(),
+    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
+    ...(retryAfterMs > 0 && { retryAfterMs }),
+    sent: 'yes',
+  };
+}
+
 /** Why the platform did not carry out a request, in the journal's terms. */
 export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' | 'status' | 'message'>): Reason {
   return {

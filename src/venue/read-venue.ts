@@ -3,7 +3,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { Secret } from '../runtime/secret.ts';
-import type { Http, HttpRequest, HttpResult } from './http.ts';
+import { codeClassOf, type Http, type HttpRequest, type HttpResult } from './http.ts';
 import type { ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
 import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
@@ -101,9 +101,8 @@ async function attempt(
   };
   const startedMs = deps.clock.monotonicMs();
   const observed = await deps.http.request(request);
-  const codeClass = observed.kind === 'answered' ? `${Math.floor(observed.status / 100)}xx` : 'none';
   deps.metrics.requestSeconds.observe(
-    { operation, code_class: codeClass },
+    { operation, code_class: codeClassOf(observed) },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
   return { result: toResult(dialect, observed, parse), retryAfterMs: retryAfterMsOf(observed) };

@@ -216,7 +216,7 @@ export function describeValue(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,6 +1,6 @@
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { HttpResult } from './http.ts';
+import { codeClassOf, type HttpResult } from './http.ts';
 import { reasonOf } from './platform-error.ts';
 import type { Dialect } from './read-venue.ts';
 import type { TokenSource } from './tokens.ts';
@@ -53,8 +53,10 @@ export async function writeVenue(
     return notSent('NOT_PERMITTED', refusal ?? givenUp);
   }
   const observed = await line.send({ ...request, headers }, signal);
-  const codeClass = observed.kind === 'answered' ? `${Math.floor(observed.status / 100)}xx` : 'none';
-  metrics.requestSeconds.observe({ operation, code_class: codeClass }, (clock.monotonicMs() - startedMs) / 1000);
+  metrics.requestSeconds.observe(
+    { operation, code_class: codeClassOf(observed) },
+    (clock.monotonicMs() - startedMs) / 1000,
+  );
   const result = judge(observed);
   if (result.kind !== 'refused' || result.reason.status !== 401) return result;
   // At once when the used token is not the current one any more; otherwise by the one renewal all

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { formatInstant, parseInstant } from '../../domain/instant.ts';
-import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
-import { notAnId, outOfReach, queryText } from '../order-address.ts';
+import { isPlatformId } from '../../domain/platform-id.ts';
+import { addressFault, queryText } from '../order-address.ts';
 import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
-import type { PlatformError } from '../platform-error.ts';
+import { answeredError, type PlatformError } from '../platform-error.ts';
 import { type Dialect, type ReadDeps, readVenue } from '../read-venue.ts';
 import { signRequest } from './key-source.ts';
 
@@ -14,14 +14,7 @@ const refusal = z.object({ code: z.union([z.number(), z.string()]), message: z.s
 
 function errorOf(status: number, body: unknown, retryAfterMs: number): PlatformError {
   const { code, message = `Alpaca answered with status ${status}` } = refusal.safeParse(body).data ?? {};
-  return {
-    status,
-    ...(code !== undefined && { code: String(code).slice(0, 100) }),
-    message: message.slice(0, 500).toWellFormed(),
-    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
-    ...(retryAfterMs > 0 && { retryAfterMs }),
-    sent: 'yes',
-  };
+  return answeredError(status, { code: code === undefined ? undefined : String(code), message }, retryAfterMs);
 }
 
 interface AlpacaReadOptions {
@@ -44,8 +37,8 @@ export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions)
 }
 
 async function getOrder(deps: ReadDeps, base: string, orderId: string, signal: AbortSignal): Promise<GetResult> {
-  if (!isPlatformId(orderId)) return { kind: 'failed', error: notAnId };
-  if (!isAddressable(orderId)) return { kind: 'failed', error: outOfReach };
+  const fault = addressFault(orderId);
+  if (fault !== undefined) return { kind: 'failed', error: fault };
   return oneOrder(deps, `${base}/v2/orders/${encodeURIComponent(orderId)}`, signal);
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type AccountPlaceTerms, type CommandRequest, platformCurrency } from '../../domain/command.ts';
 import { orderWord } from '../../domain/order.ts';
-import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
+import { isPlatformId } from '../../domain/platform-id.ts';
 import type { HttpResult } from '../http.ts';
 import { evidenceOf, judgeAnswer, type WholeAnswer } from '../judge-write.ts';
-import { notAnId, outOfReach } from '../order-address.ts';
+import { addressFault } from '../order-address.ts';
 import { reasonOf } from '../platform-error.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
 import { type WriteDeps, writeVenue } from '../write-venue.ts';
@@ -51,8 +51,8 @@ export function prepareAlpacaWrite(request: CommandRequest, attemptId: string): 
     if (!body.success) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
     return { method: 'POST', path: ordersPath, body: JSON.stringify(body.data) };
   }
-  if (!isPlatformId(request.orderId)) return notSent(notAnId.code, notAnId.message);
-  if (!isAddressable(request.orderId)) return notSent(outOfReach.code, outOfReach.message);
+  const fault = addressFault(request.orderId);
+  if (fault !== undefined) return notSent(fault.code, fault.message);
   return { method: 'DELETE', path: `${ordersPath}/${encodeURIComponent(request.orderId)}` };
 }
 

@@ -1,7 +1,7 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { parseJson } from '../parse-json.ts';
-import { describeValue } from '../row-reader.ts';
+import { describeValue, isObject } from '../row-reader.ts';
 import type { Frame, StreamProtocol } from '../stream-protocol.ts';
 import type { AlpacaStream } from './decode-alpaca-order.ts';
 import { keyPairOf } from './key-source.ts';
@@ -72,8 +72,4 @@ function textOf(value: unknown): string {
 
 function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
   return { kind: 'unreadable', reason, detail };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

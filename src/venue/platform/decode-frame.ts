@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
 import { parseJson } from '../parse-json.ts';
-import { describeValue } from '../row-reader.ts';
+import { describeValue, isObject } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
 import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
 
@@ -108,8 +108,4 @@ function decodeError(message: Readonly<Record<string, unknown>>): Frame {
 
 function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
   return { kind: 'unreadable', reason, detail };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

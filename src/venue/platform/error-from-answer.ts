@@ -1,4 +1,4 @@
-import type { PlatformError } from '../platform-error.ts';
+import { answeredError, type PlatformError } from '../platform-error.ts';
 import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
 
 /**
@@ -20,13 +20,5 @@ export function errorFromAnswer(status: number, body: unknown, retryAfterMs = 0)
   const type = nested.data?.error.type;
   const told = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? rejected?.text;
   const message = told ?? `the platform answered with status ${status}`;
-  return {
-    status,
-    ...(code !== undefined && { code: code.slice(0, 100) }),
-    ...(type !== undefined && { type: type.slice(0, 100) }),
-    message: message.slice(0, 500).toWellFormed(),
-    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
-    ...(retryAfterMs > 0 && { retryAfterMs }),
-    sent: 'yes',
-  };
+  return answeredError(status, { code, type, message }, retryAfterMs);
 }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { CommandRequest } from '../../domain/command.ts';
 import { parseSpelledDecimal } from '../../domain/decimal.ts';
 import { orderWord } from '../../domain/order.ts';
-import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
+import { isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { HttpResult } from '../http.ts';
 import { evidenceOf } from '../judge-write.ts';
-import { notAnId, outOfReach, queryText } from '../order-address.ts';
+import { addressFault, notAnId, queryText } from '../order-address.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
 import { type WriteDeps, writeVenue } from '../write-venue.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
@@ -215,8 +215,8 @@ function prepareWrite(request: CommandRequest, attemptId: string): PreparedWrite
   if (body?.success === false) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
   let path: string = stream === 'account' ? ordersPath : predictionOrdersPath;
   if (request.kind !== 'place') {
-    if (!isPlatformId(accountId) || !isPlatformId(request.orderId)) return notSent(notAnId.code, notAnId.message);
-    if (!isAddressable(request.orderId)) return notSent(outOfReach.code, outOfReach.message);
+    const fault = isPlatformId(accountId) ? addressFault(request.orderId) : notAnId;
+    if (fault !== undefined) return notSent(fault.code, fault.message);
     path += `/${encodeURIComponent(request.orderId)}`;
   }
   if (write.method === 'DELETE') path += queryText({ accountId });

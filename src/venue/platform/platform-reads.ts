@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stream } from '../../domain/order.ts';
-import { isAddressable, isPlatformId } from '../../domain/platform-id.ts';
-import { notAnId, outOfReach, queryText } from '../order-address.ts';
+import { addressFault, queryText } from '../order-address.ts';
 import type {
   AccountsResult,
   GetResult,
@@ -61,8 +60,8 @@ export async function getOrder(
   orderId: string,
   signal: AbortSignal,
 ): Promise<GetResult> {
-  if (!isPlatformId(orderId)) return { kind: 'failed', error: notAnId };
-  if (!isAddressable(orderId)) return { kind: 'failed', error: outOfReach };
+  const fault = addressFault(orderId);
+  if (fault !== undefined) return { kind: 'failed', error: fault };
   const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
   const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}${queryText({ accountId })}`;
   const answer = await readPlatform(deps, 'get_order', url, signal);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
-import type { Http, HttpResult } from '../http.ts';
+import { codeClassOf, type Http, type HttpResult } from '../http.ts';
 import { parseJson, parsePlainJson } from '../parse-json.ts';
 import { retryAfterMsOf } from '../platform-error.ts';
 import type { ReadDeps } from '../read-venue.ts';
@@ -97,9 +97,8 @@ async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Pr
     body: JSON.stringify(write.body),
     signal,
   });
-  const codeClass = result.kind === 'answered' ? `${Math.floor(result.status / 100)}xx` : 'none';
   deps.metrics.requestSeconds.observe(
-    { operation, code_class: codeClass },
+    { operation, code_class: codeClassOf(result) },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
   if (result.kind === 'answered' && result.status === 401) void deps.tokens.renew(credential.token.generation, url);

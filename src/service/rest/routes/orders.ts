@@ -165,7 +165,7 @@ function cancelRoute(
     handle: (parts, call) => {
       const { orderId = '' } = call.params;
       const { accountId, stream = usual } = call.query as z.infer<typeof securitiesQuery>;
-      return sendCommand(parts, call, { request: { kind: 'cancel', stream: stream as Stream, accountId, orderId } });
+      return sendCommand(parts, call, { request: { kind: 'cancel', stream, accountId, orderId } });
     },
   });
 }
