@@ -1196,6 +1196,8 @@ BEGIN
   FROM (
     SELECT 'order ' || o.order_id AS name, CASE
       WHEN s."leavesQty" = 0 THEN 0
+      -- It is for an amount of money: as much of it as its fills left.
+      WHEN s."leavesQty" IS NULL THEN greatest(s.notional - s."cumQty" * coalesce(s."avgPrice", 0), 0)
       -- As `measureCommand` values them: a buy of a prediction at its price, anything else at the most a contract can be worth.
       WHEN o.stream = 'prediction' THEN s."leavesQty" * CASE WHEN lower(s.side) = 'buy' THEN coalesce((s.working ->> 'price')::numeric, s.price, 1) ELSE 1 END
       WHEN c.exposure IS NULL AND u.bounded IS NOT TRUE THEN NULL
@@ -1206,7 +1208,7 @@ BEGIN
       END AS value
     FROM unnest(public.streams()) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
-    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric, "commandId" uuid)
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, notional numeric, "cumQty" numeric, "avgPrice" numeric, "leavesQty" numeric, "commandId" uuid)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
     CROSS JOIN LATERAL (SELECT
       CASE WHEN NOT i.is_option THEN 1 WHEN i.legs = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric) ELSE 100 END,

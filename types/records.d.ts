@@ -63,7 +63,7 @@ export type OrderStatus =
 
 /** The terms that the venue works on */
 export interface WorkingTerms {
-  readonly quantity: DecimalText;
+  readonly quantity?: DecimalText;
   readonly price?: DecimalText;
   readonly orderType?: string;
 }
@@ -86,18 +86,25 @@ export interface NormalisedOrder {
   readonly certaintyReason?: string;
   /** none, replace, cancel, or a later word */
   readonly pendingAction: string;
-  readonly quantity: DecimalText;
+  /** Absent: the order is for an amount of money, notional */
+  readonly quantity?: DecimalText;
+  /** An amount of money, in place of a quantity */
+  readonly notional?: DecimalText;
   readonly price?: DecimalText;
   readonly stopPrice?: DecimalText;
   readonly working: WorkingTerms;
   /** Filled so far. Falls only with the cause correction */
   readonly cumQty: DecimalText;
-  /** Still working; 0 on an account order that is over */
-  readonly leavesQty: DecimalText;
+  /** Still working; 0 on an account order that is over. Absent: an order for an amount is at work */
+  readonly leavesQty?: DecimalText;
   readonly avgPrice?: DecimalText;
   readonly clOrdId?: string;
   readonly clientOrderRef?: string;
   readonly venueOrderId?: string;
+  /** The order whose terms it changed, where a replace makes a new order */
+  readonly replaces?: string;
+  /** The order that changed its terms */
+  readonly replacedBy?: string;
   readonly placedBy?: string;
   /** The command of Tidemark that placed it */
   readonly commandId?: string;

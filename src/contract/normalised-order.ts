@@ -46,7 +46,7 @@ const instrument = z
   .meta({ id: 'Instrument', description: 'The thing that is traded' });
 
 const working = z
-  .object({ quantity: decimal, price: decimal.optional(), orderType: z.string().optional() })
+  .object({ quantity: decimal.optional(), price: decimal.optional(), orderType: z.string().optional() })
   .meta({ id: 'WorkingTerms', description: 'The terms that the venue works on' });
 
 /**
@@ -72,16 +72,21 @@ export const normalisedOrder = z
       ),
     certaintyReason: z.string().optional(),
     pendingAction: z.string().describe('none, replace, cancel, or a later word'),
-    quantity: decimal,
+    quantity: decimal.optional().describe('Absent: the order is for an amount of money, notional'),
+    notional: decimal.optional().describe('An amount of money, in place of a quantity'),
     price: decimal.optional(),
     stopPrice: decimal.optional(),
     working,
     cumQty: decimal.describe('Filled so far. Falls only with the cause correction'),
-    leavesQty: decimal.describe('Still working; 0 on an account order that is over'),
+    leavesQty: decimal
+      .optional()
+      .describe('Still working; 0 on an account order that is over. Absent: an order for an amount is at work'),
     avgPrice: decimal.optional(),
     clOrdId: z.string().optional(),
     clientOrderRef: z.string().optional(),
     venueOrderId: z.string().optional(),
+    replaces: z.string().optional().describe('The order whose terms it changed, where a replace makes a new order'),
+    replacedBy: z.string().optional().describe('The order that changed its terms'),
     placedBy: z.string().optional(),
     commandId: z.string().optional().describe('The command of Tidemark that placed it'),
     callerRef: z.string().optional().describe("The caller's own reference"),

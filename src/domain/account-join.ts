@@ -89,7 +89,7 @@ export interface AccountJoin {
   readonly priced: Priced | undefined;
   readonly instrument: InstrumentJoin;
   /** The lowest working total in any view: an order may be filled with that. */
-  readonly leastWorking: Decimal;
+  readonly leastWorking: Decimal | undefined;
   readonly registers: Registers;
 }
 
@@ -121,7 +121,7 @@ export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
   const terminalCumQty = greater(a.terminalCumQty, b.terminalCumQty);
   const priced = mergePriced(a.priced, b.priced);
   const instrument = mergeInstruments(a.instrument, b.instrument);
-  const leastWorking = lesser(a.leastWorking, b.leastWorking);
+  const leastWorking = lesserOf(a.leastWorking, b.leastWorking);
   const registers = joinRegisters(a.registers, b.registers);
   const same =
     winner === a.winner &&
@@ -179,7 +179,8 @@ function mergeTerminals<T extends Terminals | EndedAt>(
   return merged;
 }
 
-function lesser(a: Decimal, b: Decimal): Decimal {
+export function lesserOf(a: Decimal | undefined, b: Decimal | undefined): Decimal | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
   return a !== b && compareDecimals(b, a) < 0 ? b : a;
 }
 

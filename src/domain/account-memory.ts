@@ -117,7 +117,7 @@ function earlierEnds({ endedAt, winner }: AccountJoin): EndedAt | undefined {
 }
 
 function withHidden(order: Order, hidden: Hidden): OrderView {
-  const { avgPrice: _shown, ...rest } = order;
+  const { avgPrice: _price, leavesQty: _left, ...rest } = order;
   return { ...rest, ...hidden };
 }
 

@@ -16,7 +16,7 @@ export const legs = listOf(fields({ symbol: text, side: text, ratioQty: decimal,
 const told = (value: Check): Check => maybe(fields({ cumQty: decimal, updatedAt: isInstant, value }));
 const byStatus = (value: Check): Check => maybe((ends) => object(ends) && Object.values(ends as object).every(value));
 
-export const working = fields({ quantity: decimal, price: maybe(decimal), orderType: maybe(text) });
+export const working = fields({ quantity: maybe(decimal), price: maybe(decimal), orderType: maybe(text) });
 
 const byKind = { text, decimal, instant: isInstant, natural } as const;
 
@@ -46,7 +46,7 @@ const joinChecks = {
   winner: maybe(
     fields({
       ...{ status: oneOf(...orderStatuses), statusRaw: text, pendingAction: text },
-      ...{ leavesQty: decimal, avgPrice: maybe(decimal) },
+      ...{ leavesQty: maybe(decimal), avgPrice: maybe(decimal) },
     }),
   ),
   ...{ terminals: byStatus(text), endedAt: byStatus(isInstant), terminalCumQty: maybe(decimal) },

@@ -5,6 +5,7 @@ import {
   compareViews,
   joinOfView,
   joinRegisters,
+  lesserOf,
   mergeJoins,
 } from './account-join.ts';
 import { type AccountMemory, type Correction, memoryOf, recallJoin } from './account-memory.ts';
@@ -165,7 +166,7 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
   const joined: AccountJoin = {
     ...fresh,
     instrument: correctInstrument(held.instrument, view),
-    leastWorking: compareDecimals(held.leastWorking, fresh.leastWorking) < 0 ? held.leastWorking : fresh.leastWorking,
+    leastWorking: lesserOf(held.leastWorking, fresh.leastWorking),
     registers: joinRegisters(held.registers, fresh.registers),
   };
   const order = presentAccount(joined, ownFields(head.order));
@@ -274,9 +275,9 @@ function contradiction(join: AccountJoin, shown: TerminalStatus): string | undef
 
 /**
  * All is filled: the ordered quantity, the working quantity, or at least a working total that had
- * been lowered.
+ * been lowered. An order for an amount has none of them.
  */
 function isWhole({ winner: { cumQty, quantity, working }, leastWorking }: AccountJoin): boolean {
-  if (cumQty === quantity || cumQty === working.quantity) return true;
-  return compareDecimals(cumQty, quantity) < 0 && compareDecimals(leastWorking, cumQty) <= 0;
+  if (quantity === undefined || cumQty === quantity || cumQty === working.quantity) return true;
+  return compareDecimals(cumQty, quantity) < 0 && compareDecimals(leastWorking ?? quantity, cumQty) <= 0;
 }

@@ -209,15 +209,15 @@ export function commandExposure({ request, state, orderId }: Command, order?: Or
     return { accountId, stream, symbol, outcome, side, quantity };
   }
   const asked = request.terms.quantity;
-  if (order === undefined || asked === undefined || compareDecimals(asked, order.working.quantity) <= 0)
-    return undefined;
-  const { instrument, side, working } = order;
+  const worked = order?.working.quantity ?? '0';
+  if (order === undefined || asked === undefined || compareDecimals(asked, worked) <= 0) return undefined;
+  const { instrument, side } = order;
   return {
     accountId,
     stream,
     symbol: instrument.symbol,
     ...(instrument.outcome === undefined ? {} : { outcome: instrument.outcome }),
     side,
-    quantity: subtractDecimals(asked, working.quantity),
+    quantity: subtractDecimals(asked, worked),
   };
 }

@@ -150,8 +150,9 @@ function measureTerms(terms: ReplaceTerms, order: Order): Measure & { readonly e
   // If the price of its limit is not known, a new one counts as a rise.
   const isUnknown = hasLimit(order) && price === undefined && terms.price !== undefined;
   const before = isUnknown ? '0' : unitOf(order, price);
-  const total = terms.quantity ?? working.quantity;
-  const rest = positivePart(subtractDecimals(working.quantity, cumQty));
+  const worked = working.quantity ?? '0';
+  const total = terms.quantity ?? worked;
+  const rest = positivePart(subtractDecimals(worked, cumQty));
   const restAfter = positivePart(subtractDecimals(total, cumQty));
   const now = multiplyDecimals(rest, before);
   const grown = multiplyDecimals(positivePart(subtractDecimals(restAfter, rest)), after);
@@ -162,7 +163,7 @@ function measureTerms(terms: ReplaceTerms, order: Order): Measure & { readonly e
     symbols: [symbol],
     underlyings: [symbol],
     instrument: 'prediction',
-    ...(isAbove(total, working.quantity) && { quantity: total }),
+    ...(isAbove(total, worked) && { quantity: total }),
     ...(isAbove(worst, now) && { notional: addDecimals(traded, worst) }),
     exposure: subtractDecimals(worst, now),
     ...((terms.price ?? terms.stopPx) !== undefined && { deviationPercent: null }),

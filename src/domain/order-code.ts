@@ -27,6 +27,7 @@ export function composeOrder(view: OrderView, own: OwnFields): Composed {
     origin: own.origin,
     updatedAt: view.updatedAt,
     certaintyReason: view.certaintyReason,
+    notional: view.notional,
     price: view.price,
     stopPrice: view.stopPrice,
     avgPrice: view.avgPrice,
@@ -34,6 +35,8 @@ export function composeOrder(view: OrderView, own: OwnFields): Composed {
     clOrdId: view.clOrdId,
     clientOrderRef: view.clientOrderRef,
     venueOrderId: view.venueOrderId,
+    replaces: view.replaces,
+    replacedBy: view.replacedBy,
     placedBy: view.placedBy,
     rejectReason: view.rejectReason,
     rejectText: view.rejectText,
@@ -55,6 +58,8 @@ export function showRegisters(order: Composed, registers: Partial<Pick<Order, Re
   order.clOrdId = registers.clOrdId ?? order.clOrdId;
   order.clientOrderRef = registers.clientOrderRef ?? order.clientOrderRef;
   order.venueOrderId = registers.venueOrderId ?? order.venueOrderId;
+  order.replaces = registers.replaces ?? order.replaces;
+  order.replacedBy = registers.replacedBy ?? order.replacedBy;
   order.placedBy = registers.placedBy ?? order.placedBy;
   order.rejectReason = registers.rejectReason ?? order.rejectReason;
   order.rejectText = registers.rejectText ?? order.rejectText;
@@ -79,6 +84,7 @@ export function addChangedTerms(changed: (keyof Order)[], a: Before, b: Order): 
   if (a.certaintyReason !== b.certaintyReason) changed.push('certaintyReason');
   if (a.pendingAction !== b.pendingAction) changed.push('pendingAction');
   if (a.quantity !== b.quantity) changed.push('quantity');
+  if (a.notional !== b.notional) changed.push('notional');
   if (a.price !== b.price) changed.push('price');
   if (a.stopPrice !== b.stopPrice) changed.push('stopPrice');
   if (!sameWorking(a.working, b.working)) changed.push('working');
@@ -94,6 +100,8 @@ export function addChangedHistory(changed: (keyof Order)[], a: Before, b: Order)
   if (a.clOrdId !== b.clOrdId) changed.push('clOrdId');
   if (a.clientOrderRef !== b.clientOrderRef) changed.push('clientOrderRef');
   if (a.venueOrderId !== b.venueOrderId) changed.push('venueOrderId');
+  if (a.replaces !== b.replaces) changed.push('replaces');
+  if (a.replacedBy !== b.replacedBy) changed.push('replacedBy');
   if (a.placedBy !== b.placedBy) changed.push('placedBy');
   if (a.commandId !== b.commandId) changed.push('commandId');
   if (a.callerRef !== b.callerRef) changed.push('callerRef');

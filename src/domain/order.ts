@@ -71,7 +71,7 @@ export interface Instrument {
  * repeats the terms.
  */
 export interface WorkingTerms {
-  readonly quantity: Decimal;
+  readonly quantity?: Decimal | undefined;
   readonly price?: Decimal;
   readonly orderType?: string;
 }
@@ -97,16 +97,22 @@ export interface OrderView {
   readonly certainty: string;
   readonly certaintyReason?: string | undefined;
   readonly pendingAction: string;
-  readonly quantity: Decimal;
+  /** Absent: the order is for an amount of money, `notional`. */
+  readonly quantity?: Decimal | undefined;
+  readonly notional?: Decimal | undefined;
   readonly price?: Decimal | undefined;
   readonly stopPrice?: Decimal | undefined;
   readonly working: WorkingTerms;
   readonly cumQty: Decimal;
-  readonly leavesQty: Decimal;
+  /** Absent: an order for an amount is at work. */
+  readonly leavesQty?: Decimal | undefined;
   readonly avgPrice?: Decimal | undefined;
   readonly clOrdId?: string | undefined;
   readonly clientOrderRef?: string | undefined;
   readonly venueOrderId?: string | undefined;
+  /** The orders before and after it, if a replace makes a new order. */
+  readonly replaces?: string | undefined;
+  readonly replacedBy?: string | undefined;
   readonly placedBy?: string | undefined;
   readonly rejectReason?: string | undefined;
   readonly rejectText?: string | undefined;
@@ -161,8 +167,8 @@ export type Composed = { -readonly [K in keyof Whole<Order>]: Whole<Order>[K] };
 export interface FieldRule {
   /** Instants are compared by value, `working` and `instrument` by their parts, others as text. */
   readonly kind: 'text' | 'decimal' | 'instant' | 'natural' | 'own form';
-  /** Always there. Such fields come first in the JSON of an order. */
-  readonly required?: true;
+  /** They come first in the JSON of an order. `but for an amount`: an order for money has none. */
+  readonly required?: true | 'but for an amount';
   /** Ours, and not the platform's. */
   readonly own?: true;
   /**
@@ -194,12 +200,13 @@ export const orderTable = {
   certainty: { kind: 'text', required: true, content: 'state' },
   certaintyReason: { kind: 'text', content: 'state' },
   pendingAction: { kind: 'text', required: true, content: 'state' },
-  quantity: { kind: 'decimal', required: true, content: 'terms' },
+  quantity: { kind: 'decimal', required: 'but for an amount', content: 'terms' },
+  notional: { kind: 'decimal', content: 'terms' },
   price: { kind: 'decimal', content: 'terms' },
   stopPrice: { kind: 'decimal', content: 'terms' },
   working: { kind: 'own form', required: true, content: 'terms' },
   cumQty: { kind: 'decimal', required: true, content: 'filled' },
-  leavesQty: { kind: 'decimal', required: true, content: 'filled' },
+  leavesQty: { kind: 'decimal', required: 'but for an amount', content: 'filled' },
   avgPrice: { kind: 'decimal', content: 'filled' },
   expireTime: { kind: 'instant', content: 'expiry' },
   origin: { kind: 'own form', required: true, own: true },
@@ -207,6 +214,8 @@ export const orderTable = {
   clOrdId: { kind: 'text', content: 'references', register: 'revising' },
   clientOrderRef: { kind: 'text', content: 'references', register: 'revising' },
   venueOrderId: { kind: 'text', content: 'references', register: 'revising' },
+  replaces: { kind: 'text', content: 'references', register: 'revising' },
+  replacedBy: { kind: 'text', content: 'references', register: 'revising' },
   placedBy: { kind: 'text', content: 'references', register: 'remembered' },
   commandId: { kind: 'text', own: true },
   callerRef: { kind: 'text', own: true },

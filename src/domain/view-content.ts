@@ -148,5 +148,7 @@ export function sameInstant(a: string | undefined, b: string | undefined): boole
 }
 
 export function sameWorking(a: WorkingTerms | undefined, b: WorkingTerms): boolean {
-  return a === b || (a?.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType);
+  return (
+    a === b || (a !== undefined && a.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType)
+  );
 }

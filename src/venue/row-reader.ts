@@ -127,21 +127,26 @@ export class RowReader {
    * The filled quantity. An order just begun, or rejected, may be shown without one; a working one
    * may have the rest instead, in `rest`. If it follows from neither, it is missing.
    */
-  filled(field: string, rest: string, total: Decimal, status: OrderStatus): Decimal {
+  filled(field: string, rest: string, total: Decimal | undefined, status: OrderStatus): Decimal {
     const filled = this.optionalQuantity(field);
     if (filled !== undefined || this.fault !== undefined) return filled ?? '0';
     if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
     const leaves = isTerminal(status) ? undefined : this.optionalQuantity(rest);
-    if (leaves === undefined || this.fault !== undefined || compareDecimals(leaves, total) > 0)
+    if (leaves === undefined || total === undefined || this.fault !== undefined || compareDecimals(leaves, total) > 0)
       return this.quantity(field);
     return subtractDecimals(total, leaves);
   }
 
-  /** The working quantity: if left out, the rest, unless the order has ended. */
-  leaves(field: string, total: Decimal, filled: Decimal, status: OrderStatus): Decimal {
+  /**
+   * The working quantity: if left out, the rest, unless the order has ended. Undefined: it works on
+   * an amount.
+   */
+  leaves(field: string, total: Decimal | undefined, filled: Decimal, status: OrderStatus): Decimal | undefined {
     const leaves = this.optionalQuantity(field);
     if (leaves !== undefined || this.fault !== undefined) return leaves ?? '0';
-    return isTerminal(status) || compareDecimals(filled, total) > 0 ? '0' : subtractDecimals(total, filled);
+    if (isTerminal(status)) return '0';
+    if (total === undefined) return undefined;
+    return compareDecimals(filled, total) > 0 ? '0' : subtractDecimals(total, filled);
   }
 
   instant(field: string): string {

@@ -132,7 +132,10 @@ function orderOf(it: ExchangeOrder): Order {
 
 function worthNow({ side, cumQty, avgPrice = '1', working }: Order): string {
   const isBounded = side === 'buy' && working.orderType?.endsWith('limit') === true;
-  const rest = multiplyDecimals(subtractDecimals(working.quantity, cumQty), isBounded ? (working.price ?? '1') : '1');
+  const rest = multiplyDecimals(
+    subtractDecimals(working.quantity ?? '0', cumQty),
+    isBounded ? (working.price ?? '1') : '1',
+  );
   return addDecimals(multiplyDecimals(cumQty, side === 'buy' ? avgPrice : '1'), rest);
 }
 

@@ -4,9 +4,9 @@ import { fieldsWhere, type Order, orderTable } from '../../src/domain/order.ts';
 type Field = keyof Order;
 
 function composed(): string[] {
-  const required = fieldsWhere(({ required }) => required === true);
-  const shown = fieldsWhere(({ required, own }, field) => required !== true && own !== true && field !== 'extra');
-  const own = fieldsWhere(({ required, own }) => required !== true && own === true);
+  const required = fieldsWhere(({ required }) => required !== undefined);
+  const shown = fieldsWhere(({ required, own }, field) => required === undefined && own !== true && field !== 'extra');
+  const own = fieldsWhere(({ required, own }) => required === undefined && own === true);
   const sources: Readonly<Partial<Record<Field, string>>> = Object.fromEntries(
     fieldsWhere(({ own }) => own === true).map((field) => [field, 'own']),
   );

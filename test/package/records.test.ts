@@ -73,7 +73,7 @@ describe('the packed package', () => {
     const program = `
       import type { OrderUpdate } from 'tidemark/records';
       export const version = (update: OrderUpdate): number => update.sourceVersion ?? 0;
-      export const left = ({ order }: OrderUpdate): number => order.quantity - order.cumQty;
+      export const left = ({ order }: OrderUpdate): number => order.cumQty - (order.leavesQty ?? '0');
     `;
     const { status, stdout } = compile(program);
     expect(status).not.toBe(0);

@@ -17,7 +17,7 @@ export function orderTable(
     INSTRUMENT: ({ order }: ListedOrder) => instrumentText(order),
     SIDE: ({ order }: ListedOrder) => order.side,
     STATUS: ({ order }: ListedOrder) => order.status,
-    FILLED: ({ order }: ListedOrder) => `${order.cumQty} of ${order.working.quantity}`,
+    FILLED: ({ order }: ListedOrder) => `${order.cumQty} of ${sizeText(order)}`,
     PRICE: ({ order }: ListedOrder) => order.working.price ?? order.orderType,
     ORDER: 'orderId',
   } as const;
@@ -28,6 +28,11 @@ export function orderTable(
 export function instrumentText({ instrument: { symbol, outcome, legs = [] } }: ListedOrder['order']): string {
   const name = legs.length === 1 ? (legs[0]?.symbol ?? symbol) : symbol;
   return outcome === undefined ? name : `${name}/${outcome}`;
+}
+
+/** The quantity that the venue works on, or the amount of money: `100`, `250 USD`. */
+export function sizeText({ working, notional }: ListedOrder['order']): string {
+  return working.quantity ?? (notional === undefined ? '?' : `${notional} USD`);
 }
 
 /** One order in its newest state: what is absent has no line. */
@@ -42,10 +47,10 @@ export function orderText(
   return factsText({
     order: `${stream}:${orderId}`,
     account: accountId,
-    terms: `${order.side} ${order.quantity} ${instrumentText(order)} ${order.orderType}${price(order.price)}, ${order.timeInForce}`,
-    working: `${working.quantity}${price(working.price)}`,
+    terms: `${order.side} ${order.quantity ?? sizeText(order)} ${instrumentText(order)} ${order.orderType}${price(order.price)}, ${order.timeInForce}`,
+    working: `${sizeText(order)}${price(working.price)}`,
     status: `${order.status} (${order.statusRaw} by the platform)`,
-    filled: `${order.cumQty}${average}, ${order.leavesQty} left`,
+    filled: `${order.cumQty}${average}${order.leavesQty === undefined ? '' : `, ${order.leavesQty} left`}`,
     'in doubt': order.certainty === 'certain' ? undefined : `${order.certainty} ${order.certaintyReason ?? ''}`,
     pending: order.pendingAction === 'none' ? undefined : order.pendingAction,
     contradiction: order.conflict,
@@ -53,6 +58,8 @@ export function orderText(
     placed: order.origin === 'tidemark' ? `here, by command ${order.commandId ?? '-'}` : 'elsewhere',
     reference: order.callerRef ?? order.clientOrderRef ?? order.clOrdId,
     'at the venue': order.venueOrderId,
+    replaces: order.replaces,
+    'replaced by': order.replacedBy,
     revision: `${revision}${sourceVersion === undefined ? '' : `, version ${sourceVersion} of the platform`}`,
     changed: `${order.updatedAt} (${ageOf(order.updatedAt, nowMs)} ago)`,
   });

@@ -5,7 +5,7 @@ import { namesInstrument } from '../../domain/symbol.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { clip, printable } from './format-text.ts';
-import { instrumentText } from './order-text.ts';
+import { instrumentText, sizeText } from './order-text.ts';
 import { namesOrder, shortId } from './short-id.ts';
 
 export type Update = z.infer<typeof updateRecord>;
@@ -108,7 +108,7 @@ export function formatUpdate(update: Update, width: LineWidth, paint = (word: st
   ];
   const start = printable(which.join(gap));
   const [status, side] = [order.status.padEnd(16), printable(order.side.padEnd(4))];
-  const now = `${order.cumQty}/${order.working.quantity} ${instrumentText(order)}`;
+  const now = `${order.cumQty}/${sizeText(order)} ${instrumentText(order)}`;
   const end = printable(`${now}${gap}${fill === undefined ? termsOf(order) : fillText(fill)}`);
   const left = shortColumns - `${start} ${status} ${side} `.length;
   return `${start}${gap}${paint(status)}${gap}${paint(side)} ${isWhole ? end : clip(end, left)}`;

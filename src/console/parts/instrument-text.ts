@@ -1,9 +1,15 @@
-import type { Instrument } from '../../../types/records.d.ts';
+import type { Instrument, NormalisedOrder } from '../../../types/records.d.ts';
+import { amountText } from '../state/text/decimal-text.ts';
 
 /** An instrument in one line: `AAPL`, `RAIN-26 YES`, `SPX, 2 legs`. */
 export function instrumentText(instrument: Instrument): string {
   const { outcome } = instrument;
   return `${instrumentParts(instrument).join('')}${outcome === undefined ? '' : ` ${outcome}`}`;
+}
+
+/** The quantity that the venue works on, or the amount of money: `100`, `250.00 USD`. */
+export function sizeText({ working: { quantity }, notional }: Pick<NormalisedOrder, 'working' | 'notional'>): string {
+  return quantity === undefined && notional !== undefined ? `${amountText(notional, 2)} USD` : amountText(quantity);
 }
 
 /** C or P and the strike of a contract. */

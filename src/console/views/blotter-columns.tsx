@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { fillBar } from '../parts/fill-bar.tsx';
-import { instrumentParts, instrumentText } from '../parts/instrument-text.ts';
+import { instrumentParts, instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
 import { timeText, timeWords } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
@@ -112,7 +112,7 @@ export function labelOf(
   if (text === undefined || !(named || isAmount(name))) return undefined;
   const words = isAmount(name) ? amountText(text, leastPlaces(name, places)) : textOf(name, row, nowMs);
   if (!named || words === '') return words;
-  return `${label} ${words}${name === 'fill' ? ` / ${amountText(row.order.working.quantity)}` : ''}`;
+  return `${label} ${words}${name === 'fill' ? ` / ${sizeText(row.order)}` : ''}`;
 }
 
 /** How many decimals an amount has at least. `places`: its instrument's prices have them. */

@@ -176,5 +176,5 @@ const longFacts = ['Reason', 'Orders with the same terms'];
 function beforeText({ status, working, cumQty, revision }: NonNullable<CommandHistory['baseline']>): string {
   if (revision === 0) return 'nothing was known of it';
   const price = working.price === undefined ? '' : ` @ ${working.price}`;
-  return `${statusText(status)}, ${working.quantity}${price}, ${cumQty} filled`;
+  return `${statusText(status)}, ${working.quantity ?? 'an amount'}${price}, ${cumQty} filled`;
 }

@@ -1,7 +1,7 @@
 import { useContext, useEffect, useMemo } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
-import { instrumentText } from '../parts/instrument-text.ts';
+import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Go, Link } from '../parts/link.tsx';
 import { plural } from '../parts/plural.ts';
 import { saveCsv } from '../parts/save-csv.ts';
@@ -122,7 +122,7 @@ function lineOf(fill: FillRow, nowMs: number) {
       </td>
       <td class="account">{timeText(atText, nowMs)}</td>
       <td class="account">{accountId}</td>
-      <td class="number">{`${amountText(order.cumQty)} / ${amountText(order.working.quantity)}`}</td>
+      <td class="number">{`${amountText(order.cumQty)} / ${sizeText(order)}`}</td>
       <td class="id account">
         <Link to={orderAddress(row)}>{orderId}</Link>
       </td>

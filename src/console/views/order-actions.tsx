@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
-import { instrumentText } from '../parts/instrument-text.ts';
+import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { useKeys } from '../parts/keys.ts';
 import { fieldText, sideText, statusText } from '../parts/words.ts';
 import { changedTerms, type NewTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
@@ -75,8 +75,8 @@ const notReplaced = 'Only an open prediction order can be replaced.';
 const notHere = 'Commands are off here, or this token may not send them.';
 
 /** The order in a few words. */
-export function orderText({ order: { side, working, instrument } }: ListedOrder): string {
-  return `${sideText(side)} ${amountText(working.quantity)} ${instrumentText(instrument)}`;
+export function orderText({ order }: ListedOrder): string {
+  return `${sideText(order.side)} ${sizeText(order)} ${instrumentText(order.instrument)}`;
 }
 
 /** All that a decision about it needs: `buy 100 KO at 64.05, part filled, 40 filled, ACC-1`. */

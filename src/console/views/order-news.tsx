@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
-import { instrumentText } from '../parts/instrument-text.ts';
+import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { doubtText, sideText, statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf } from '../state/orders/order-row.ts';
@@ -31,6 +31,6 @@ export function OrderNews({ state }: { readonly state: ConsoleState }) {
 }
 
 function newsOf(order: NormalisedOrder): string {
-  const { side, instrument, status, cumQty, working } = order;
-  return `${sideText(side)} ${instrumentText(instrument)}: ${statusText(status)}, ${amountText(cumQty)} of ${amountText(working.quantity)} filled. ${doubtText(order)}`;
+  const { side, instrument, status, cumQty } = order;
+  return `${sideText(side)} ${instrumentText(instrument)}: ${statusText(status)}, ${amountText(cumQty)} of ${sizeText(order)} filled. ${doubtText(order)}`;
 }

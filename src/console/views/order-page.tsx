@@ -3,14 +3,14 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
 import { Facts } from '../parts/facts.tsx';
 import { fillBar } from '../parts/fill-bar.tsx';
-import { instrumentText } from '../parts/instrument-text.ts';
+import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { addressOf, blotterAddress } from '../state/address.ts';
+import { addressOf, blotterAddress, orderAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/orders/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
@@ -76,7 +76,7 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
       <h1>
         <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
         <span>
-          {amountText(order.working.quantity)} {instrumentText(order.instrument)}
+          {sizeText(order)} {instrumentText(order.instrument)}
         </span>
         <span class={`status ${statusTone(order.status)}`}>{statusText(order.status)}</span>
         {doubt !== '' && <span class="doubt">{doubt}</span>}
@@ -93,7 +93,16 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
   );
 }
 
-function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
+/** Another order of the same stream. */
+function orderLink(stream: Stream, orderId: string | undefined): VNode | undefined {
+  return orderId === undefined ? undefined : (
+    <Link class="id" to={orderAddress({ stream, orderId })}>
+      {orderId}
+    </Link>
+  );
+}
+
+function termsOf({ stream, order, sourceVersion }: ListedOrder, nowMs: number): VNode {
   const { working } = order;
   const differs = working.quantity !== order.quantity || working.price !== order.price;
   const amount = (text: string | undefined) => (text === undefined ? undefined : amountText(text));
@@ -103,6 +112,7 @@ function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
     ['Average price', amount(order.avgPrice)],
     ['Type', `${order.orderType.replaceAll('_', ' ')}, ${order.timeInForce}`],
     ['Quantity', amount(order.quantity)],
+    ['Amount', order.notional === undefined ? undefined : sizeText(order)],
     ['Price', amount(order.price)],
     ['Stop price', amount(order.stopPrice)],
     [
@@ -127,6 +137,8 @@ function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
     ['Reference of the caller', order.callerRef],
     ['Reference at the platform', order.clientOrderRef ?? order.clOrdId],
     ['Id at the venue', order.venueOrderId],
+    ['Replaces', orderLink(stream, order.replaces)],
+    ['Replaced by', orderLink(stream, order.replacedBy)],
     ['Source version', sourceVersion],
     ['Created', order.createdAt === undefined ? undefined : timeText(order.createdAt, nowMs)],
     ['Changed', timeText(order.updatedAt, nowMs)],

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
-import { instrumentText } from '../parts/instrument-text.ts';
+import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Go } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { plural } from '../parts/plural.ts';
@@ -138,7 +138,7 @@ function hitView(hit: Hit): VNode {
     <>
       <b>Order</b>
       <span>
-        {sideText(order.side)} {order.working.quantity} {instrumentText(order.instrument)}
+        {sideText(order.side)} {sizeText(order)} {instrumentText(order.instrument)}
       </span>
       <span class="soft">
         {[statusText(order.status), accountId, order.callerRef, orderId]

@@ -60,8 +60,9 @@ const endedAt: Readonly<Record<TerminalStatus, string>> = {
 
 /** Fields with a place in the view. The others are carried in `extra`, without those left out. */
 const knownFields: ReadonlySet<string> = new Set([
-  ...['id', 'client_order_id', 'symbol', 'side', 'type', 'order_type', 'time_in_force', 'status', 'qty'],
+  ...['id', 'client_order_id', 'symbol', 'side', 'type', 'order_type', 'time_in_force', 'status', 'qty', 'notional'],
   ...['limit_price', 'stop_price', 'filled_qty', 'filled_avg_price', 'created_at', 'updated_at', 'submitted_at'],
+  ...['replaces', 'replaced_by'],
 ]);
 
 /** An order of Alpaca, the same in events, lists and answers (its OpenAPI 2.0.1, `Order`). */
@@ -73,13 +74,15 @@ export function alpacaOrders(stream: AlpacaStream): OrderDecoder {
 }
 
 /**
- * The normalised view. No row names its account: a key pair has one. `replaces` and `replaced_by`
- * name other orders, and `legs` has whole ones with ids of their own: all three are carried.
+ * The normalised view. No row names its account: a key pair has one. An order for an amount of
+ * money has no quantity, not even when it is filled. `legs` has whole orders with ids of their own:
+ * they are carried.
  */
 function readView(row: RowReader, stream: AlpacaStream, accountId: string): Whole<OrderView> {
   const word = statusWord(row.text('status'));
   const place = places.get(word) ?? 'unknown';
-  const quantity = readQuantity(row);
+  const notional = row.optionalQuantity('notional');
+  const quantity = notional === undefined ? row.quantity('qty') : row.optionalQuantity('qty');
   // Alpaca shows no working quantity: it is the rest.
   const cumQty = row.filled('filled_qty', 'leaves_qty', quantity, place === 'working' ? 'new' : place);
   const status = place !== 'working' ? place : cumQty === '0' ? 'new' : 'partially_filled';
@@ -103,6 +106,7 @@ function readView(row: RowReader, stream: AlpacaStream, accountId: string): Whol
     certaintyReason: undefined,
     pendingAction: pendingActions.get(word) ?? 'none',
     quantity,
+    notional,
     price,
     stopPrice: row.optionalDecimal('stop_price'),
     working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
@@ -112,26 +116,20 @@ function readView(row: RowReader, stream: AlpacaStream, accountId: string): Whol
     clOrdId: row.carriedText('client_order_id'),
     clientOrderRef: undefined,
     venueOrderId: undefined,
+    replaces: row.carriedText('replaces'),
+    replacedBy: row.carriedText('replaced_by'),
     placedBy: undefined,
     rejectReason: undefined,
     rejectText: undefined,
     createdAt: row.carriedInstant('created_at'),
-    updatedAt: row.instant('updated_at'),
+    // Its OpenAPI lets it be null: then nothing has changed since.
+    updatedAt: row.instant((row.found('updated_at') ?? null) === null ? 'created_at' : 'updated_at'),
     sentAt: row.carriedInstant('submitted_at'),
     firstAckAt: undefined,
     closedAt,
     expireTime: undefined,
     extra: readExtra(row, closedAt === undefined ? undefined : ended),
   };
-}
-
-/**
- * An order for an amount of money has no quantity, not even when it is filled, and every order here
- * has one. Until that is otherwise it is kept aside, and says why.
- */
-function readQuantity(row: RowReader): string {
-  if (row.carriedText('qty') !== undefined || row.carriedText('notional') === undefined) return row.quantity('qty');
-  return row.fail('qty', 'notional_order', 'a quantity, and the order is for an amount of money');
 }
 
 /**

@@ -56,7 +56,8 @@ function* partsOf(view: OrderView, stream: Stream): Iterable<Part> {
     yield symbolPart('the symbol of a leg', symbol);
     yield decimalPart('ratioQty of a leg', ratioQty);
   }
-  yield decimalPart('working.quantity', working.quantity);
+  yield ['quantity', view.quantity, (view.quantity ?? view.notional) !== undefined, 'a quantity or an amount of money'];
+  if (working.quantity !== undefined) yield decimalPart('working.quantity', working.quantity);
   if (working.price !== undefined) yield decimalPart('working.price', working.price);
 }
 

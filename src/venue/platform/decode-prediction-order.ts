@@ -68,6 +68,7 @@ function readView(row: RowReader, accountId: string): Whole<OrderView> {
     certaintyReason: row.carriedText('certaintyReason'),
     pendingAction: orderWord(row.optionalText('pendingAction') ?? 'none'),
     quantity,
+    notional: undefined,
     price,
     stopPrice,
     working: {
@@ -83,6 +84,8 @@ function readView(row: RowReader, accountId: string): Whole<OrderView> {
     clOrdId: row.carriedText('clOrdId'),
     clientOrderRef: row.carriedText('clientOrderRef'),
     venueOrderId: row.carriedText('venueOrderId'),
+    replaces: undefined,
+    replacedBy: undefined,
     placedBy: row.carriedText('placedBy'),
     rejectReason: row.carriedText('rejectReason'),
     rejectText: row.carriedText('rejectText'),

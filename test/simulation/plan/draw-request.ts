@@ -69,7 +69,8 @@ function drawOrder(random: Random, database: MemoryDatabase, stream: Stream): Or
 
 function drawTerms(random: Random, order: Order): ReplaceTerms {
   const price = { price: `0.${4 + below(random, 4)}` };
-  const quantity = { quantity: String(Number(order.working.quantity) + oneOf(random, [-4, -1, 1, 3, 10])) };
+  const { quantity: worked = '0' } = order.working;
+  const quantity = { quantity: String(Number(worked) + oneOf(random, [-4, -1, 1, 3, 10])) };
   return oneOf<ReplaceTerms>(random, [
     price,
     quantity,
@@ -77,6 +78,6 @@ function drawTerms(random: Random, order: Order): ReplaceTerms {
     { timeInForce: order.timeInForce === 'day' ? 'gtc' : 'day' },
     { ...price, timeInForce: 'gtc' },
     // Changes nothing.
-    { quantity: order.working.quantity },
+    { quantity: worked },
   ]);
 }

@@ -568,6 +568,18 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(await breachOf(rig.journal, place())).toEqual({ limit: 'maxAccountExposure', bound: '2000', why });
     });
 
+    it('count an order for an amount of money as what its fills left of it', async () => {
+      await using rig = await make();
+      const { price: _none, quantity: _no, leavesQty: _left, ...terms } = equityView;
+      const ours = { ...terms, orderType: 'market', working: { orderType: 'market' }, notional: '500' } as const;
+      await rig.show({ ...ours, orderId: 'o-1', cumQty: '2', avgPrice: '100.25', status: 'partially_filled' });
+      await rig.show({ ...ours, orderId: 'o-2' });
+      await limit(rig.journal, { maxAccountExposure: '799.5' });
+      const own = await breachOf(rig.journal, place());
+      expect(own).toMatchObject({ limit: 'maxAccountExposure' });
+      expect(Number((own as { value: string }).value) - Number(place().measure?.exposure)).toBe(799.5);
+    });
+
     it('hold a replace to the new total and price, and only where it raises them', async () => {
       await using rig = await make();
       const order: Order = { ...predictionView, orderId: 'p-1', origin: 'external' };

@@ -103,12 +103,13 @@ export function accountViews(): fc.Arbitrary<OrderView> {
       cumQty: fc.constantFrom('0', '2.5', '5', '9', '10'),
       second: fc.integer({ min: 0, max: 3 }),
       form: fc.constantFrom('Z' as const, 'millis' as const, 'offset' as const),
-      quantity: fc.constantFrom('10', '12'),
+      // Undefined: for an amount of money.
+      quantity: fc.constantFrom('10', '12', undefined),
       instrument: fc.constantFrom(...instruments),
       side: fc.constantFrom('buy', 'buy', 'buy_to_cover'),
       price: sometimes(fc.constantFrom('1.5', '2')),
       avgPrice: sometimes(fc.constantFrom('1.4', '1.45')),
-      leavesQty: fc.constantFrom('0', '0', '10'),
+      leavesQty: fc.constantFrom('0', '0', '10', undefined),
       pendingAction: fc.constantFrom('none', 'none', 'cancel'),
       wordCase: fc.boolean(),
       clOrdId: fc.constant('client-1'),
@@ -122,6 +123,7 @@ export function accountViews(): fc.Arbitrary<OrderView> {
       status,
       statusRaw: wordCase ? status.toUpperCase() : status,
       quantity,
+      notional: quantity === undefined ? '20' : undefined,
       working: { quantity, ...(price === undefined ? {} : { price }) },
       updatedAt: instantAt(second, form),
       ...present({ ...rest, price }),
@@ -129,7 +131,7 @@ export function accountViews(): fc.Arbitrary<OrderView> {
 }
 
 function withoutTerms(view: OrderView): OrderView {
-  const { price: _price, clOrdId: _clOrdId, ...rest } = view;
+  const { price: _price, clOrdId: _clOrdId, leavesQty: _leavesQty, ...rest } = view;
   return rest;
 }
 

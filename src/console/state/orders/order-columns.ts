@@ -93,10 +93,12 @@ const contractShares = 100n;
 
 /**
  * An order's value, in units and to the cent, since averages are rounded: its fills at their
- * average, and the rest at its price. Undefined if one has no price.
+ * average, and the rest at its price; of an order for money at work, the money. Undefined if one
+ * has no price.
  */
 export function valueUnits(row: OrderRow): bigint | undefined {
-  const { instrument, cumQty, leavesQty, avgPrice, price, working } = row.order;
+  const { instrument, cumQty, leavesQty, avgPrice, price, working, notional } = row.order;
+  if (leavesQty === undefined) return unitsOf(notional);
   const filled = productUnits(cumQty, avgPrice);
   const left = productUnits(leavesQty, working.price ?? price);
   const shares = instrument.kind === 'option' ? contractShares : 1n;

@@ -18,7 +18,7 @@ const names = [
     'callerRef',
   ],
   ...['clientOrderRef', 'clOrdId', 'venueOrderId', 'commandId', 'placedBy', 'rejectReason', 'rejectText', 'createdAt'],
-  ...['sentAt', 'firstAckAt', 'updatedAt', 'closedAt', 'expireTime'],
+  ...['sentAt', 'firstAckAt', 'updatedAt', 'closedAt', 'expireTime', 'notional', 'replaces', 'replacedBy'],
 ];
 
 const others: Readonly<Record<string, (row: OrderRow) => string | undefined>> = {
@@ -48,7 +48,7 @@ export function fillsCsv(fills: readonly FillRow[]): string {
       return [
         ...[atText, row.stream, row.orderId, row.accountId, String(row.revision), instrument.symbol],
         ...[instrument.outcome ?? '', side, quantity, price, String(inferred), String(takenBack), cumQty],
-        ...[working.quantity, callerRef, venueOrderId],
+        ...[working.quantity ?? '', callerRef, venueOrderId],
       ];
     }),
   ]);

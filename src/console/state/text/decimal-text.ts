@@ -61,10 +61,16 @@ export function textOfUnits(units: bigint): string {
  * A quantity at a price, in units of 10^-80: one division less, and that takes longest. Nothing is
  * worth nothing, also without a price.
  */
-export function productUnits(quantity: string, price: string | undefined): bigint | undefined {
+export function productUnits(quantity: string | undefined, price: string | undefined): bigint | undefined {
   const [amount, each] = [unitsOf(quantity), unitsOf(price)];
   if (amount === 0n) return 0n;
   return amount === undefined || each === undefined ? undefined : amount * each;
+}
+
+/** The money for a quantity at a price, to the cent. */
+export function moneyText(quantity: string, price: string | undefined): string | undefined {
+  const units = productUnits(quantity, price);
+  return units === undefined ? undefined : textOfUnits(roundUnits(units, 2, 2 * places));
 }
 
 const powers = Array.from({ length: 2 * places + 1 }, (_, at) => 10n ** BigInt(at));
@@ -115,7 +121,7 @@ export function placesOf(text: string | undefined): number {
  * The share of `part` in `whole`, in thousandths from 0 to 1000. Only the whole is 1000, and only
  * nothing is 0.
  */
-export function thousandthsOf(part: string, whole: string): number {
+export function thousandthsOf(part: string | undefined, whole: string | undefined): number {
   const [some, all] = [unitsOf(part), unitsOf(whole)];
   if (some === undefined || all === undefined || all <= 0n || some <= 0n) return 0;
   if (some >= all) return 1000;
