@@ -230,6 +230,7 @@ export class SimulatedService {
       lane: { held: this.keeper.state === 'held', mayAct: this.lease.mayAct(), holder: this.host.name, sinceMs: nowMs },
       fleet: directory.standing(nowMs),
       unfollowed: this.connectors.unfollowed,
+      unlisted: this.connectors.unlisted,
       accounts: this.connectors
         .status()
         .flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),

@@ -35,6 +35,7 @@ import { unreadAccount } from '../support/commands/unread-account.ts';
 import { askRepair } from '../support/orders/dead-letter-rows.ts';
 import { batch, deadLetter, update } from '../support/orders/store-rig.ts';
 import { freeShards, takeShards } from '../support/orders/take-shards.ts';
+import { eventually } from '../support/runs/poll.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { freshDatabase } from '../support/servers/database.ts';
 import { onServer } from '../support/servers/on-server.ts';
@@ -138,10 +139,15 @@ describe('the service as a mere member of tidemark_app', () => {
     await onServer(session.database.url, (client) => client.query("select setval('order_updates_seq', 12000000)"));
     await log.savePosition(0, 2n, 'log', 1n);
     await log.savePosition(0, 2n, 'state', 1n);
-    expect(await maintainLog(pool, { partitionRows: 1_000, retentionMs: 0 })).toEqual({
-      made: ['order_updates_15000001', 'order_updates_15001001'],
-      dropped: ['order_updates_1', 'order_updates_5000001'],
+    // The server's own vacuum may hold a partition for a moment: that one goes with the next turn.
+    const [made, dropped]: [string[], string[]] = [[], []];
+    await eventually(async () => {
+      const turn = await maintainLog(pool, { partitionRows: 1_000, retentionMs: 0 });
+      made.push(...turn.made);
+      dropped.push(...turn.dropped);
+      expect(dropped).toEqual(['order_updates_1', 'order_updates_5000001']);
     });
+    expect(made).toEqual(['order_updates_15000001', 'order_updates_15001001']);
     await lanes.release(0, 2n);
   });
 

@@ -50,6 +50,8 @@ export interface TrustFacts {
     readonly sinceMs: number;
     readonly outOfReach?: OutOfReach;
   }[];
+  /** Streams whose accounts are not known: no list has come, and the database has none. */
+  readonly unlisted: readonly string[];
   readonly heartbeatMs: number | undefined;
   readonly notStored: Waiting;
   /** By topic. */
@@ -130,14 +132,16 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   ];
 }
 
-function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
+function doubtOfAccounts({ accounts, unlisted, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
   // If others follow accounts, a process without any is well: its shards may be empty, or on their
   // way to another process.
   if (accounts.length === 0)
     return isFollowedElsewhere(fleet) ? undefined : { name: 'account_not_live', detail: nothingFollowed(fleet) };
-  if (first === undefined) return undefined;
+  if (first === undefined && unlisted.length === 0) return undefined;
+  if (first === undefined)
+    return { name: 'account_not_live', detail: `no list of the accounts on ${unlisted.join(' and ')} has come yet` };
   return {
     name: 'account_not_live',
     detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,

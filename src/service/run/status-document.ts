@@ -11,7 +11,7 @@ import type { PipelineRates, PipelineReading, Waiting } from '../fleet/pipeline-
 import type { Relay } from '../log/relay.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import { maySee } from '../rest/auth/principal.ts';
-import type { Connectors } from '../sources/connectors.ts';
+import type { VenueSources } from '../sources/venue-sources.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Credentials } from './credentials.ts';
 import { judgeTrust } from './judge-trust.ts';
@@ -34,7 +34,7 @@ export interface StatusParts {
   readonly ingest: Pick<Ingest, 'depth' | 'full'>;
   readonly relay: Pick<Relay, 'status'>;
   readonly fleet: () => ReturnType<FleetDirectory['standing']>;
-  readonly sources: Pick<Connectors, 'status' | 'unfollowed'>;
+  readonly sources: Pick<VenueSources, 'status' | 'unfollowed' | 'unlisted'>;
   readonly credentials: Pick<Credentials, 'status'>;
   readonly commands: Pick<CommandService, 'status'> & { readonly operator: Pick<CommandService['operator'], 'halts'> };
   /** Undefined: not counted yet. */
@@ -72,6 +72,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       fleet: seenFleet(parts.fleet(), scope),
       unfollowed: sources.unfollowed.filter(({ accountId }) => maySee(scope, accountId)),
       accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
+      unlisted: sources.unlisted,
       heartbeatMs: reading.heartbeatMs,
       notStored: reading.ingest,
       unsent: [reading.updatesTopic, reading.stateTopic, reading.resultsTopic],

@@ -113,6 +113,12 @@ export class AccountsFollower {
     return isApplied && this.options.knowsAll() && lists.every(({ said }) => said === 'whole');
   }
 
+  /** No list has come, and the database has no account. */
+  get knowsNone(): boolean {
+    const lists = [...this.deps.logins.values()].map((login) => login.list.lists);
+    return this.known.size === 0 && lists.some(({ said, accounts }) => said !== 'whole' && accounts.size === 0);
+  }
+
   mayFollow(accountId: string): boolean {
     const { only, isOurs } = this.options;
     return (only?.has(accountId) ?? true) && isOurs(accountId);

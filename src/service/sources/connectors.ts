@@ -155,6 +155,11 @@ export class Connectors {
     return this.term?.follower.hasListed ?? false;
   }
 
+  /** The venue's streams, while its accounts are not known; none while the lane is not held. */
+  get unlisted(): readonly Stream[] {
+    return this.term?.follower.knowsNone === true ? withAddress(this.options) : [];
+  }
+
   /** The streams that ought to be followed and are not; none while the lane is not held. */
   get unfollowed(): readonly Unfollowed[] {
     return this.term?.follower.unfollowed ?? [];

@@ -44,6 +44,10 @@ export class VenueSources implements FollowedAccounts {
     return this.venues.every(({ hasListed }) => hasListed);
   }
 
+  get unlisted(): readonly Stream[] {
+    return this.venues.flatMap(({ unlisted }) => unlisted);
+  }
+
   get unfollowed(): readonly Unfollowed[] {
     return this.all.flatMap(({ unfollowed }) => unfollowed);
   }

@@ -17,6 +17,7 @@ const well: TrustFacts = {
     unusableLogins: 0,
   },
   unfollowed: [],
+  unlisted: [],
   accounts: [account, { ...account, stream: 'prediction', state: 'not_enrolled' }],
   heartbeatMs: nowMs - 60_000,
   notStored: { rows: 5, oldestMs: nowMs - 10_000 },
@@ -60,6 +61,11 @@ const cases: Readonly<Record<Exclude<DoubtName, 'instances_unanswered'>, readonl
       sinceMs: 5_000,
     },
     { facts: { accounts: [] }, detail: /no account is followed yet/, sinceMs: null },
+    {
+      facts: { unlisted: ['alpaca'] },
+      detail: /^no list of the accounts on alpaca has come yet$/,
+      sinceMs: null,
+    },
     {
       facts: { accounts: [], fleet: { ...well.fleet, others: 2, anyFollows: false } },
       detail: /^no process follows any account$/,

@@ -22,3 +22,28 @@ describe('issue: Without `alpaca` in VENUES, its orders stayed as they were, and
     expect(sources.hasListed).toBe(true);
   });
 });
+
+describe('issue: A venue that never answered, beside another whose accounts are live, was trusted.', () => {
+  it('names the streams of a venue whose accounts are not known', async () => {
+    const rig = connectorsRig({ ofVenue: ['prediction'], streamUrls: { prediction: 'ws://prediction' } });
+    const { clock, platform, registry } = rig;
+    const away = { kind: 'temporary', message: 'the platform is away' } as never;
+    platform.accountsError = away;
+    const left = connectorsRig({ ofVenue: [], streamUrls: {} }).connectors;
+    await left.remove('client');
+    const sources = new VenueSources([rig.connectors], left);
+    expect(sources.unlisted).toEqual([]);
+    await sources.begin();
+    onTestFinished(() => sources.end());
+    await clock.advance(60_000);
+    expect(sources.unlisted).toEqual(['prediction']);
+    platform.accountsError = undefined;
+    await clock.advance(60_000);
+    expect(registry.records.size).toBeGreaterThan(0);
+    expect(sources.unlisted).toEqual([]);
+    // An account that is known says itself how it stands.
+    platform.accountsError = away;
+    await clock.advance(90_000);
+    expect(sources.unlisted).toEqual([]);
+  });
+});

@@ -79,6 +79,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
     sources: {
       status: () => sources,
       unfollowed: [],
+      unlisted: [],
     },
     credentials: {
       status: () =>
