@@ -10,8 +10,9 @@ import type {
   Reason,
 } from '../../domain/command.ts';
 import { legs, working } from '../../domain/head-shape.ts';
-import { type OrderStatus, orderStatuses } from '../../domain/order.ts';
+import { type OrderStatus, orderStatuses, type Stream, streams } from '../../domain/order.ts';
 import { type Check, decimal, faultOf, fields, listOf, maybe, object, oneOf, text } from '../../domain/shape.ts';
+import { traits } from '../../domain/streams.ts';
 import { readRow } from '../unreadable-row.ts';
 
 type StoredBaseline = Omit<Baseline, 'sourceVersion'> & { readonly sourceVersion?: string };
@@ -71,12 +72,20 @@ const terms = {
   ...{ timeInForce: maybe(text), price: maybe(decimal), stopPrice: maybe(decimal), stopPx: maybe(decimal) },
   ...{ expireTime: maybe(text), legs: maybe(legs) },
 };
+/** By kind, and what its stream trades. */
 const byRequest: Readonly<Record<string, Check>> = {
-  'place account': fields({ ...terms, symbol: text, side: text, type: text, qty: decimal }),
-  'place prediction': fields({ ...terms, symbol: text, outcome: text, side: text, orderType: text, quantity: decimal }),
-  'replace prediction': fields({ ...terms, quantity: maybe(decimal) }),
-  'cancel account': (absent) => absent === undefined,
-  'cancel prediction': (absent) => absent === undefined,
+  'place securities': fields({ ...terms, symbol: text, side: text, type: text, qty: decimal }),
+  'place predictions': fields({
+    ...terms,
+    symbol: text,
+    outcome: text,
+    side: text,
+    orderType: text,
+    quantity: decimal,
+  }),
+  'replace predictions': fields({ ...terms, quantity: maybe(decimal) }),
+  'cancel securities': (absent) => absent === undefined,
+  'cancel predictions': (absent) => absent === undefined,
 };
 const reason: Check = (value) => value === null || fields({ code: text, message: text, status: maybe(whole) })(value);
 const baseline = fields({
@@ -84,11 +93,14 @@ const baseline = fields({
   ...{ cumQty: decimal, pendingAction: text, rejectReason: maybe(text), rejectText: maybe(text) },
 });
 
+const isStream = oneOf(...streams);
+
 /** The columns have types and constraints of their own: only JSON may be of another shape. */
 const checks: Partial<Record<keyof StoredCommand, Check>> = {
   request: (value) => {
     const { kind, stream, accountId, orderId, terms: asked } = (object(value) ? value : {}) as Record<string, unknown>;
-    return text(accountId) && (kind === 'place' || text(orderId)) && byRequest[`${kind} ${stream}`]?.(asked) === true;
+    const market = isStream(stream) ? traits[stream as Stream].market : undefined;
+    return text(accountId) && (kind === 'place' || text(orderId)) && byRequest[`${kind} ${market}`]?.(asked) === true;
   },
   reason,
   baseline: (value) => value === null || baseline(value),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { securitiesStreams } from '../../../src/domain/streams.ts';
 import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
 import {
   answered,
@@ -7,6 +8,7 @@ import {
   attemptId,
   fence,
   type JournalUnderTest,
+  newCancel,
   newPlace,
   newReplace,
   sending,
@@ -41,6 +43,18 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
         { number: 1, kind: 'note', code: 'prepared' },
       ]);
       expect(await rig.events()).toEqual([{ commandId: asked.commandId, version: 1, state: 'open' }]);
+    });
+
+    // A stream was added, and its commands could not be read back: a takeover halted their accounts.
+    it.each(securitiesStreams)('gives back a place and a cancel on the stream %s', async (stream) => {
+      await using rig = await make();
+      const { request } = newPlace();
+      const place = newPlace({ request: { ...request, stream } as typeof request });
+      const cancel = newCancel('o-1', { request: { kind: 'cancel', stream, accountId: 'acct-1', orderId: 'o-1' } });
+      for (const asked of [place, cancel]) {
+        await rig.journal.open(asked, fence);
+        expect(await rig.journal.find(asked.commandId)).toMatchObject({ request: asked.request, state: 'open' });
+      }
     });
 
     it('as sending journals it with its one attempt sending, in the same step', async () => {
