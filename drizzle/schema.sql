@@ -574,7 +574,9 @@ BEGIN
       THEN
         v_said[i] := 'stale';
         CONTINUE;
-      ELSIF o.order_id <> v.order_id THEN
+      -- A replace may make another order in place of the one that it named.
+      ELSIF o.order_id <> v.order_id AND NOT EXISTS (SELECT FROM public.journal a
+        WHERE a.command_id = v.command_id AND a.number = 1 AND a.request_kind = 'replace' AND a.order_id = o.order_id) THEN
         RAISE EXCEPTION 'command % is about order %, and stays so', v.command_id, o.order_id USING ERRCODE = 'TM010';
       END IF;
     END IF;
@@ -857,7 +859,7 @@ AS $function$
 BEGIN
   RETURN QUERY SELECT a.attempt_id, o.command_id, o.caller_ref, o.stream, o.account_id, o.side
   FROM unnest(p_attempt_ids) AS k(id) JOIN public.journal a ON a.attempt_id = k.id JOIN public.journal o ON o.command_id = a.command_id AND o.number = 1
-  WHERE o.request_kind = 'place';
+  WHERE o.request_kind <> 'cancel';
 END
 $function$
 grant execute to tidemark_app
@@ -1008,7 +1010,7 @@ BEGIN
   BEGIN
     IF n.number > 1 AND NOT EXISTS (
       SELECT FROM public.journal j WHERE j.command_id = p_command_id AND j.number = n.number - 1 AND j.shard = n.shard AND j.state = n.from_state
-        AND j.version + (n.kind = 'step')::integer <= n.version AND (j.order_id IS NULL OR j.order_id = n.order_id)
+        AND j.version + (n.kind = 'step')::integer <= n.version AND (j.order_id IS NULL OR j.order_id = n.order_id OR o.request_kind = 'replace' AND j.order_id = o.order_id)
         AND (n.attempt IS NULL OR j.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_from AND n.body::json -> 'attempts' -> n.attempt - 1 ->> 0 = n.attempt_state))
     THEN
       v_fault := format('row %s does not follow the one before it', n.number);
@@ -1192,9 +1194,8 @@ CREATE OR REPLACE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  SELECT coalesce(sum(e.value), 0), min(e.name) FILTER (WHERE e.value IS NULL) INTO amount, unvalued
-  FROM (
-    SELECT 'order ' || o.order_id AS name, CASE
+  WITH e AS MATERIALIZED (
+    SELECT 'order ' || o.order_id AS name, o.stream, o.order_id, s.replaces, CASE
       WHEN s."leavesQty" = 0 THEN 0
       -- It is for an amount of money: as much of it as its fills left.
       WHEN s."leavesQty" IS NULL THEN greatest(s.notional - s."cumQty" * coalesce(s."avgPrice", 0), 0)
@@ -1208,7 +1209,7 @@ BEGIN
       END AS value
     FROM unnest(public.streams()) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
-    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, notional numeric, "cumQty" numeric, "avgPrice" numeric, "leavesQty" numeric, "commandId" uuid)
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, notional numeric, "cumQty" numeric, "avgPrice" numeric, "leavesQty" numeric, "commandId" uuid, replaces text)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
     CROSS JOIN LATERAL (SELECT
       CASE WHEN NOT i.is_option THEN 1 WHEN i.legs = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric) ELSE 100 END,
@@ -1223,13 +1224,15 @@ BEGIN
     -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
-    SELECT 'command ' || c.command_id, c.exposure
+    SELECT 'command ' || c.command_id, NULL, NULL, NULL, c.exposure
     FROM public.open_commands w JOIN public.commands c ON c.command_id = w.command_id
     WHERE w.account_id = p_account AND w.standing <> 'resolved' AND c.kind <> 'cancel'
-      AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
+      AND NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches)
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
-  ) AS e;
+  )
+  SELECT coalesce(sum(CASE WHEN b.value IS NULL THEN e.value ELSE greatest(e.value - b.value, 0) END), 0), min(e.name) FILTER (WHERE e.value IS NULL) INTO amount, unvalued
+  FROM e LEFT JOIN e AS b ON b.stream = e.stream AND b.order_id = e.replaces;
 END
 $function$
 grant execute to tidemark_app

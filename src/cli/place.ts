@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { replaceableSecurities } from '../domain/streams.ts';
 import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
 import type { CliIo } from './io/io.ts';
 import type { KeyFlags } from './rest/request-key.ts';
@@ -75,8 +76,10 @@ Examples:
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --price 0.45
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --price 0.45 --wait 10
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --if-revision 4      refused (412) if it has changed since
+  $ tidemark replace 904837e3-… --account e6fe16f3-… --stream alpaca_paper --price 187.6
 
-Only prediction orders can be replaced; for an account order the platform has cancel and a new order. --qty is the new total, filled part included.
+Prediction orders can be replaced, and with --stream orders at Alpaca, where it makes a new order. For other account orders there is cancel and a new order. --qty is the
+new total, filled part included.
 ${restExitCodes}`;
 
 interface ReplaceFlags extends KeyFlags, RevisionFlags {
@@ -86,13 +89,15 @@ interface ReplaceFlags extends KeyFlags, RevisionFlags {
   readonly stopPrice?: string;
   readonly tif?: string;
   readonly expireTime?: string;
+  readonly stream?: string;
 }
 
 export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
   name: 'replace',
-  does: 'Changes terms of a working prediction order; terms that are left out stay as they are.',
+  does: 'Changes terms of a working order; terms that are left out stay as they are.',
   help: replaceExamples,
-  route: 'PATCH /v1/predictions/orders/{orderId}',
+  route: ['PATCH /v1/predictions/orders/{orderId}', 'PATCH /v1/orders/{orderId}'],
+  isSecond: ({ stream }) => stream !== undefined,
   takes: [['<order>', 'whole id of the order']],
   flags: (command) =>
     addRevisionFlag(
@@ -102,12 +107,18 @@ export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
         .option('--price <decimal>', 'new limit price')
         .option('--stop-price <decimal>', 'new stop price')
         .option('--tif <word>', 'new time in force')
-        .option('--expire-time <instant>', 'new expiry of a gtd order'),
+        .option('--expire-time <instant>', 'new expiry of a gtd order')
+        .addOption(new Option('--stream <name>', 'the stream of an order at Alpaca').choices(replaceableSecurities)),
     ),
-  ask: ({ account: accountId, qty: quantity, price, stopPrice: stopPx, tif, expireTime, ifRevision }) => ({
-    headers: ifMatch(ifRevision),
-    body: { accountId, quantity, price, stopPx, timeInForce: tif?.toLowerCase(), expireTime },
-  }),
+  ask: (flags) => {
+    const { account: accountId, stream, qty, price, stopPrice, tif, expireTime, ifRevision } = flags;
+    if (stream !== undefined) refuseFlags(flags, ['expireTime'], 'belongs to prediction orders');
+    const body =
+      stream === undefined
+        ? { accountId, quantity: qty, price, stopPx: stopPrice, timeInForce: tif?.toLowerCase(), expireTime }
+        : { accountId, stream, qty, price, stopPrice, timeInForce: tif?.toUpperCase() };
+    return { headers: ifMatch(ifRevision), body };
+  },
   ...sentFields,
 };
 

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  canonicalAccountTerms,
-  canonicalPredictionTerms,
-  canonicalReference,
-  canonicalReplaceTerms,
-} from '../domain/canonical-terms.ts';
-import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../domain/command.ts';
+import { canonicalAccountTerms, canonicalPredictionTerms, canonicalReference } from '../domain/canonical-terms.ts';
+import type { AccountPlaceTerms, PredictionPlaceTerms } from '../domain/command.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
 import { securitiesStreams } from '../domain/streams.ts';
 import { longestOptionSymbol } from '../domain/symbol.ts';
@@ -18,6 +13,7 @@ import {
   plainTextField,
   platformIdText,
   positiveDecimal,
+  present,
   principalText,
   probability,
   symbolText,
@@ -31,20 +27,20 @@ import { securitiesStream } from './words.ts';
  * The rules between fields run beside the shape, so a caller gets all faults in one answer. A field
  * the rule reads may then have any value: `isOf` says if it is a word that may be shown.
  */
-const beside = {
+export const beside = {
   when: ({ value }: z.core.ParsePayload) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-function isOf<Shape extends z.ZodType>(shape: Shape, value: unknown): value is z.output<Shape> {
+export function isOf<Shape extends z.ZodType>(shape: Shape, value: unknown): value is z.output<Shape> {
   return shape.safeParse(value).success;
 }
 
-const supersedes = z
+export const supersedes = z
   .guid('must be the id of a command')
   .optional()
   .describe('The presumed absent command that this one takes the place of (not sent to the platform)');
 
-const predictionTimeInForce = z
+export const predictionTimeInForce = z
   .enum(['day', 'gtc', 'ioc', 'fok', 'gtd'])
   .meta({ id: 'PredictionTimeInForce', description: 'How long a prediction order stays' });
 
@@ -52,6 +48,7 @@ const accountSide = z
   .enum(['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'])
   .meta({ id: 'AccountSide', description: 'The side of an equity or option order' });
 
+export const accountTimeInForce = z.enum(['DAY', 'GTC', 'IOC', 'FOK']);
 const accountType = z.enum(['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT']);
 const predictionType = z.enum(['market', 'limit', 'stop', 'stop_limit']);
 
@@ -77,7 +74,7 @@ export const placeAccountBody = z
     side: accountSide,
     type: accountType,
     qty: positiveDecimal,
-    timeInForce: z.enum(['DAY', 'GTC', 'IOC', 'FOK']),
+    timeInForce: accountTimeInForce,
     clientId: plainTextField(0, 50)
       .overwrite(canonicalReference)
       .optional()
@@ -137,28 +134,7 @@ export const placePredictionBody = z
   .meta({ id: 'PlacePredictionOrderRequest', description: 'Prediction order request' });
 export type PlacePredictionBody = z.input<typeof placePredictionBody>;
 
-/** `PATCH /v1/predictions/orders/{orderId}`: specification, "Replace prediction order request". */
-export const replaceBody = z
-  .strictObject({
-    accountId: platformIdText,
-    quantity: positiveDecimal.optional().describe('New total quantity'),
-    price: probability.optional(),
-    stopPx: probability.optional(),
-    timeInForce: predictionTimeInForce.optional(),
-    expireTime: instantText.optional().describe('New expiry of a gtd order'),
-    supersedes,
-  })
-  .superRefine((body, context) => {
-    const { accountId: _account, supersedes: _named, ...terms } = body;
-    if (Object.values(terms).every((term) => term === undefined))
-      fault(context, [], 'must name at least one term to change');
-    const { expireTime, timeInForce } = body;
-    if (expireTime !== undefined && isOf(predictionTimeInForce, timeInForce) && timeInForce !== 'gtd')
-      fault(context, ['expireTime'], `does not belong to time in force ${timeInForce}`);
-  }, beside)
-  .meta({ id: 'ReplacePredictionOrderRequest', description: 'Replace prediction order request' });
-
-interface Placed<Terms> {
+export interface Placed<Terms> {
   readonly accountId: string;
   readonly terms: Terms;
   readonly callerRef?: string;
@@ -182,12 +158,6 @@ export function parsePlacePrediction(body: unknown): BodyResult<Placed<Predictio
   });
 }
 
-export function parseReplace(body: unknown): BodyResult<Omit<Placed<ReplaceTerms>, 'callerRef'>> {
-  return parseBody(replaceBody, body, ({ accountId, supersedes: named, ...terms }) =>
-    placed(accountId, canonicalReplaceTerms(present(terms)), undefined, named),
-  );
-}
-
 /**
  * A null field in a place counts as left out. Not in a replace: there a null could mean that a term
  * is to go.
@@ -197,7 +167,7 @@ export function withoutNulls(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-type Context = z.core.$RefinementCtx;
+export type Context = z.core.$RefinementCtx;
 
 /**
  * The fields the rules read. Written out, since the shape's own type would depend on the check that
@@ -240,11 +210,11 @@ function belongs(context: Context, name: string, value: unknown, wanted: boolean
   if (!wanted && value !== undefined) fault(context, [name], `does not belong to ${where}`);
 }
 
-function fault(context: Context, path: string[], message: string): void {
+export function fault(context: Context, path: string[], message: string): void {
   context.addIssue({ code: 'custom', path, message });
 }
 
-function placed<Terms>(
+export function placed<Terms>(
   accountId: string,
   terms: Terms,
   callerRef: string | undefined,
@@ -257,13 +227,6 @@ function placed<Terms>(
     ...(callerRef === undefined || callerRef === '' ? {} : { callerRef }),
     ...(named === undefined ? {} : { supersedes: named.toLowerCase() }),
   };
-}
-
-type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-/** zod keeps `undefined` if a caller in this process passed it: absent is absent. */
-function present<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
 /** Recorded with its author and time. Blank text is not a reason. */

@@ -14,7 +14,7 @@ import {
 } from './order.ts';
 import { accountContent, compareText } from './view-content.ts';
 
-/** Facts about an account order that belong to no single view. */
+/** Facts about an account order, of no single view. */
 export const registerFields = fieldsWhere(({ register }) => register !== undefined) as RegisterField[];
 export const carriedFields: ReadonlySet<string> = new Set(fieldsWhere(({ register }) => register === 'remembered'));
 

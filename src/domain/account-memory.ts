@@ -47,7 +47,7 @@ export interface AccountMemory {
   readonly formerly?: string;
   /** The last shown side, if the order's own view leaves it out. */
   readonly side?: string;
-  /** As the order shows it, for queries that do not read the order. */
+  /** As the order shows it, for queries without the order. */
   readonly incarnation?: number;
   /** The command that placed the order before under the id: a late event may still show it. */
   readonly former?: string;

@@ -56,7 +56,10 @@ export interface ReplaceTerms {
   readonly expireTime?: string;
 }
 
-/** A caller's request. Account orders have no replace in the specification. */
+/** Account orders have no replace in the specification. */
+export type ReplaceableStream = StreamWith<'replaces', 'in_place' | 'new_order'>;
+
+/** A caller's request. */
 export type CommandRequest =
   | {
       readonly kind: 'place';
@@ -72,7 +75,7 @@ export type CommandRequest =
     }
   | {
       readonly kind: 'replace';
-      readonly stream: StreamWith<'canReplace', true>;
+      readonly stream: ReplaceableStream;
       readonly accountId: string;
       readonly orderId: string;
       readonly terms: ReplaceTerms;
@@ -254,12 +257,23 @@ export function isFinal(state: CommandState): boolean {
   return state !== 'open' && state !== 'unknown' && state !== 'accepted' && state !== 'conflict';
 }
 
+/** Its order has a reference of ours: of each place, and of a replace at some venues. */
+export function makesOrder({ kind, stream }: CommandRequest): boolean {
+  return kind === 'place' || (kind === 'replace' && traits[stream].replaces === 'new_order');
+}
+
+/** The order with its reference, once it was seen. */
+export function madeOrder({ request, orderId }: Pick<Command, 'request' | 'orderId'>): string | undefined {
+  const isNamed = request.kind !== 'place' && request.orderId === orderId;
+  return makesOrder(request) && !isNamed ? orderId : undefined;
+}
+
 /**
- * A place's order is there, and the venue has neither taken nor refused it yet. Nothing is in
+ * The command's order is there, and the venue has neither taken nor refused it yet. Nothing is in
  * doubt: the order is followed like any other, and its later updates resolve the place.
  */
-export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
-  return request.kind === 'place' && state === 'accepted' && orderId !== undefined;
+export function awaitsVenue(command: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
+  return command.state === 'accepted' && madeOrder(command) !== undefined;
 }
 
 /** So many halt their account. An attempt in flight is not doubtful. */

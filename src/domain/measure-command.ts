@@ -17,6 +17,7 @@ import {
 } from './decimal.ts';
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
+import { traits } from './streams.ts';
 import { canonicalSymbol, optionRoot, symbolLetters, underlyingOf } from './symbol.ts';
 
 /** The platform's last quote for one instrument a command would trade. */
@@ -116,10 +117,11 @@ export function measurePlace(request: PlaceRequest, quotes: readonly Quote[] = [
  * already.
  */
 export function measureReplace(
-  { terms }: ReplaceRequest,
+  { terms, stream }: ReplaceRequest,
   order: Order,
   released: readonly ReplaceTerms[] = [],
 ): Measure {
+  if (traits[stream].market === 'securities') return measureSuccessor(terms, order);
   const alone = measureTerms(terms, order);
   let { quantity, notional, exposure } = alone;
   for (const before of released) {
@@ -169,6 +171,55 @@ function measureTerms(terms: ReplaceTerms, order: Order): Measure & { readonly e
     ...((terms.price ?? terms.stopPx) !== undefined && { deviationPercent: null }),
     valuedByQuote: false,
   };
+}
+
+/**
+ * A replace of equities or options. Both orders may be at the venue for a moment, and one of them
+ * trades: so it adds the new rest's worth above the old one's. Without a quote, a greater quantity
+ * has a known worth only under a price.
+ */
+function measureSuccessor({ quantity, price, stopPx }: ReplaceTerms, order: Order): Measure {
+  const { instrument, working, cumQty, stopPrice } = order;
+  const worked = working.quantity ?? '0';
+  const total = quantity ?? worked;
+  const before = termsOf(order, { qty: worked, price: working.price ?? order.price, stopPrice });
+  const after = termsOf(order, { qty: total, price: price ?? before.price, stopPrice: stopPx ?? stopPrice });
+  const [rest, restAfter] = [worked, total].map((each) => positivePart(subtractDecimals(each, cumQty)));
+  const isMore = isAbove(total, worked);
+  const [now, then] = [worthOf(before, rest ?? '0'), worthOf(after, restAfter ?? '0')];
+  const isKnown = isCapped(after) || !isMore;
+  const more = isKnown ? positivePart(subtractDecimals(then, now)) : null;
+  const legSymbols = (instrument.legs ?? []).map(({ symbol }) => canonicalSymbol(symbol));
+  const own = canonicalSymbol(instrument.symbol);
+  return {
+    symbols: namesOf([own, ...legSymbols]),
+    underlyings: underlyingsOf(own, legSymbols),
+    instrument: instrument.kind,
+    ...(isMore && { quantity: multiplyDecimals(total, legSymbols.length === 0 ? '1' : contractsOf(after.legs ?? [])) }),
+    ...(more !== '0' && { notional: isKnown ? worthOf(after, total) : null }),
+    exposure: more,
+    ...((price ?? stopPx) !== undefined && { deviationPercent: null }),
+    valuedByQuote: false,
+  };
+}
+
+type Priced = Pick<AccountPlaceTerms, 'qty'> & { readonly [K in 'price' | 'stopPrice']: Decimal | undefined };
+
+function termsOf({ instrument, side, orderType, timeInForce }: Order, { price, stopPrice, qty }: Priced) {
+  return {
+    ...{ symbol: instrument.symbol, side, type: orderType, timeInForce, qty, legs: instrument.legs ?? [] },
+    ...(price !== undefined && { price }),
+    ...(stopPrice !== undefined && { stopPrice }),
+  } satisfies AccountPlaceTerms;
+}
+
+/** By its own prices, as limits value an open order. */
+function worthOf(terms: AccountPlaceTerms, quantity: Decimal): Decimal {
+  const [leg, ...more] = terms.legs ?? [];
+  const contracts = leg !== undefined && more.length === 0 ? wholeRoundedUp(leg.ratioQty) : '1';
+  const shares = isOption(terms) ? contractShares : '1';
+  const each = highest(['0', ...pricesOf(terms)]);
+  return multiplyDecimals(multiplyDecimals(multiplyDecimals(quantity, each), contracts), shares);
 }
 
 /** A price bounds only an order with a limit: a stop becomes a market order. */

@@ -167,7 +167,7 @@ export type Composed = { -readonly [K in keyof Whole<Order>]: Whole<Order>[K] };
 export interface FieldRule {
   /** Instants are compared by value, `working` and `instrument` by their parts, others as text. */
   readonly kind: 'text' | 'decimal' | 'instant' | 'natural' | 'own form';
-  /** They come first in the JSON of an order. `but for an amount`: an order for money has none. */
+  /** They come first in the JSON. `but for an amount`: an order for money has none. */
   readonly required?: true | 'but for an amount';
   /** Ours, and not the platform's. */
   readonly own?: true;

@@ -3,6 +3,8 @@ import {
   type Attempt,
   type Command,
   isOfSecurities,
+  madeOrder,
+  makesOrder,
   type PredictionPlaceTerms,
 } from './command.ts';
 import { parseInstant } from './instant.ts';
@@ -73,11 +75,13 @@ export function isPresumedAbsent(command: Command, lastRead: CompleteRead | unde
 }
 
 /**
- * A place without a seen order, or a replace the platform was never seen to have in hand. A cancel
- * needs no such label: another is always allowed.
+ * A command without its order, or a replace never seen pending. A cancel needs no such label:
+ * another is always allowed.
  */
-export function mayBeAbsent({ request, orderId, seenPendingAt }: Command): boolean {
-  return request.kind === 'place' ? orderId === undefined : request.kind === 'replace' && seenPendingAt === undefined;
+export function mayBeAbsent(command: Command): boolean {
+  const { request, seenPendingAt } = command;
+  if (makesOrder(request)) return madeOrder(command) === undefined;
+  return request.kind === 'replace' && seenPendingAt === undefined;
 }
 
 /** The platform's clock and ours may differ by this. */

@@ -1,4 +1,4 @@
-import type { AttemptState, Command, CommandState, Evidence } from './command.ts';
+import { type AttemptState, type Command, type CommandState, type Evidence, makesOrder } from './command.ts';
 import { commandTransition, standingOf } from './command-machine.ts';
 import type { Order } from './order.ts';
 import { resolveCommand } from './resolve-command.ts';
@@ -34,7 +34,7 @@ export function recomputeVerdict(
   });
   const { orderId: _recorded, ...rest } = command;
   const answered: Command = {
-    ...(command.request.kind === 'place' ? rest : command),
+    ...(makesOrder(command.request) ? rest : command),
     state: answeredState(command),
     presumedAbsent: false,
   };
@@ -42,11 +42,11 @@ export function recomputeVerdict(
   const known = [...recordedViews(command, evidence), ...updates];
   const finding = resolveCommand({ command: answered, updates: known, rivals, ...lookedUp(command, evidence) });
   const word = personsWord(evidence);
-  if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
+  if (finding.kind === 'verdict' && finding.event.startsWith('bound')) {
     // An order that is there outweighs a person's decision made before it appeared. If the person
     // knew about the order, only its working outweighs the decision.
     const outweighs = word === undefined || !word.afterLanding || finding.result === 'applied';
-    const transition = commandTransition('place', standingOf(answered), finding.event);
+    const transition = commandTransition(command.request.kind, standingOf(answered), finding.event);
     if (outweighs && typeof transition !== 'string') return verdictOf(transition.to, finding.because);
   }
   if (word !== undefined) return verdictOf(word.result, 'person');
@@ -88,12 +88,12 @@ function lookedUp(
   return { bound, stillEnded, ...(successor && { successor }) };
 }
 
-/** A place's orders as its evidence has them: the log of updates may no longer go back so far. */
+/** The orders it made as its evidence has them: the log of updates may no longer go back so far. */
 function recordedViews({ request }: Command, evidence: readonly Evidence[]): ResolvingUpdate[] {
-  if (request.kind !== 'place') return [];
-  return evidence.flatMap(({ code, detail }) => {
+  if (!makesOrder(request)) return [];
+  return evidence.flatMap(({ code, detail, attemptId }) => {
     const { revision, cause } = detail;
-    if (!isLanding(code) || typeof revision !== 'number') return [];
+    if (attemptId === undefined || !isLanding(code) || typeof revision !== 'number') return [];
     // The fact keeps only a part of the order: enough for the venue's decision.
     return [
       { revision, sourceEpoch: 0, cause: String(cause), order: { instrument: {}, ...detail } as unknown as Order },

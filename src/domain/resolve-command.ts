@@ -12,11 +12,12 @@ import {
   type SeenPending,
   verdictBy,
 } from './above-baseline.ts';
-import { type Baseline, type Command, isFinal, type Reason, type ReplaceTerms } from './command.ts';
+import { type Baseline, type Command, isFinal, makesOrder, type Reason, type ReplaceTerms } from './command.ts';
 import { compareDecimals } from './decimal.ts';
 import { compareInstants } from './instant.ts';
 import { isTerminal, type Order } from './order.ts';
 import { resolvePlace } from './resolve-place.ts';
+import { resolveSuccessor } from './resolve-successor.ts';
 import { type Finding, nothing, type Resolving, type ResolvingUpdate, type Verdict } from './resolving.ts';
 import { traits } from './streams.ts';
 
@@ -302,7 +303,8 @@ function ended(update: ResolvingUpdate, wasRefused: boolean): Verdict {
  * did not.
  */
 export function resolveCommand(resolving: Resolving): Finding {
-  const { kind } = resolving.command.request;
-  if (kind === 'place') return resolvePlace(resolving);
-  return kind === 'replace' ? resolveReplace(resolving) : resolveCancel(resolving);
+  const { request } = resolving.command;
+  if (request.kind === 'place') return resolvePlace(resolving);
+  if (makesOrder(request)) return resolveSuccessor(resolving);
+  return request.kind === 'replace' ? resolveReplace(resolving) : resolveCancel(resolving);
 }

@@ -5,6 +5,7 @@ import {
   type Command,
   isFinal,
   isOfSecurities,
+  madeOrder,
   type PredictionPlaceTerms,
 } from './command.ts';
 import { compareInstants } from './instant.ts';
@@ -39,7 +40,8 @@ export function resolvePlace({ command, updates, bound = [] }: Resolving): Findi
   if (command.state === 'conflict') return nothing;
   const ours = bound.filter(({ commandId }) => commandId === command.commandId).sort(byOrderId);
   const matching = ours.filter(({ matches }) => matches);
-  if (command.orderId !== undefined) return ofItsOrder(command, command.orderId, matching, updates);
+  const made = madeOrder(command);
+  if (made !== undefined) return ofItsOrder(command, made, matching, updates);
   const isLeft = (each: BoundOrder) => !isDenied(command, each) && !wasReplaced(each.orderId, command, updates);
   const landed = matching.find(isLeft) ?? matching.find((each) => !isDenied(command, each)) ?? matching[0];
   if (landed !== undefined) return firstSeenAs(command, landed, updates);

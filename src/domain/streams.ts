@@ -6,7 +6,8 @@ interface StreamTraits {
   readonly market: 'securities' | 'predictions';
   /** One word shows status and pending action, and the one may hide the other. */
   readonly pendingHidesStatus: boolean;
-  readonly canReplace: boolean;
+  /** `new_order`: it ends the order, and makes another with a reference of ours. */
+  readonly replaces: 'no' | 'in_place' | 'new_order';
   /** By the specification. */
   readonly orderId: 'uuid' | 'any';
   /** An account has to be enrolled: until then the platform answers 403. */
@@ -21,7 +22,7 @@ const alpacaOrders = {
   reduction: 'join',
   market: 'securities',
   pendingHidesStatus: true,
-  canReplace: false,
+  replaces: 'new_order',
   orderId: 'any',
   enrolls: false,
   lists: 'by_creation',
@@ -34,7 +35,7 @@ export const traits = {
     reduction: 'join',
     market: 'securities',
     pendingHidesStatus: true,
-    canReplace: false,
+    replaces: 'no',
     orderId: 'any',
     enrolls: false,
     lists: 'by_change',
@@ -44,7 +45,7 @@ export const traits = {
     reduction: 'versioned',
     market: 'predictions',
     pendingHidesStatus: false,
-    canReplace: true,
+    replaces: 'in_place',
     orderId: 'uuid',
     enrolls: true,
     lists: 'by_change',
@@ -65,6 +66,11 @@ type Securities = StreamWith<'market', 'securities'>;
 export const securitiesStreams = (Object.keys(traits) as (keyof typeof traits)[]).filter(
   (stream) => traits[stream].market === 'securities',
 ) as [Securities, ...Securities[]];
+
+/** Those of them whose orders can be replaced. */
+export const replaceableSecurities = securitiesStreams.filter(
+  (stream): stream is Extract<Securities, StreamWith<'replaces', 'new_order'>> => traits[stream].replaces !== 'no',
+);
 
 interface Listed {
   readonly stream: keyof typeof traits;

@@ -111,7 +111,8 @@ describe.each(cases)('%s', (name, verb) => {
     if ('reasoned' in verb) expect(Object.keys(shapeOf(route.body))).toContain('reason');
     if ('keyed' in verb) expect(route.headers).toContain('Idempotency-Key');
     const prediction = name.includes('/predictions/') || undefined;
-    const flags = { limit: 1, maxQuantity: '1', side: 'buy', type: 'limit', tif: 'day', prediction } as never;
+    const stream = prediction ? undefined : 'alpaca_paper';
+    const flags = { stream, limit: 1, maxQuantity: '1', side: 'buy', type: 'limit', tif: 'day', prediction } as never;
     const { query = {}, body = {} } = 'page' in verb ? { query: verb.filter(flags) } : (verb.ask?.(flags, []) ?? {});
     const [parameters, fields] = [Object.keys(route.query?.shape ?? {}), Object.keys(shapeOf(route.body))];
     expect(Object.keys(query).filter((key) => !parameters.includes(key))).toEqual([]);

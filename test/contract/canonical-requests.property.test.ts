@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePlaceAccount, parsePlacePrediction, parseReplace } from '../../src/contract/command-bodies.ts';
+import { parsePlaceAccount, parsePlacePrediction } from '../../src/contract/command-bodies.ts';
+import { parseReplace } from '../../src/contract/replace-bodies.ts';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { canonicalRequest, canonicalTerms } from '../../src/domain/command-checks.ts';
 import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/venue/platform/wire/order-writes.ts';

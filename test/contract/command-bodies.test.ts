@@ -3,14 +3,13 @@ import {
   parsePlaceAccount,
   parsePlacePrediction,
   parseReason,
-  parseReplace,
   parseResolution,
   placeAccountBody,
   placePredictionBody,
   reasonBody,
-  replaceBody,
   resolutionBody,
 } from '../../src/contract/command-bodies.ts';
+import { parseReplace, replaceBody } from '../../src/contract/replace-bodies.ts';
 import {
   accountOrderSides,
   accountOrderTimesInForce,

@@ -68,7 +68,7 @@ const families: Readonly<Record<string, RegExp>> = {
   '[Rr]epair':
     /^(?:Postgres|New)?AccountRepairs?|^Repair(?:Answer|Request|Worker|s$)|^(?:answer|list|open)Repair|[rR]epair(?:List|Requests)$/,
   '[Rr]esol(?:ve|ving|ution)':
-    /[rR]esolve(?:Command|Place|Result|Watched)|^Resol(?:ving|ution)|^(?:command|parse)Resol|resolution|ResolvingUpdate|readResolving/,
+    /[rR]esolve(?:Command|Place|Result|Successor|Watched)|^Resol(?:ving|ution)|^(?:command|parse)Resol|resolution|ResolvingUpdate|readResolving/,
   Term: /^(?:Shard|Sending|Relay)?Term$|^TermLoop$|^TermName$/,
 };
 

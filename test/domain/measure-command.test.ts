@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountPlaceTerms, PredictionPlaceTerms } from '../../src/domain/command.ts';
+import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../../src/domain/command.ts';
 import { measurePlace, measureReplace, quotedBy } from '../../src/domain/measure-command.ts';
-import { predictionView } from '../support/orders/arbitrary-orders.ts';
+import type { Order } from '../../src/domain/order.ts';
+import { equityView, predictionView } from '../support/orders/arbitrary-orders.ts';
 
 const quote = { price: '200', ageMs: 5 };
 const leg = { symbol: 'aapl261218C00200000', side: 'BUY', ratioQty: '2', positionEffect: 'OPEN' };
@@ -160,5 +161,39 @@ describe('a replace', () => {
     expect(measure({ price: '0.4' })).toMatchObject({ notional: '4', exposure: '4' });
     expect(measure({ quantity: '9' })).not.toHaveProperty('notional');
     expect(measure({ quantity: '11' })).toMatchObject({ quantity: '11', notional: '11' });
+  });
+});
+
+describe('a replace that makes a new order', () => {
+  const stream = 'alpaca_paper' as const;
+  const equity: Order = {
+    ...{ ...equityView, stream, origin: 'external', side: 'buy', quantity: '10', price: '100', cumQty: '4' },
+    working: { quantity: '10', price: '100', orderType: 'limit' },
+  };
+  const measure = (terms: ReplaceTerms, order: Order = equity) =>
+    measureReplace({ kind: 'replace', stream, accountId: 'acct-1', orderId: 'o-1', terms }, order);
+
+  it('adds what its rest is worth more than the rest of the order before', () => {
+    const both = { symbols: ['AAPL'], underlyings: ['AAPL'], instrument: 'equity', valuedByQuote: false };
+    expect(measure({ price: '110' })).toEqual({ ...both, notional: '1100', exposure: '60', deviationPercent: null });
+    expect(measure({ quantity: '12' })).toEqual({ ...both, quantity: '12', notional: '1200', exposure: '200' });
+    expect(measure({ quantity: '12', price: '50' })).toMatchObject({ quantity: '12', exposure: '0' });
+    expect(measure({ price: '90' })).toEqual({ ...both, exposure: '0', deviationPercent: null });
+  });
+
+  it('has no known value where more is sold, or bought without a limit', () => {
+    const unknown = { quantity: '12', notional: null, exposure: null };
+    expect(measure({ quantity: '12' }, { ...equity, side: 'sell' })).toMatchObject(unknown);
+    const { price: _price, ...rest } = equity;
+    const market = { ...rest, orderType: 'market', working: { quantity: '10', orderType: 'market' } };
+    expect(measure({ quantity: '12' }, market)).toMatchObject(unknown);
+    expect(measure({ price: '110' }, { ...equity, side: 'sell' })).toMatchObject({ exposure: '60', notional: '1100' });
+  });
+
+  it('counts a contract as a hundred shares, and names what it is on', () => {
+    const [symbol, side] = ['AAPL261218C00200000', 'buy'];
+    const instrument = { kind: 'option', symbol: 'AAPL', legs: [{ symbol, side, ratioQty: '1' }] } as const;
+    const measured = measure({ price: '110' }, { ...equity, instrument });
+    expect(measured).toMatchObject({ instrument: 'option', symbols: ['AAPL', symbol], exposure: '6000' });
   });
 });

@@ -130,6 +130,71 @@ describe('a service that follows Alpaca alone', () => {
     expect(refused).toMatchObject({ code: 1, result: 'refused', orderStatus: 'canceled' });
   });
 
+  it('replaces there, and finds the order that a lost replace has made, or that there is none', async () => {
+    const client = await alpacaClient(quick);
+    const world = await World.create({ platform: settingsOf(client), env: { TIDEMARK_COMMANDS: 'on' } });
+    let service = await world.serve();
+    await service.waitLive();
+    const env = { TIDEMARK_URL: await service.restAddress() };
+    const run = async (...argv: string[]) => {
+      const io = cliIo(env);
+      await runProgram(io, [...argv, '--account', client.accountNumber, '--stream', stream, '--json']);
+      return { code: io.code(), said: io.err(), ...JSON.parse(io.out() || '{}') };
+    };
+    const terms = ['--symbol', 'AAPL', '--side', 'buy', '--type', 'limit', '--qty', '10'];
+    const shown = async (orderId: string) => {
+      const io = cliIo(env);
+      await runProgram(io, ['orders', 'show', orderId, '--json']);
+      return JSON.parse(io.out()).order.order;
+    };
+
+    const placed = await run('place', ...terms, '--price', '187.10', '--wait', '20');
+    const replaced = await run('replace', placed.orderId, '--price', '187.20', '--qty', '12', '--wait', '20');
+    expect(replaced).toMatchObject({ code: 0, kind: 'replace', result: 'applied' });
+    expect(replaced.orderId).not.toBe(placed.orderId);
+    await eventually(async () => {
+      const before = { status: 'replaced', replacedBy: replaced.orderId };
+      expect(await shown(placed.orderId)).toMatchObject(before);
+      const after = { status: 'new', replaces: placed.orderId, quantity: '12', price: '187.2', origin: 'tidemark' };
+      expect(await shown(replaced.orderId)).toMatchObject({ ...after, commandId: replaced.commandId });
+    });
+    const again = await run('replace', placed.orderId, '--price', '187.30');
+    expect(again).toMatchObject({ code: 1, said: expect.stringContaining('the order is replaced') });
+
+    // Each kept by the venue, and its answer lost: one order more, and the command has its id.
+    let [orderId, cents] = [replaced.orderId as string, 20];
+    for (const fault of ['status_504', 'reset', 'status_429', 'torn']) {
+      cents += 1;
+      await client.fault({ on: 'write', fault, applied: 'yes' });
+      const lost = await run('replace', orderId, '--price', `187.${cents}`, '--wait', '20');
+      expect([fault, lost]).toMatchObject([fault, { result: 'applied', attempts: [{ number: 1 }] }]);
+      expect(await client.order(lost.orderId)).toMatchObject({ status: 'new', replaces: orderId });
+      orderId = lost.orderId;
+    }
+    // Not kept: it stays unknown over a restart, and ends with its order.
+    await client.fault({ on: 'write', fault: 'status_504', applied: 'no' });
+    const open = await run('replace', orderId, '--price', '187.40', '--wait', '1');
+    expect(open).toMatchObject({ code: 75, result: 'unknown' });
+    await service.kill9();
+    service = await world.serve();
+    await service.waitLive();
+    env.TIDEMARK_URL = await service.restAddress();
+    const second = await run('replace', orderId, '--price', '187.41');
+    expect(second.said).toContain(`command ${open.commandId}, a replace of the same order, is unknown`);
+    expect(await run('cancel', orderId, '--wait', '20')).toMatchObject({ result: 'applied' });
+    await eventually(async () => {
+      const io = cliIo(env);
+      await runProgram(io, ['command', 'show', open.commandId, '--json']);
+      expect(JSON.parse(io.out())).toMatchObject({ result: 'moot', recomputed: { agrees: true } });
+    });
+    const ours = (await client.get('/v2/orders?status=all&limit=500')).json.filter(
+      ({ client_order_id: id }: { client_order_id: string }) => id.startsWith('tm-'),
+    );
+    expect(ours).toHaveLength(6);
+    const { halts } = await service.status();
+    expect(halts).toEqual([]);
+  });
+
   it('waits for a person where its keys are refused', async () => {
     const client = await alpacaClient(quick);
     const world = await World.create({ platform: { ...settingsOf(client), ALPACA_SECRET_KEY: 'wrong' } });

@@ -1,3 +1,4 @@
+import { present } from '../../contract/body-fields.ts';
 import { haltList } from '../../contract/halt-answers.ts';
 import { limitList } from '../../contract/limit-bodies.ts';
 import { exposureList } from '../../contract/rest-answers.ts';
@@ -10,7 +11,7 @@ import { type RestClient, understood } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import { readOrderPage } from './read-orders.ts';
 import { readAccounts } from './read-service.ts';
-import { orderLine, present, shortOrder } from './short-order.ts';
+import { orderLine, shortOrder } from './short-order.ts';
 import { isAllowed, readRest } from './tool.ts';
 
 export interface Traded {

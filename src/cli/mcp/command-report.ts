@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../contract/body-fields.ts';
 import { commandHistory } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
 import { orderStatuses, streams } from '../../domain/order.ts';
@@ -7,7 +8,6 @@ import type { RestCommand } from '../command/unresolved-text.ts';
 import { clip } from '../io/format-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
 import { segment } from '../rest/rest-flags.ts';
-import { present } from './short-order.ts';
 import { readRest } from './tool.ts';
 
 export type History = z.infer<typeof commandHistory>;

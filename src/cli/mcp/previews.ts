@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import type { BodyResult } from '../../contract/body-fields.ts';
-import { platformIdText } from '../../contract/body-fields.ts';
+import { platformIdText, present } from '../../contract/body-fields.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
-  parseReplace,
   placeAccountBody,
   placePredictionBody,
-  replaceBody,
 } from '../../contract/command-bodies.ts';
 import { cancelPath } from '../../contract/order-path.ts';
 import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
+import { parseReplace, replaceBody } from '../../contract/replace-bodies.ts';
 import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
 import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
@@ -23,7 +22,7 @@ import { segment } from '../rest/rest-flags.ts';
 import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
 import { keyOf, previewMs } from './preview-book.ts';
 import { readOrder } from './read-orders.ts';
-import { orderLine, present, shortOrder } from './short-order.ts';
+import { orderLine, shortOrder } from './short-order.ts';
 import { problemOf, readOnly, readRest, type Session, tool } from './tool.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { present } from '../../contract/body-fields.ts';
 import { toolShape } from '../../contract/filter-shapes.ts';
 import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
 import { cursor, pageLimit } from './page-fields.ts';
-import { present } from './short-order.ts';
 import { noneOf, readOnly, readPage, tool } from './tool.ts';
 
 export const listCommands = tool({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { platformIdText } from '../../contract/body-fields.ts';
+import { platformIdText, present } from '../../contract/body-fields.ts';
 import { toolShape } from '../../contract/filter-shapes.ts';
 import { orderFilters, queryFrom } from '../../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
@@ -8,7 +8,7 @@ import { changeTexts, type ListedOrder, orderText } from '../io/order-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
 import { cursor, pageLimit, stream } from './page-fields.ts';
-import { orderLine, present, shortOrder } from './short-order.ts';
+import { orderLine, shortOrder } from './short-order.ts';
 import { noneOf, readOnly, readPage, readRest, tool } from './tool.ts';
 
 export const listOrders = tool({

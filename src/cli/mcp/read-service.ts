@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { accountList } from '../../contract/account-answers.ts';
+import { present } from '../../contract/body-fields.ts';
 import { statusAnswer } from '../../contract/status-answer.ts';
 import { clip } from '../io/format-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import { cursor, pageLimit } from './page-fields.ts';
-import { present } from './short-order.ts';
 import { readOnly, readRest, tool } from './tool.ts';
 
 const mostText = 300;

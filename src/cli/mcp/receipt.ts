@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../contract/body-fields.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { RestCommand } from '../command/unresolved-text.ts';
@@ -14,7 +15,6 @@ import {
   shortCommandShape,
 } from './command-report.ts';
 import { keyOf, type Preview } from './preview-book.ts';
-import { present } from './short-order.ts';
 import { readRest } from './tool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 

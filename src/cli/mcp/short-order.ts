@@ -1,3 +1,4 @@
+import { present } from '../../contract/body-fields.ts';
 import { clip } from '../io/format-text.ts';
 import { instrumentText, type ListedOrder, sizeText } from '../io/order-text.ts';
 
@@ -30,11 +31,4 @@ export function orderLine({ stream, orderId, accountId, order }: ListedOrder): s
   const price = order.working.price ?? order.price;
   const terms = `${order.side} ${sizeText(order)} ${instrumentText(order)} ${order.orderType}${price === undefined ? '' : ` at ${price}`}`;
   return `${stream}:${orderId}  ${accountId}  ${terms}, ${order.cumQty} filled: ${order.status}`;
-}
-
-/** The same without undefined fields. */
-export function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }

@@ -71,7 +71,7 @@ export function OrderActions({ state, order, reveal }: OrderActionsProps) {
   );
 }
 
-const notReplaced = 'Only an open prediction order can be replaced.';
+const notReplaced = 'This order cannot be replaced.';
 const notHere = 'Commands are off here, or this token may not send them.';
 
 /** The order in a few words. */

@@ -25,7 +25,9 @@ export function ReplaceFields({ order, wanted, change }: ReplaceFieldsProps) {
     // An end belongs to orders with one; another time in force takes it away again.
     change(name === 'timeInForce' && value !== 'gtd' ? { ...others, [name]: value } : { ...wanted, [name]: value });
   };
-  const shown = termsOf(order).filter(({ name }) => name !== 'expireTime' || timeInForce === 'gtd');
+  const terms = termsOf(order);
+  const mayExpire = terms.some(({ name }) => name === 'expireTime');
+  const shown = terms.filter(({ name }) => name !== 'expireTime' || timeInForce === 'gtd');
   return (
     <>
       <div class="form-pair">
@@ -34,9 +36,9 @@ export function ReplaceFields({ order, wanted, change }: ReplaceFieldsProps) {
             {labels[name]}
             {name === 'timeInForce' ? (
               <select value={timeInForce} onChange={set(name)}>
-                {Object.entries(predictionTimesInForce).map(([word, text]) => (
-                  <option value={word}>{text}</option>
-                ))}
+                {Object.entries(predictionTimesInForce).map(
+                  ([word, text]) => (mayExpire || word !== 'gtd') && <option value={word}>{text}</option>,
+                )}
               </select>
             ) : (
               <input

@@ -1,4 +1,4 @@
-import { awaitsVenue, type Command, isFinal, isUnresolved } from '../../domain/command.ts';
+import { awaitsVenue, type Command, isFinal, isUnresolved, makesOrder } from '../../domain/command.ts';
 import { orderKey } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
@@ -309,11 +309,11 @@ function sendings({ attempts }: Command): number {
 }
 
 /**
- * A place final but not `applied`: its order may land late. Or one waiting for the venue without
- * room: its order resolves it.
+ * One that makes an order, final but not `applied`: its order may land late. Or one waiting for the
+ * venue without room: its order resolves it.
  */
 function mayHaveNews(command: Command): boolean {
-  if (command.request.kind !== 'place') return false;
+  if (!makesOrder(command.request)) return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);
 }
 
@@ -321,7 +321,9 @@ function isSentFor({ command: { supersedes } }: Watched, { command, rivals }: Wa
   return supersedes !== undefined && (supersedes === command.commandId || rivals.has(supersedes));
 }
 
-function orderKeyOf({ request, orderId }: Command): string | undefined {
+/** The order it names. The one that it makes has its command's id. */
+function orderKeyOf({ request, orderId: made }: Command): string | undefined {
+  const orderId = request.kind === 'place' ? made : request.orderId;
   return orderId === undefined ? undefined : orderKey(request.stream, orderId);
 }
 

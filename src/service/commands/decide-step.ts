@@ -1,5 +1,5 @@
 import { pendingByAnswer } from '../../domain/above-baseline.ts';
-import type { Attempt, Command, Reason } from '../../domain/command.ts';
+import { type Attempt, type Command, makesOrder, type Reason } from '../../domain/command.ts';
 import { attemptTransition, type CommandEvent, commandTransition, standingOf } from '../../domain/command-machine.ts';
 import {
   type CompleteRead,
@@ -129,14 +129,14 @@ export function decideFinding(command: Command, finding: Finding, atMs: number):
 }
 
 function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decision | undefined {
-  const { kind } = command.request;
-  const transition = commandTransition(kind, standingOf(command), verdict.event);
+  const { request } = command;
+  const transition = commandTransition(request.kind, standingOf(command), verdict.event);
   if (typeof transition === 'string') return undefined;
   const { to, alarm } = transition;
   // An answer may deny an order we have bound already: its step reports it.
   if (to === command.state && command.orderId === verdict.orderId) return undefined;
   const { orderId, reason, differs } = verdict;
-  const isLanding = kind === 'place' && to !== 'conflict';
+  const isLanding = makesOrder(request) && to !== 'conflict';
   return {
     evidence: resolvingEvidence(verdict),
     ...(alarm !== undefined && { lateLanding: true }),

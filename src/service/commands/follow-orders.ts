@@ -1,3 +1,4 @@
+import { type Command, makesOrder } from '../../domain/command.ts';
 import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
@@ -13,18 +14,22 @@ const maxUpdates = 1_000;
 const idsPerQuery = 500;
 
 /**
- * The orders to read a verdict from: the one named by a replace or a cancel, or those bound to a
- * place.
+ * The orders to read a verdict from: the one named by a replace or a cancel, and those with its
+ * reference.
  */
-function ordersOf({ command, bound }: Watched): readonly string[] {
-  const { request, orderId } = command;
-  if (request.kind === 'place') return bound.map((each) => each.orderId);
-  return orderId === undefined ? [] : [orderId];
+function ordersOf({ command: { request }, bound }: Watched): readonly string[] {
+  const made = bound.map((each) => each.orderId);
+  return request.kind === 'place' ? made : [request.orderId, ...made];
+}
+
+function isNamed({ request }: Command, orderId: string): boolean {
+  return request.kind !== 'place' && request.orderId === orderId;
 }
 
 /** The entry's newest revision for an order, or the baseline it began above. */
 function lastRevision({ command, updates }: Watched, orderId: string): number {
-  return updates.findLast(({ order }) => order.orderId === orderId)?.revision ?? command.baseline?.revision ?? 0;
+  const begun = isNamed(command, orderId) ? command.baseline?.revision : undefined;
+  return updates.findLast(({ order }) => order.orderId === orderId)?.revision ?? begun ?? 0;
 }
 
 /**
@@ -57,7 +62,7 @@ export function takeBound(entry: Watched, bound: BoundOrder): boolean {
 }
 
 /**
- * Reads from the journal all news these entries may have missed: the places' bindings, a few
+ * Reads from the journal all news these entries may have missed: the bindings, a few
  * hundred in one query, and each named order's log. All is committed, so afterwards the entries
  * have everything committed before the call began. Rejects when the journal can't be read; the
  * entries stay behind.
@@ -65,9 +70,9 @@ export function takeBound(entry: Watched, bound: BoundOrder): boolean {
 export async function catchUp(journal: CommandJournal, book: CommandBook, entries: readonly Watched[]): Promise<void> {
   for (const entry of entries) entry.behind = false;
   try {
-    const places = entries.filter(({ command }) => command.request.kind === 'place');
-    for (let at = 0; at < places.length; at += idsPerQuery)
-      await catchUpPlaces(journal, places.slice(at, at + idsPerQuery));
+    const making = entries.filter(({ command }) => makesOrder(command.request));
+    for (let at = 0; at < making.length; at += idsPerQuery)
+      await catchUpBound(journal, making.slice(at, at + idsPerQuery));
     await catchUpRivals(journal, book, entries);
     for (const entry of entries) for (const orderId of ordersOf(entry)) await catchUpOrder(journal, entry, orderId);
   } catch (error) {
@@ -76,7 +81,7 @@ export async function catchUp(journal: CommandJournal, book: CommandBook, entrie
   }
 }
 
-async function catchUpPlaces(journal: CommandJournal, entries: readonly Watched[]): Promise<void> {
+async function catchUpBound(journal: CommandJournal, entries: readonly Watched[]): Promise<void> {
   const byId = new Map(entries.map((entry) => [entry.command.commandId, entry]));
   for (const bound of await journal.boundOrders([...byId.keys()])) {
     const entry = byId.get(bound.commandId);
@@ -105,7 +110,7 @@ async function catchUpOrder(journal: CommandJournal, entry: Watched, orderId: st
   }
   // The order's whole log may be past its retention. A verdict on a named order is never read from
   // its state alone: the changes that led there decide.
-  if (request.kind !== 'place' || lastRevision(entry, orderId) > 0) return;
+  if (isNamed(entry.command, orderId) || lastRevision(entry, orderId) > 0) return;
   const stored = await journal.readOrder(request.stream, orderId);
   if (stored !== undefined) takeLogged(entry, stored);
 }

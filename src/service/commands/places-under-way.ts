@@ -1,7 +1,7 @@
-import type { CommandRequest } from '../../domain/command.ts';
+import { type CommandRequest, makesOrder } from '../../domain/command.ts';
 import type { Stream } from '../../domain/order.ts';
 
-/** A place that was asked for, and is not known to be in the journal. */
+/** A command that makes an order was asked for, and is not known to be in the journal. */
 export interface PlaceUnderWay {
   readonly accountId: string;
   readonly stream: Stream;
@@ -16,9 +16,10 @@ export interface PlaceUnderWay {
 export class PlacesUnderWay {
   private readonly places = new Set<PlaceUnderWay>();
 
-  /** It is under way until it is disposed. Undefined: it is no place. */
-  begin({ kind, accountId, stream }: CommandRequest): Disposable | undefined {
-    if (kind !== 'place') return undefined;
+  /** It is under way until it is disposed. Undefined: it makes no order. */
+  begin(request: CommandRequest): Disposable | undefined {
+    const { accountId, stream } = request;
+    if (!makesOrder(request)) return undefined;
     const { promise: over, resolve } = Promise.withResolvers<void>();
     const place: PlaceUnderWay = { accountId, stream, over };
     this.places.add(place);

@@ -1,3 +1,4 @@
+import { makesOrder } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
@@ -76,7 +77,7 @@ export class ProbeWatch {
     const plan = this.waits.get(entry)?.plan;
     if (plan === undefined) return undefined;
     const { clock } = this.deps;
-    const direct = entry.command.request.kind === 'place' ? 'reference' : 'order';
+    const direct = makesOrder(entry.command.request) ? 'reference' : 'order';
     const atMs = clock.nowMs() + Math.round(entry.sentAtMs + plan.atMs - clock.monotonicMs());
     return { atMs, by: plan.kind === 'account' ? 'account' : direct };
   }
@@ -131,15 +132,15 @@ export class ProbeWatch {
     const { request, orderId, attempts } = entry.command;
     const { stream, accountId } = request;
     const calledAtMs = clock.monotonicMs();
-    const isPlace = request.kind === 'place';
-    const id = isPlace ? attempts.at(-1)?.attemptId : orderId;
+    const byReference = makesOrder(request);
+    const id = byReference ? attempts.at(-1)?.attemptId : orderId;
     if (id === undefined) return;
     const look = await reads.direct((signal, budget) => {
       const account = accounts.account(stream, accountId);
-      return isPlace ? account?.lookFor(id, signal, budget) : account?.lookAt(id, signal, budget);
+      return byReference ? account?.lookFor(id, signal, budget) : account?.lookAt(id, signal, budget);
     }, stop);
     if (!look?.complete || stop.aborted) return;
-    await judge([entry], { look, by: isPlace ? 'reference' : 'order', calledAtMs });
+    await judge([entry], { look, by: byReference ? 'reference' : 'order', calledAtMs });
   }
 
   private async judgeAccount({ stream, accountId, look, calledAtMs }: AccountRead, key: string): Promise<void> {

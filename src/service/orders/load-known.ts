@@ -61,7 +61,10 @@ export function bindOrder(
   const matches =
     binding.stream === view.stream &&
     binding.accountId === view.accountId &&
-    (view.side === 'unknown' || directionOf(orderWord(binding.side)) === directionOf(view.side));
+    // A replace names no side.
+    (view.side === 'unknown' ||
+      binding.side === null ||
+      directionOf(orderWord(binding.side)) === directionOf(view.side));
   const row: BindingRow = { stream: view.stream, orderId: view.orderId, attemptId, commandId, matches };
   if (!matches) return { row, own: firstSeen };
   return { row, own: { origin: 'tidemark', commandId, ...(callerRef !== undefined && { callerRef }) } };

@@ -24,6 +24,7 @@ import {
   listUpdates,
   placeOrder,
   placePredictionOrder,
+  replaceOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
 import { previewOrder, previewPredictionOrder } from './routes/previews.ts';
@@ -40,6 +41,7 @@ export const routeTable: readonly Route[] = [
   placePredictionOrder,
   previewOrder,
   previewPredictionOrder,
+  replaceOrder,
   replacePredictionOrder,
   cancelOrder,
   cancelPredictionOrder,

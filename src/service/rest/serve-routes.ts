@@ -14,7 +14,6 @@ import { idKinds, notFound, pageDefault } from './request-fields.ts';
 import { headerFaults } from './request-headers.ts';
 import { type Call, isRead, type Route } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
-import { cancelOrder } from './routes/orders.ts';
 import { sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
@@ -78,9 +77,7 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
       // Allowed origins' preflights are answered before.
       const detail = isPreflight(request)
         ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
-        : request.method === 'PATCH' && path === cancelOrder.path
-          ? 'equity and option orders cannot be replaced: cancel the order, and place another'
-          : problemText('METHOD_NOT_ALLOWED');
+        : problemText('METHOD_NOT_ALLOWED');
       sendProblem(reply.header('allow', allow), 'METHOD_NOT_ALLOWED', detail);
     },
     handler: () => undefined,

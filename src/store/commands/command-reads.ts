@@ -153,7 +153,7 @@ const text = `
   from (select (select command_id from page order by command_id desc limit 1) as last, (select count(*)::integer from page) as places) l
   left join (
     select b.attempt_id, b.command_id, b.order_id
-    from page join public.commands p on p.command_id = page.command_id and p.kind = 'place' and p.resolved_at is not null and (p.order_id is null or p.state <> 'applied')
+    from page join public.commands p on p.command_id = page.command_id and p.kind <> 'cancel' and p.resolved_at is not null and (p.order_id is null or p.state <> 'applied')
     join public.order_bindings b on b.command_id = p.command_id and b.matches
     left join public.current_orders o on o.stream = b.stream and o.order_id = b.order_id
     left join public.attempts a on a.attempt_id = b.attempt_id

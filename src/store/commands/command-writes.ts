@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import type { Command, Reason } from '../../domain/command.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
-import type { OrderStatus, Stream } from '../../domain/order.ts';
+import { type OrderStatus, type Stream, streams } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
+import { traits } from '../../domain/streams.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, storable, storableJson, writeOnce } from '../session/write-once.ts';
 import { doAct, findApproval } from './approvals.ts';
@@ -317,20 +318,22 @@ interface PlaceRow {
 }
 
 /**
- * Places in these accounts that are not final and have no known order. By the index of commands not
- * final.
+ * Commands in these accounts that are not final, make an order, and have none that is known. By the
+ * index of commands not final. A replace has symbol and side of the order before.
  */
 export async function readUnseenPlaces(
   pool: Pool,
   accountIds: readonly string[],
 ): Promise<(PlaceOfAccount & Selectable)[]> {
   const { rows } = await pool.query<PlaceRow>(
-    `select c.account_id, c.stream, c.command_id, c.symbol, c.side, c.principal,
+    `select c.account_id, c.stream, c.command_id, coalesce(c.symbol, o.symbol) as symbol, coalesce(c.side, o.state ->> 'side', 'unknown') as side, c.principal,
        array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs
      from public.open_commands w join public.commands c using (command_id)
-     where w.account_id = any($1) and w.standing <> 'resolved' and c.kind = 'place' and c.order_id is null
+     left join public.current_orders o on c.kind = 'replace' and o.stream = c.stream and o.order_id = c.order_id
+     where w.account_id = any($1) and w.standing <> 'resolved' and (c.kind = 'place' and c.order_id is null
+       or c.kind = 'replace' and c.stream = any($2) and not exists (select from public.order_bindings b where b.command_id = c.command_id and b.matches))
      order by c.account_id, c.created_at, c.command_id`,
-    [accountIds],
+    [accountIds, streams.filter((stream) => traits[stream].replaces === 'new_order')],
   );
   return rows.map(({ account_id, stream, command_id, symbol, side, principal, refs }) => ({
     ...{ accountId: account_id, stream, commandId: command_id },

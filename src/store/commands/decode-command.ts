@@ -83,6 +83,7 @@ const byRequest: Readonly<Record<string, Check>> = {
     orderType: text,
     quantity: decimal,
   }),
+  'replace securities': fields({ ...terms, quantity: maybe(decimal) }),
   'replace predictions': fields({ ...terms, quantity: maybe(decimal) }),
   'cancel securities': (absent) => absent === undefined,
   'cancel predictions': (absent) => absent === undefined,

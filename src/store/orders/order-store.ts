@@ -75,7 +75,8 @@ export interface Binding {
   readonly callerRef?: string;
   readonly stream: Stream;
   readonly accountId: string;
-  readonly side: string;
+  /** Null: of a replace. */
+  readonly side: string | null;
 }
 
 /** The updates in a lane's batches above `after`, committed or about to be. */

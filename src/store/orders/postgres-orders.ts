@@ -166,7 +166,7 @@ interface BindingColumns {
   caller_ref: string | null;
   stream: Stream;
   account_id: string;
-  side: string;
+  side: string | null;
 }
 
 /** The command under each attempt id. Ids that are not ours are left out. */

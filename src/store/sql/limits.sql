@@ -32,13 +32,13 @@ RETURN public.underlying_symbol(p_symbol) = p_underlying
   OR p_stream <> 'prediction' AND public.symbol_letters(public.underlying_symbol(p_symbol)) = public.symbol_letters(p_underlying);
 
 -- Money at work in an account, or in one symbol of it: open orders and commands that may have placed one, both sides added up. One statement, so one snapshot: an order
--- and the command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one whose value is not known.
+-- and the command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one whose value is not known. Where a replace makes a new
+-- order, both are open for a moment and one of them trades: the larger counts.
 CREATE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  SELECT coalesce(sum(e.value), 0), min(e.name) FILTER (WHERE e.value IS NULL) INTO amount, unvalued
-  FROM (
-    SELECT 'order ' || o.order_id AS name, CASE
+  WITH e AS MATERIALIZED (
+    SELECT 'order ' || o.order_id AS name, o.stream, o.order_id, s.replaces, CASE
       WHEN s."leavesQty" = 0 THEN 0
       -- It is for an amount of money: as much of it as its fills left.
       WHEN s."leavesQty" IS NULL THEN greatest(s.notional - s."cumQty" * coalesce(s."avgPrice", 0), 0)
@@ -52,7 +52,7 @@ BEGIN
       END AS value
     FROM unnest(public.streams()) AS k(stream)
     JOIN public.current_orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
-    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, notional numeric, "cumQty" numeric, "avgPrice" numeric, "leavesQty" numeric, "commandId" uuid)
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, notional numeric, "cumQty" numeric, "avgPrice" numeric, "leavesQty" numeric, "commandId" uuid, replaces text)
     CROSS JOIN LATERAL (SELECT s.instrument ->> 'kind' = 'option', json_array_length(coalesce(s.instrument -> 'legs', '[]'))) AS i(is_option, legs)
     CROSS JOIN LATERAL (SELECT
       CASE WHEN NOT i.is_option THEN 1 WHEN i.legs = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric) ELSE 100 END,
@@ -67,13 +67,15 @@ BEGIN
     -- The platform may show an order by the symbol of its contract, which can have another root (`AAPL1`) than the place's own symbol.
     WHERE p_symbol IS NULL OR public.same_underlying(o.stream, o.symbol, p_symbol) OR public.same_underlying(o.stream, c.symbol, p_symbol)
     UNION ALL
-    SELECT 'command ' || c.command_id, c.exposure
+    SELECT 'command ' || c.command_id, NULL, NULL, NULL, c.exposure
     FROM public.open_commands w JOIN public.commands c ON c.command_id = w.command_id
     WHERE w.account_id = p_account AND w.standing <> 'resolved' AND c.kind <> 'cancel'
-      AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches))
+      AND NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id AND b.matches)
       AND (p_symbol IS NULL OR public.same_underlying(c.stream, coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id)), p_symbol))
-  ) AS e;
+  )
+  SELECT coalesce(sum(CASE WHEN b.value IS NULL THEN e.value ELSE greatest(e.value - b.value, 0) END), 0), min(e.name) FILTER (WHERE e.value IS NULL) INTO amount, unvalued
+  FROM e LEFT JOIN e AS b ON b.stream = e.stream AND b.order_id = e.replaces;
 END
 $$;
 

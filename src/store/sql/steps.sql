@@ -205,7 +205,9 @@ BEGIN
       THEN
         v_said[i] := 'stale';
         CONTINUE;
-      ELSIF o.order_id <> v.order_id THEN
+      -- A replace may make another order in place of the one that it named.
+      ELSIF o.order_id <> v.order_id AND NOT EXISTS (SELECT FROM public.journal a
+        WHERE a.command_id = v.command_id AND a.number = 1 AND a.request_kind = 'replace' AND a.order_id = o.order_id) THEN
         RAISE EXCEPTION 'command % is about order %, and stays so', v.command_id, o.order_id USING ERRCODE = 'TM010';
       END IF;
     END IF;

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type AccountPlaceTerms, type CommandRequest, platformCurrency } from '../../domain/command.ts';
+import {
+  type AccountPlaceTerms,
+  type CommandRequest,
+  makesOrder,
+  platformCurrency,
+  type ReplaceTerms,
+} from '../../domain/command.ts';
 import { orderWord } from '../../domain/order.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
 import type { HttpResult } from '../http.ts';
@@ -12,7 +18,7 @@ import { signRequest } from './key-source.ts';
 
 /** A write before its host and its keys. */
 interface PreparedWrite {
-  readonly method: 'POST' | 'DELETE';
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: string;
 }
@@ -36,6 +42,18 @@ const orderBody = z.strictObject({
   client_order_id: z.string().min(1).max(128),
 });
 
+/**
+ * The body of `PATCH /v2/orders/{order_id}` (`PatchOrderRequest`). The order that it makes has our
+ * reference, so it is found as that of a place is.
+ */
+const replaceBody = z.strictObject({
+  qty: z.string().optional(),
+  limit_price: z.string().optional(),
+  stop_price: z.string().optional(),
+  time_in_force: orderBody.shape.time_in_force.optional(),
+  client_order_id: orderBody.shape.client_order_id,
+});
+
 /** A plain sale may close a position or open one: Alpaca then looks at the account. */
 const intents: ReadonlyMap<string, string> = new Map([
   ['sell_short', 'sell_to_open'],
@@ -48,12 +66,30 @@ export function prepareAlpacaWrite(request: CommandRequest, attemptId: string): 
     return notSent('INVALID_REQUEST', `Alpaca has no stream ${request.stream}`);
   if (request.kind === 'place') {
     const body = orderBody.safeParse(bodyOf(request.terms, attemptId));
-    if (!body.success) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
-    return { method: 'POST', path: ordersPath, body: JSON.stringify(body.data) };
+    return body.success ? { method: 'POST', path: ordersPath, body: JSON.stringify(body.data) } : invalid(body.error);
   }
   const fault = addressFault(request.orderId);
   if (fault !== undefined) return notSent(fault.code, fault.message);
-  return { method: 'DELETE', path: `${ordersPath}/${encodeURIComponent(request.orderId)}` };
+  const path = `${ordersPath}/${encodeURIComponent(request.orderId)}`;
+  if (request.kind === 'cancel') return { method: 'DELETE', path };
+  const body = replaceBody.safeParse(replacementOf(request.terms, attemptId));
+  return body.success ? { method: 'PATCH', path, body: JSON.stringify(body.data) } : invalid(body.error);
+}
+
+function invalid(error: z.ZodError): WriteResult {
+  return notSent('INVALID_REQUEST', z.prettifyError(error));
+}
+
+function replacementOf(terms: ReplaceTerms, attemptId: string): Readonly<Record<string, unknown>> {
+  const { quantity, price, stopPx, timeInForce, ...others } = terms;
+  return {
+    qty: quantity,
+    limit_price: price,
+    stop_price: stopPx,
+    time_in_force: timeInForce,
+    client_order_id: attemptId,
+    ...others,
+  };
 }
 
 /** Terms that Alpaca has no field for stay in it: the shape refuses them by name. */
@@ -94,7 +130,7 @@ export async function writeAlpacaOrder(
   const judge = (observed: HttpResult) => judgeAlpacaWrite(request, attemptId, observed);
   const write = {
     ...call,
-    operation: request.kind === 'place' ? 'place_order' : 'cancel_order',
+    operation: `${request.kind}_order`,
     url: `${url}${path}`,
     judge,
   };
@@ -106,7 +142,7 @@ export function judgeAlpacaWrite(request: CommandRequest, attemptId: string, obs
   const prepared = prepareAlpacaWrite(request, attemptId);
   if ('kind' in prepared) return prepared;
   return judgeAnswer(observed, {
-    success: request.kind === 'place' ? ({ body }) => placed(body, attemptId) : asked,
+    success: makesOrder(request) ? ({ body }) => made(body, request, attemptId) : asked,
     reason: ({ status, body }) => {
       const { code, message = `Alpaca answered with status ${status}` } = errorBody.safeParse(body).data ?? {};
       return reasonOf({ status, message, ...(code !== undefined && { code }) });
@@ -121,14 +157,15 @@ const evidence = [
 ];
 
 /** Only our own reference says that the order is ours. */
-function placed(body: unknown, attemptId: string): WriteAnswer | string {
-  const order = placedOrder.safeParse(body).data;
+function made(body: unknown, request: CommandRequest, attemptId: string): WriteAnswer | string {
+  const order = madeOrder.safeParse(body).data;
   if (order === undefined || !isPlatformId(order.id)) return 'the answer is not an order';
-  if (order.client_order_id !== attemptId) return 'the answer is about another order';
+  const isNamed = request.kind !== 'place' && order.id === request.orderId;
+  if (isNamed || order.client_order_id !== attemptId) return 'the answer is about another order';
   return { kind: 'accepted', answer: evidenceOf(order, evidence), order };
 }
 
-const placedOrder = z.looseObject({ id: z.string(), client_order_id: z.string() });
+const madeOrder = z.looseObject({ id: z.string(), client_order_id: z.string() });
 
 /** 204 without a body: the cancel was asked for, and the order shows if it happens. */
 function asked({ status, text }: WholeAnswer): WriteAnswer | string {
@@ -148,16 +185,20 @@ const errorBody = z.looseObject({
 });
 
 /**
- * 400, 403 and 422 refuse a place; 404 and 422 a cancel. No other status promises that nothing was
- * done, not even 429: the official SDK sends again after it, but also after 504, which promises
- * nothing. The order is found by its `client_order_id` in any case.
+ * 400 and 422 refuse a place and a replace; 404 and 422 a replace and a cancel. No other status
+ * promises that nothing was done, not even 429: the official SDK sends again after it, but also
+ * after 504, which promises nothing. The order is found by its `client_order_id` in any case.
  */
-const refusals = { place: new Set([400, 422]), cancel: new Set([404, 422]), replace: new Set<number>() } as const;
+const refusals = {
+  place: new Set([400, 422]),
+  replace: new Set([400, 404, 422]),
+  cancel: new Set([404, 422]),
+} as const;
 
 function isRefusal({ kind }: CommandRequest, { status, body }: WholeAnswer): boolean {
   const error = errorBody.safeParse(body).data;
   if (error?.code === undefined || !refusals[kind].has(status)) return false;
-  return kind !== 'place' || !namesAnOrder.test(error.message);
+  return !namesAnOrder[kind].test(error.message);
 }
 
 /**
@@ -165,4 +206,9 @@ function isRefusal({ kind }: CommandRequest, { status, body }: WholeAnswer): boo
  * in more than one way. It is evidence that an order has our reference, so it refuses nothing: one
  * word too many here leaves a result unknown until the order is looked for.
  */
-const namesAnOrder = /client.?order.?id|unique|duplicate|already/i;
+const namesAnOrder = {
+  place: /client.?order.?id|unique|duplicate|already/i,
+  // "order is already in filled state" is about the other one.
+  replace: /client.?order.?id|unique|duplicate/i,
+  cancel: /^$/,
+} as const;

@@ -1,4 +1,6 @@
+import { makesOrder } from '../../domain/command.ts';
 import type { Stream } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import type { HttpResult } from '../http.ts';
 import type { Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
@@ -6,8 +8,10 @@ import type { Check, VenueUnderCheck, WriteFixtures } from './fixtures.ts';
 import { check, messageOf, readAs, readingOfRow } from './reading.ts';
 import { type Observed, unprovedOf } from './unproved-answers.ts';
 
-/** A stream needs these writes; a replace only if the venue has one. */
-const neededWrites = ['place', 'cancel'] as const;
+/** The writes of a stream. */
+function writesOf(stream: Stream) {
+  return ['place', 'cancel', ...(traits[stream].replaces === 'no' ? [] : ['replace'])];
+}
 
 /**
  * Each documented answer proves what its document says, and anything else proves nothing: it is
@@ -35,7 +39,7 @@ export function* checkWrites({ venue, writes, judgeWrite }: VenueUnderCheck): It
 }
 
 function* checkRecorded(stream: Stream, recorded: readonly WriteFixtures[]): Iterable<Check> {
-  for (const kind of neededWrites)
+  for (const kind of writesOf(stream))
     if (!recorded.some(({ request }) => request.stream === stream && request.kind === kind))
       yield check('writes', stream, `a ${kind}`, 'none is recorded');
 }
@@ -54,8 +58,10 @@ function documentedFault(
   const reading = readingOfRow(venue, result.order, { stream, accountId, isEvent: false });
   if (reading.kind !== 'order') return `of the order that it shows: ${readAs(reading)}`;
   const { orderId } = reading.decoded.view;
-  if (request.kind === 'place' || orderId === request.orderId) return undefined;
-  return `it shows the order ${orderId}, and not ${request.orderId}`;
+  if (request.kind === 'place' || (orderId === request.orderId) !== makesOrder(request)) return undefined;
+  return makesOrder(request)
+    ? 'it shows the order before'
+    : `it shows the order ${orderId}, and not ${request.orderId}`;
 }
 
 function unprovedFault(

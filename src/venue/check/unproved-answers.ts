@@ -1,3 +1,4 @@
+import { makesOrder } from '../../domain/command.ts';
 import type { HttpResult } from '../http.ts';
 import type { WriteFixtures } from './fixtures.ts';
 
@@ -48,7 +49,7 @@ export function unprovedOf(fixtures: WriteFixtures): Readonly<Record<string, rea
 
 /** The answer with another reference or order id, if it has ours. */
 function aboutAnother(text: string, { request, attemptId }: WriteFixtures): string[] {
-  const ours = request.kind === 'place' ? [attemptId] : [request.orderId];
+  const ours = request.kind === 'place' || makesOrder(request) ? [attemptId] : [request.orderId];
   return ours.map((id) => text.replaceAll(`"${id}"`, `"${another(id)}"`)).filter((other) => other !== text);
 }
 

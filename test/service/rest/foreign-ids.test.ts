@@ -78,7 +78,8 @@ async function startBoth() {
   const rig = await CommandRig.leading({ fourEyes: true });
   const reads = new MemoryReads();
   const things = async (accountId: string) => {
-    for (const order of [{ ...equityView, origin: 'tidemark' as const }, workingOrder]) {
+    const equity = { ...equityView, origin: 'tidemark' as const };
+    for (const order of [equity, { ...equity, stream: 'alpaca_paper' as const }, workingOrder]) {
       const known = { ...order, accountId, orderId: orders[accountId] ?? '' };
       rig.commit(known);
       const { stream, orderId } = known;

@@ -184,8 +184,8 @@ describe('GET /v1/orders/counts', () => {
       headers: { 'idempotency-key': 'k' },
     });
     expect([status, rig.commands.submissions[0]?.request]).toMatchObject([200, { kind: 'cancel', orderId: 'counts' }]);
-    const { status: refused, headers } = await ask(`${rig.address}/v1/orders/counts`, { method: 'PATCH' });
-    expect([refused, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD']);
+    const { status: refused, headers } = await ask(`${rig.address}/v1/orders/counts`, { method: 'PUT' });
+    expect([refused, headers.get('allow')]).toEqual([405, 'PATCH, DELETE, GET, HEAD']);
   });
 });
 

@@ -38,7 +38,7 @@ export const prediction = {
   },
 } as const satisfies CommandRequest;
 
-type PredictionReplace = Extract<CommandRequest, { kind: 'replace'; stream: 'prediction' }>;
+type PredictionReplace = Extract<CommandRequest, { kind: 'replace' }> & { stream: 'prediction' };
 
 interface CommandWorldOptions {
   readonly commands?: Partial<CommandOptions>;

@@ -580,6 +580,19 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(Number((own as { value: string }).value) - Number(place().measure?.exposure)).toBe(799.5);
     });
 
+    it('count the larger of an order and the one that takes its place', async () => {
+      await using rig = await make();
+      const stream = 'alpaca_paper' as const;
+      const at = (price: string) => ({ ...equityView, stream, price, working: { quantity: '10', price } });
+      await rig.show({ ...at('100'), orderId: 'o-1', pendingAction: 'replace' });
+      await rig.show({ ...at('110'), orderId: 'o-2', replaces: 'o-1' });
+      await rig.show({ ...at('90'), orderId: 'o-3', pendingAction: 'replace' });
+      await rig.show({ ...at('80'), orderId: 'o-4', replaces: 'o-3' });
+      await limit(rig.journal, { maxAccountExposure: '1' });
+      const breach = (await breachOf(rig.journal, place())) as { value: string };
+      expect(Number(breach.value) - Number(place().measure?.exposure)).toBe(1100 + 900);
+    });
+
     it('hold a replace to the new total and price, and only where it raises them', async () => {
       await using rig = await make();
       const order: Order = { ...predictionView, orderId: 'p-1', origin: 'external' };

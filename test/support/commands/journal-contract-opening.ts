@@ -45,7 +45,7 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.events()).toEqual([{ commandId: asked.commandId, version: 1, state: 'open' }]);
     });
 
-    // A stream was added, and its commands could not be read back: a takeover halted their accounts.
+    // Those of an added stream could not be read back: a takeover halted their accounts.
     it.each(securitiesStreams)('gives back a place and a cancel on the stream %s', async (stream) => {
       await using rig = await make();
       const { request } = newPlace();

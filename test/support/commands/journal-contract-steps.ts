@@ -8,6 +8,7 @@ import {
   fence,
   type JournalUnderTest,
   newPlace,
+  newReplace,
   sending,
   unknown,
 } from './journal-fixtures.ts';
@@ -161,6 +162,19 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       const other = { commandId, version, to: 'applied', orderId: 'o-2', atMs: atMs + 30, evidence: [] } as const;
       await expect(rig.journal.step(other, fence)).rejects.toMatchObject({ code: 'TM010' });
       expect(await rig.journal.find(commandId)).toMatchObject({ state: 'unknown', version, orderId: 'o-1' });
+    });
+
+    it('of a replace may name the order that it has made, and then no other', async () => {
+      await using rig = await make();
+      const terms = { price: '192' };
+      const request = { kind: 'replace', stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'o-1', terms } as const;
+      const command = await unknown(rig.journal, newReplace('o-1', { request }));
+      const { commandId } = command;
+      const step = { commandId, version: command.version, to: 'accepted', atMs: atMs + 30, evidence: [] } as const;
+      await rig.journal.step({ ...step, orderId: 'o-2' }, fence);
+      expect(await rig.journal.find(commandId)).toMatchObject({ state: 'accepted', orderId: 'o-2', request });
+      const third = { ...step, version: step.version + 1, to: 'applied', orderId: 'o-3' } as const;
+      await expect(rig.journal.step(third, fence)).rejects.toMatchObject({ code: 'TM010' });
     });
 
     it('of a command that nobody knows is refused', async () => {

@@ -536,7 +536,7 @@ export class MemoryJournal implements CommandJournal {
     mustMoveCommand(command, step.to);
     const { orderId = step.orderId } = command;
     must(
-      step.orderId === undefined || step.orderId === orderId,
+      step.orderId === undefined || step.orderId === orderId || mayMake(command),
       'TM010',
       `${command.commandId} is about ${orderId}, and stays so`,
     );
@@ -656,4 +656,9 @@ function isActive({ clearedAtMs }: Halt): boolean {
 
 function sameScope(a: Halt['scope'], b: Halt['scope']): boolean {
   return a.kind === 'service' ? b.kind === 'service' : b.kind === 'account' && a.accountId === b.accountId;
+}
+
+/** A replace may make another order in place of the one that it named. */
+function mayMake({ request, orderId }: Command): boolean {
+  return request.kind === 'replace' && request.orderId === orderId;
 }

@@ -15,7 +15,7 @@ export const sentAtMs = Date.parse('2026-11-21T12:00:00Z');
 export const predictionOrder: Order = { ...predictionView, origin: 'tidemark' };
 export const equityOrder: Order = { ...equityView, origin: 'tidemark' };
 
-type Of<K, S> = Extract<CommandRequest, { kind: K; stream: S }>;
+type Of<K, S> = Extract<CommandRequest, { kind: K }> & { stream: S };
 
 export const placePrediction: Of<'place', 'prediction'> = {
   kind: 'place',

@@ -42,6 +42,7 @@ const bodies: Readonly<Record<string, object>> = {
   placePredictionOrder: predictionBody,
   previewOrder: accountBody,
   previewPredictionOrder: predictionBody,
+  replaceOrder: { accountId: 'ACC-1', stream: 'alpaca_paper', price: '187.6' },
   replacePredictionOrder: { accountId: 'ACC-1', price: '0.5' },
   resolveCommand: { result: 'applied', reason: 'seen at the venue' },
   haltAccount: reason,

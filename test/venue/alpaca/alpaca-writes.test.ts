@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountPlaceTerms } from '../../../src/domain/command.ts';
+import type { AccountPlaceTerms, ReplaceTerms } from '../../../src/domain/command.ts';
 import { judgeAlpacaWrite, prepareAlpacaWrite } from '../../../src/venue/alpaca/alpaca-writes.ts';
 
 const about = { stream: 'alpaca', accountId: 'acct-1' } as const;
@@ -44,6 +44,27 @@ describe('a place', () => {
     const request = { kind: 'place', stream: 'account', accountId: 'acct-1', terms: limit } as const;
     const result = judgeAlpacaWrite(request, 'tm-1', { kind: 'answered', status: 200, headers: {}, text: '{}' });
     expect(result).toMatchObject({ kind: 'not_sent', reason: { message: 'Alpaca has no stream account' } });
+  });
+});
+
+describe('a replace', () => {
+  const replace = (terms: ReplaceTerms) =>
+    prepareAlpacaWrite({ kind: 'replace', ...about, orderId: '904837e3-3b76-47ec-b432-046db621571b', terms }, 'tm-2');
+
+  it('has the new terms alone, and the attempt as the reference of the order that it makes', () => {
+    const prepared = replace({ quantity: '12', price: '187.6', stopPx: '180', timeInForce: 'gtc' });
+    expect(prepared).toMatchObject({ method: 'PATCH', path: '/v2/orders/904837e3-3b76-47ec-b432-046db621571b' });
+    expect(JSON.parse('body' in prepared ? (prepared.body ?? '') : '')).toEqual({
+      ...{ qty: '12', limit_price: '187.6', stop_price: '180', time_in_force: 'gtc', client_order_id: 'tm-2' },
+    });
+  });
+
+  it.each<[string, ReplaceTerms, RegExp]>([
+    ['an expiry', { expireTime: '2026-12-31T21:00:00Z' }, /expireTime/],
+    ['a word of another venue', { timeInForce: 'gtd' }, /time_in_force/],
+  ])('with %s is not sent, and says why', (_what, terms, message) => {
+    const reason = { code: 'INVALID_REQUEST', message: expect.stringMatching(message) };
+    expect(replace(terms)).toMatchObject({ kind: 'not_sent', mayRepeat: false, reason });
   });
 });
 

@@ -329,6 +329,7 @@ describe('a write', () => {
       ...streamsOf('account'),
       'prediction, a place: none is recorded',
       ...streamsOf('prediction'),
+      'prediction, a replace: none is recorded',
       'place_order, an answer that is accepted: none is recorded',
       'place_order, an answer that is refused: none is recorded',
     ]);

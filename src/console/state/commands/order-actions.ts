@@ -24,17 +24,24 @@ interface Term {
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
   if (!mayCommand(session)) return [];
   // What the platform makes of a cancel after the end is for it to say.
-  return traits[stream].canReplace && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
+  return traits[stream].replaces !== 'no' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }
 
-/** The terms of a prediction order that a replace can change, as they work now. */
-export function termsOf({ price, stopPrice, timeInForce, expireTime, working }: NormalisedOrder): readonly Term[] {
+/** The terms that a replace can change, as they work now. */
+export function termsOf({
+  stream,
+  price,
+  stopPrice,
+  timeInForce,
+  expireTime,
+  working,
+}: NormalisedOrder): readonly Term[] {
   const all: readonly (readonly [name: TermName, now: string | undefined])[] = [
     ['quantity', working.quantity],
     ['price', working.price ?? price],
     ['stopPx', stopPrice],
     ['timeInForce', timeInForce],
-    ['expireTime', expireTime ?? ''],
+    ['expireTime', traits[stream].market === 'predictions' ? (expireTime ?? '') : undefined],
   ];
   return all.flatMap(([name, now]) => (now === undefined ? [] : [{ name, now }]));
 }
@@ -73,12 +80,12 @@ export class OrderAction {
   }
 
   replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
-    const { accountId, revision, order } = this.seen;
+    const { accountId, revision, order, stream } = this.seen;
     const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
     return this.keyed.send({
       method: 'PATCH',
       path: orderPath(this.seen),
-      body: { accountId, ...terms },
+      body: traits[stream].market === 'predictions' ? { accountId, ...terms } : { accountId, stream, ...named(terms) },
       headers: matching(revision),
     });
   }
@@ -95,6 +102,11 @@ export class OrderAction {
     this.seen = answer.body;
     return before;
   }
+}
+
+/** As a place of equities and options names them. */
+function named({ quantity: qty, stopPx: stopPrice, timeInForce, price }: NewTerms): object {
+  return { qty, price, stopPrice, timeInForce: timeInForce?.toUpperCase() };
 }
 
 function matching(revision: number): Readonly<Record<string, string>> {

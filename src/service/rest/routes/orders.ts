@@ -2,11 +2,15 @@ import { z } from 'zod';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
-  parseReplace,
   placeAccountBody,
   placePredictionBody,
-  replaceBody,
 } from '../../../contract/command-bodies.ts';
+import {
+  parseReplace,
+  parseReplaceAccount,
+  replaceAccountBody,
+  replaceBody,
+} from '../../../contract/replace-bodies.ts';
 import { commandAnswer, orderAnswer, updatePage } from '../../../contract/rest-answers.ts';
 import { securitiesStream } from '../../../contract/words.ts';
 import type { Stream } from '../../../domain/order.ts';
@@ -121,6 +125,30 @@ export const replacePredictionOrder: Route = {
     const { accountId, terms, supersedes } = body;
     const { orderId = '' } = call.params;
     const request = { kind: 'replace', stream: 'prediction', accountId, orderId, terms } as const;
+    return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
+  },
+};
+
+export const replaceOrder: Route = {
+  method: 'PATCH',
+  path: '/v1/orders/{orderId}',
+  operationId: 'replaceOrder',
+  summary: 'Replace an equity or option order',
+  describe:
+    'Only where the venue can: orders at Alpaca. It makes a new order, which `replaces` the one before; `orderId` of the command is the new one once it was seen. A term that is left out stays.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  params: { orderId: 'orderId' },
+  body: replaceAccountBody,
+  headers: orderCommandHeaders,
+  answers: commandAnswers,
+  problems: replaceProblems,
+  handle: (parts, call) => {
+    const body = parseReplaceAccount(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { accountId, stream, terms, supersedes } = body;
+    const { orderId = '' } = call.params;
+    const request = { kind: 'replace', stream, accountId, orderId, terms } as const;
     return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
   },
 };

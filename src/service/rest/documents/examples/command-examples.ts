@@ -95,6 +95,15 @@ const ofPrediction = {
 } satisfies Partial<Command>;
 
 const replaced: Command = { ...ofPrediction, kind: 'replace', terms: { price: '0.46' } };
+/** At Alpaca: the order is the one that it made. */
+const succeeded: Command = {
+  ...placed,
+  kind: 'replace',
+  stream: 'alpaca_paper',
+  terms: { price: '187.6' },
+  baseline: { ...ofPrediction.baseline, sourceVersion: undefined, working: { quantity: '10', price: '187.5' } },
+  links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/alpaca_paper/${orderId}` },
+};
 const cancelled: Command = { ...ofPrediction, kind: 'cancel', orderStatus: 'canceled' };
 
 const answer = {
@@ -142,6 +151,7 @@ export const commandExamples: readonly Example[] = [
   example(commandAnswer, 'refused', refused),
   example(commandAnswer, 'unknown', unknown, { status: 202 }),
   example(commandAnswer, 'applied', replaced, { operationId: 'replacePredictionOrder', status: 200 }),
+  example(commandAnswer, 'applied', succeeded, { operationId: 'replaceOrder', status: 200 }),
   example(commandAnswer, 'applied', cancelled, { operationId: 'cancelPredictionOrder', status: 200 }),
   example(commandPage, 'page', { items: [placed, unknown], next: 'eyJ2IjoxfQ' }),
   example(commandHistory, 'applied', {
