@@ -9,8 +9,19 @@ export interface DecodedOrder {
 
 /** How a venue's rows of one stream are read. */
 export interface OrderDecoder {
-  /** The fields that say which order a row is about, and its status. */
-  readonly names: { readonly orderId: string; readonly status: string };
+  /** The fields of a row with its order's id and status, and with its account, if rows name one. */
+  readonly names: { readonly orderId: string; readonly status: string; readonly accountId?: string };
   /** `accountId`: whose stream or list brought the row. `isEvent`: a stream did. */
   readonly decode: (row: RowReader, origin: { readonly accountId: string; readonly isEvent: boolean }) => DecodedOrder;
+}
+
+/** The account that a row names, if it is another than the account whose stream or list brought it. */
+export function otherAccount(
+  row: Readonly<Record<string, unknown>>,
+  { names }: OrderDecoder,
+  accountId: string,
+): string | undefined {
+  const found = names.accountId === undefined ? undefined : row[names.accountId];
+  const named = typeof found === 'number' ? String(found) : found;
+  return typeof named === 'string' && named !== '' && named !== accountId ? named : undefined;
 }

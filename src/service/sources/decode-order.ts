@@ -1,9 +1,9 @@
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
-import type { DecodedOrder } from '../../venue/order-decoder.ts';
+import { type DecodedOrder, otherAccount } from '../../venue/order-decoder.ts';
 import { storableText } from '../../venue/parse-json.ts';
 import { type Fault, RowReader } from '../../venue/row-reader.ts';
-import type { Venue } from '../../venue/venue.ts';
+import { streamOf, type Venue } from '../../venue/venue.ts';
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
@@ -52,13 +52,9 @@ export function decodeOrder(
     return unreadable(origin, { reason: 'not_an_object', detail: 'expected an order object' }, raw, undefined);
   }
   const fields = row as Readonly<Record<string, unknown>>;
-  const named = fields['accountId'];
-  const namedAccount = typeof named === 'number' ? String(named) : named;
-  if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
-    return { kind: 'foreign', accountId: namedAccount };
-  }
-  const { orders } = origin.venue[origin.stream] ?? {};
-  if (orders === undefined) throw new Error(`the venue has no stream ${origin.stream}`);
+  const { orders } = streamOf(origin.venue, origin.stream);
+  const foreign = otherAccount(fields, orders, origin.accountId);
+  if (foreign !== undefined) return { kind: 'foreign', accountId: foreign };
   const { names, decode } = orders;
   const temporary = temporaryId(fields[names.orderId], fields[names.status]);
   if (temporary !== undefined) return { kind: 'unacknowledged', orderId: temporary };

@@ -16,7 +16,10 @@ import { storableText } from '../parse-json.ts';
 import { describeValue } from '../row-reader.ts';
 
 /** How a decoded order breaks the port's one form; undefined if it keeps it. */
-export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stream): string | undefined {
+export function notCanonical(
+  { view, sourceVersion }: DecodedOrder,
+  origin: { readonly stream: Stream; readonly accountId: string },
+): string | undefined {
   for (const [name, rule] of Object.entries(orderTable) as [keyof OrderView, FieldRule][]) {
     if (rule.own === true) continue;
     const value: unknown = view[name];
@@ -28,7 +31,7 @@ export function notCanonical({ view, sourceVersion }: DecodedOrder, stream: Stre
     return `the version ${sourceVersion} is no int64 from 0 on`;
   // It is written out with the order: anything but plain JSON throws here.
   JSON.stringify(view.extra);
-  for (const [name, value, isRight, expected] of partsOf(view, stream))
+  for (const [name, value, isRight, expected] of partsOf(view, origin))
     if (!isRight) return `${name} is ${describeValue(value)}, and not ${expected}`;
   return undefined;
 }
@@ -44,9 +47,16 @@ function otherForm(kind: FieldRule['kind'], value: unknown): string | undefined 
 
 type Part = readonly [name: string, value: unknown, isRight: boolean, expected: string];
 
-function* partsOf(view: OrderView, stream: Stream): Iterable<Part> {
+function* partsOf(view: OrderView, origin: { readonly stream: Stream; readonly accountId: string }): Iterable<Part> {
+  const { stream, accountId } = origin;
   yield ['stream', view.stream, view.stream === stream, `the stream ${stream}`];
-  for (const name of ['orderId', 'accountId'] as const) yield [name, view[name], isPlatformId(view[name]), 'an id'];
+  yield [
+    'accountId',
+    view.accountId,
+    view.accountId === accountId,
+    `${accountId}: names.accountId has to say its field`,
+  ];
+  yield ['orderId', view.orderId, isPlatformId(view.orderId), 'an id'];
   yield ['status', view.status, orderStatuses.includes(view.status), 'a status of ours'];
   for (const name of ['side', 'orderType', 'timeInForce', 'certainty', 'pendingAction'] as const)
     yield [name, view[name], orderWord(view[name]) === view[name], 'a word in small letters'];

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stream } from '../../domain/order.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import type { DecodedOrder } from '../order-decoder.ts';
+import { type DecodedOrder, otherAccount } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
 import { describeValue, RowReader } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
@@ -51,7 +51,7 @@ export function readingOfRow(venue: Venue, row: unknown, origin: Origin): Readin
   try {
     const [first, second] = [decodeOnce(venue, row, origin), decodeOnce(venue, row, origin)];
     if (!isDeepStrictEqual(first, second)) return { kind: 'broken', why: 'the same row is read in two ways' };
-    const why = first.kind === 'order' ? notCanonical(first.decoded, origin.stream) : undefined;
+    const why = first.kind === 'order' ? notCanonical(first.decoded, origin) : undefined;
     return why === undefined ? first : { kind: 'broken', why };
   } catch (error) {
     return { kind: 'broken', why: `the row throws: ${messageOf(error)}` };
@@ -61,8 +61,11 @@ export function readingOfRow(venue: Venue, row: unknown, origin: Origin): Readin
 function decodeOnce(venue: Venue, row: unknown, { stream, accountId, isEvent }: Origin): Reading {
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     return { kind: 'unreadable', reason: 'not_an_object' };
-  const reader = new RowReader(row as Readonly<Record<string, unknown>>);
-  const decoded = streamOf(venue, stream).orders.decode(reader, { accountId, isEvent });
+  const fields = row as Readonly<Record<string, unknown>>;
+  const { orders } = streamOf(venue, stream);
+  if (otherAccount(fields, orders, accountId) !== undefined) return { kind: 'unreadable', reason: 'foreign' };
+  const reader = new RowReader(fields);
+  const decoded = orders.decode(reader, { accountId, isEvent });
   if (reader.fault !== undefined) return { kind: 'unreadable', reason: reader.fault.reason };
   return { kind: 'order', decoded };
 }

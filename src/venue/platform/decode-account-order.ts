@@ -24,7 +24,7 @@ const pendingActions: ReadonlyMap<string, string> = new Map([
 const accountStatuses: ReadonlySet<string> = new Set(orderStatuses);
 
 export const accountOrders: OrderDecoder = {
-  names: { orderId: 'ordId', status: 'ordStatus' },
+  names: { orderId: 'ordId', status: 'ordStatus', accountId: 'accountId' },
   decode: (row, { accountId }) => ({ view: readView(row, accountId) }),
 };
 

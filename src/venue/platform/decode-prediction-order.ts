@@ -20,7 +20,7 @@ const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
  * event in the order's history is not known.
  */
 export const predictionOrders: OrderDecoder = {
-  names: { orderId: 'orderId', status: 'state' },
+  names: { orderId: 'orderId', status: 'state', accountId: 'accountId' },
   decode(row, { accountId, isEvent }) {
     const view = readView(row, accountId);
     const sourceVersion = readVersion(row, isEvent);

@@ -184,3 +184,15 @@ describe('any row', () => {
     expect('orderId' in item).toBe(false);
   });
 });
+
+describe('issue: A row of another account was stored for ours where its venue calls the field otherwise.', () => {
+  it('is foreign by the field that the venue names', () => {
+    const { account } = platformVenue;
+    const orders = { ...account.orders, names: { ...account.orders.names, accountId: 'acct' } };
+    const venue = { account: { ...account, orders } };
+    const { accountId: _, ...row } = accountRow;
+    const read = (acct: unknown) => decodeOrder({ ...row, acct }, origin('account', { venue }), () => '');
+    expect(read('acct-2')).toEqual({ kind: 'foreign', accountId: 'acct-2' });
+    expect(read('acct-1')).toMatchObject({ kind: 'order', view: { accountId: 'acct-1' } });
+  });
+});

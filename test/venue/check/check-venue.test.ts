@@ -183,6 +183,11 @@ describe('a row', () => {
       'the row throws: Do not know how to serialize a BigInt',
     ],
     [
+      'is of another account',
+      decoding(() => ({ accountId: 'acct-2' })),
+      'accountId is "acct-2", and not acct-1: names.accountId has to say its field',
+    ],
+    [
       'names another stream',
       decoding(() => ({ stream: 'prediction' })),
       'stream is "prediction", and not the stream account',
