@@ -34,10 +34,16 @@ export type ReadResult =
   | { readonly ok: true; readonly value: unknown; readonly bytes: number }
   | { readonly ok: false; readonly error: PlatformError };
 
+/** What a signature may cover. */
+export interface SignedRequest extends Pick<HttpRequest, 'method' | 'url' | 'body'> {
+  /** Wall time, as the request leaves. */
+  readonly atMs: number;
+}
+
 /** What a venue has its own way of. */
 export interface Dialect {
-  /** The headers that carry a credential. */
-  sign(credential: Secret): HttpRequest['headers'];
+  /** The headers that carry a credential, or a signature by it. */
+  sign(credential: Secret, request: SignedRequest): HttpRequest['headers'];
   /** An answer with a status other than 200. `body`: parsed, undefined if it is not JSON. */
   errorOf(status: number, body: unknown, retryAfterMs: number): PlatformError;
 }
@@ -91,11 +97,12 @@ async function attempt(
   token: AccessToken,
   signal: AbortSignal,
 ): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
+  const signature = dialect.sign(token.secret, { method: 'GET', url, atMs: deps.clock.nowMs() });
   const request: HttpRequest = {
     operation,
     method: 'GET',
     url,
-    headers: { ...headers, accept: 'application/json', ...dialect.sign(token.secret) },
+    headers: { ...headers, accept: 'application/json', ...signature },
     signal,
     ...(maxBytes !== undefined && { maxBytes }),
   };

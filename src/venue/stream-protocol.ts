@@ -22,13 +22,14 @@ export type CloseReason = 'unauthorized' | 'forbidden' | 'slow_consumer' | 'rest
 export interface StreamProtocol {
   /**
    * The first message, if the session signs in by it: `signed_in` or `ended` answers. Left out: the
-   * upgrade has the credential in its header.
+   * upgrade has the credential in its header. `atMs`: wall time, for a signature.
    */
-  hello?(credential: Secret): string;
+  hello?(credential: Secret, atMs: number): string;
   /** Never throws. An event's row is left to the stream's `OrderDecoder`. */
   read(text: string): Frame;
   /** `id`: repeated by the answer. */
   subscribe(id: string, accountId: string): string;
   unsubscribe(id: string, accountId: string): string;
-  readonly closeReasons: ReadonlyMap<number, CloseReason>;
+  /** Left out: it documents no close codes of its own. */
+  readonly closeReasons?: ReadonlyMap<number, CloseReason>;
 }

@@ -44,7 +44,7 @@ export async function writeVenue(
   const refusal = await refusalOf(mayWrite);
   const headers = {
     accept: 'application/json',
-    ...sign(secret),
+    ...sign(secret, { ...request, atMs: clock.nowMs() }),
     ...(request.body !== undefined && { 'content-type': 'application/json' }),
   };
   const startedMs = clock.monotonicMs();

@@ -223,7 +223,7 @@ export class Connection {
         detail: `the sign-in was not answered within ${timings.ackMs} ms${this.told}`,
       }),
     );
-    this.socket.send(protocol.hello(token.secret));
+    this.socket.send(protocol.hello(token.secret, this.clock.nowMs()));
   }
 
   private opened(): void {

@@ -92,7 +92,7 @@ export interface ConnectionEnd {
 }
 
 /** A socket's end in these terms. `closeReasons`: of the venue's own close codes. */
-export function endOfSocket(end: SocketEnd, closeReasons: ReadonlyMap<number, CloseReason>): ConnectionEnd {
+export function endOfSocket(end: SocketEnd, closeReasons?: ReadonlyMap<number, CloseReason>): ConnectionEnd {
   switch (end.kind) {
     case 'refused':
       return {
@@ -101,7 +101,7 @@ export function endOfSocket(end: SocketEnd, closeReasons: ReadonlyMap<number, Cl
       };
     case 'closed':
       return {
-        reason: closeReasons.get(end.code) ?? 'closed',
+        reason: closeReasons?.get(end.code) ?? 'closed',
         detail: `closed with ${end.code} ${end.reason}`.trimEnd(),
         ...(answersToOurs.has(end.code) && { goodbye: true }),
       };

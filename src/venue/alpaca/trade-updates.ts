@@ -20,8 +20,6 @@ export function tradeUpdates(stream: AlpacaStream): StreamProtocol {
     read: (text) => readMessage(text, stream),
     subscribe: () => listen([topic]),
     unsubscribe: () => listen([]),
-    // It documents none: a message says why a session ends.
-    closeReasons: new Map(),
   };
 }
 

@@ -38,7 +38,7 @@ const madeUpCredential = new Secret('key:secret');
 function ownMessageFault(venue: Venue, stream: Stream, accountId: string): string | undefined {
   const { protocol } = streamOf(venue, stream);
   const sayings = {
-    ...(protocol.hello !== undefined && { hello: () => protocol.hello?.(madeUpCredential) ?? '' }),
+    ...(protocol.hello !== undefined && { hello: () => protocol.hello?.(madeUpCredential, 0) ?? '' }),
     subscribe: () => protocol.subscribe('s-1', accountId),
     unsubscribe: () => protocol.unsubscribe('s-1', accountId),
   };

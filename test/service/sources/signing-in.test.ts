@@ -11,11 +11,10 @@ import { streamServer } from './stream-server.ts';
 
 /** A venue whose session signs in by a message. Its frames name no account, its answers no id. */
 const spoken: StreamProtocol = {
-  hello: (credential) => `hello ${credential.reveal()}`,
+  hello: (credential, atMs) => `hello ${credential.reveal()} ${atMs}`,
   read: (text): Frame => JSON.parse(text) as Frame,
   subscribe: () => 'listen',
   unsubscribe: () => 'leave',
-  closeReasons: new Map(),
 };
 const event = { kind: 'event', stream: 'account', row: { ordId: 'o-1' } } as const;
 
@@ -46,7 +45,7 @@ async function connected(answers: (message: string) => readonly Frame[]) {
   const token = { secret: new Secret('key:canary'), generation: 1, expiresAtMs: Number.POSITIVE_INFINITY };
   const timings = { ...streamTimingDefaults, ackMs: 300 };
   const connection = new Connection(
-    { clock: systemClock, openSocket: wsSocketFactory(systemClock) },
+    { clock: { ...systemClock, nowMs: () => 1_700_000_000_000 }, openSocket: wsSocketFactory(systemClock) },
     { protocol: spoken, url: server.url, token, timings },
     handlers,
   );
@@ -61,7 +60,7 @@ const welcome = (message: string): readonly Frame[] =>
 it('signs in by its first message, and sends no header', async () => {
   const { server, said, handlers, connection } = await connected(welcome);
   await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
-  expect([said, server.tokens]).toEqual([['hello key:canary'], ['']]);
+  expect([said, server.tokens]).toEqual([['hello key:canary 1700000000000'], ['']]);
   expect(connection.isOpen).toBe(true);
 });
 

@@ -107,7 +107,7 @@ describe('a session', () => {
   const { protocol } = venue.alpaca_paper;
 
   it('signs in with both parts of its credential, also where the secret has a colon', () => {
-    expect(JSON.parse(protocol.hello?.(new Secret('PK1:a:b')) ?? '')).toEqual({
+    expect(JSON.parse(protocol.hello?.(new Secret('PK1:a:b'), 0) ?? '')).toEqual({
       action: 'authenticate',
       data: { key_id: 'PK1', secret_key: 'a:b' },
     });
