@@ -4,6 +4,7 @@ import { isPlatformId } from '../../domain/platform-id.ts';
 import { addressFault, queryText } from '../order-address.ts';
 import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
 import { answeredError, type PlatformError } from '../platform-error.ts';
+import { listFault, readPages } from '../read-pages.ts';
 import { type Dialect, type ReadDeps, readVenue } from '../read-venue.ts';
 import { signRequest } from './key-source.ts';
 
@@ -50,8 +51,6 @@ async function oneOrder(deps: ReadDeps, url: string, signal: AbortSignal): Promi
 
 /** Alpaca's own bound. */
 const mostRows = 500;
-/** Beyond so many, a list is a cursor that does not move rather than an account. */
-const maxPages = 20_000;
 
 const pageShape = z.array(z.unknown());
 
@@ -63,29 +62,40 @@ async function listOrders(
   signal: AbortSignal,
 ): Promise<ListResult> {
   if (request.reference !== undefined) return listByReference(deps, base, request.reference, onPage, signal);
-  const { state } = request;
-  let { after, pageRows: limit = mostRows } = request;
-  let rows = 0;
-  for (let pages = 0; pages < maxPages; pages += 1) {
+  const { state, after, pageRows: limit = mostRows } = request;
+  const read = (cursor: Cursor) => {
     // With the legs of each order beside it, as orders of their own.
-    const query = queryText({ status: state, direction: 'asc', limit, nested: false, after });
-    const read = { operation: 'list_orders', url: `${base}/v2/orders${query}` };
-    const answer = await readVenue(deps, dialect, read, signal);
-    if (!answer.ok) return { complete: false, error: answer.error };
-    const page = pageShape.safeParse(answer.value).data;
-    if (page === undefined) return incomplete('BAD_ANSWER', 'the list has another shape than the documents say');
-    await onPage({ rows: page, bytes: answer.bytes });
-    rows += page.length;
-    if (signal.aborted) return incomplete('NO_ANSWER', 'given up by the caller');
-    if (page.length < limit) return { complete: true, rows };
-    const next = justBefore(page.at(-1));
-    if (next === undefined) return incomplete('BAD_ANSWER', 'the last order of a page has no time');
-    if (after === undefined || Date.parse(next) > Date.parse(after)) after = next;
-    // Orders that share their time need a page for all of them.
-    else if (limit < mostRows) limit = mostRows;
-    else return incomplete('LOOP', 'the list hands out the same page again');
-  }
-  return incomplete('LOOP', `the list has more than ${maxPages} pages`);
+    const query = queryText({
+      status: state,
+      direction: 'asc',
+      limit: cursor.limit,
+      nested: false,
+      after: cursor.after,
+    });
+    return readVenue(deps, dialect, { operation: 'list_orders', url: `${base}/v2/orders${query}` }, signal);
+  };
+  return readPages({ first: { limit, after }, read, pageOf, nextOf }, onPage, signal);
+}
+
+interface Cursor {
+  readonly limit: number;
+  readonly after: string | undefined;
+}
+
+function pageOf(answer: unknown): Pick<Page, 'rows'> | undefined {
+  const rows = pageShape.safeParse(answer).data;
+  return rows && { rows };
+}
+
+function nextOf({ rows }: Pick<Page, 'rows'>, { limit, after }: Cursor) {
+  if (rows.length < limit) return undefined;
+  const next = justBefore(rows.at(-1));
+  if (next === undefined) return listFault('BAD_ANSWER', 'the last order of a page has no time');
+  if (after === undefined || Date.parse(next) > Date.parse(after)) return { cursor: { limit, after: next } };
+  // Orders that share their time need a page for all of them.
+  return limit < mostRows
+    ? { cursor: { limit: mostRows, after } }
+    : listFault('LOOP', 'the list hands out the same page again');
 }
 
 /**
@@ -134,7 +144,7 @@ async function listAccounts(
   if (!answer.ok) return { complete: false, error: answer.error };
   const { data: account } = accountShape.safeParse(answer.value);
   if (account === undefined || !isPlatformId(account.account_number))
-    return { complete: false, error: badAnswer('BAD_ANSWER', 'the account has another shape than the documents say') };
+    return listFault('BAD_ANSWER', 'the account has another shape than the documents say');
   const isBlocked = account.trading_blocked || account.account_blocked || account.trade_suspended_by_user;
   const { account_number: accountId, status } = account;
   const isOpen = status === 'ACTIVE' && isBlocked !== true;
@@ -142,12 +152,4 @@ async function listAccounts(
     complete: true,
     accounts: [{ accountId, isOpen, isSim: isPaper, ...(status !== undefined && { status }) }],
   };
-}
-
-function incomplete(code: string, message: string): ListResult {
-  return { complete: false, error: badAnswer(code, message) };
-}
-
-function badAnswer(code: string, message: string): PlatformError {
-  return { code, message, retryable: true, sent: 'yes' };
 }

@@ -10,7 +10,7 @@ import type {
   Page,
   PlatformAccount,
 } from '../order-reads.ts';
-import type { PlatformError } from '../platform-error.ts';
+import { listFault, readPages } from '../read-pages.ts';
 import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
 import { readPlatform } from './read-platform.ts';
@@ -73,11 +73,6 @@ export async function getOrder(
 }
 
 /**
- * Beyond this many pages, 500 rows each, a list is a cursor that does not move rather than an
- * account.
- */
-const maxPages = 20_000;
-/**
  * A page may be empty where the platform looks for our rows among others'. So many in a row are an
  * end.
  */
@@ -95,34 +90,32 @@ async function listOrders(
   onPage: (page: Page) => Promise<void>,
   signal: AbortSignal,
 ): Promise<ListResult> {
+  const read = (cursor: string | undefined) =>
+    readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
+  const pageOf = (answer: unknown) => {
+    const body = request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer).data?.data : answer;
+    const page = rawPage.safeParse(body).data;
+    return page && { rows: page.orders, nextCursor: page.nextCursor };
+  };
+  return readPages({ first: undefined, read, pageOf, nextOf: cursorsInOrder() }, onPage, signal);
+}
+
+/** Where each page goes on, unless the pages go round in a circle. */
+function cursorsInOrder() {
   const circle = new CursorCircle();
-  let cursor: string | undefined;
   let before: readonly unknown[] = [];
-  let rows = 0;
   let empty = 0;
-  for (let pages = 0; pages < maxPages; pages += 1) {
-    const answer = await readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
-    if (!answer.ok) return { complete: false, error: answer.error };
-    const body =
-      request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
-    const page = rawPage.safeParse(body);
-    if (!page.success) return incomplete('BAD_ANSWER', 'the list has another shape than the contract says', true);
-    const { orders, nextCursor } = page.data;
-    await onPage({ rows: orders, bytes: answer.bytes });
-    rows += orders.length;
-    if (signal.aborted) return incomplete('NO_ANSWER', 'given up by the caller', true);
-    if (nextCursor === undefined) return { complete: true, rows };
-    if (circle.closes(nextCursor)) return incomplete('LOOP', 'the list hands out the same cursor again', true);
+  return ({ rows, nextCursor }: { readonly rows: readonly unknown[]; readonly nextCursor?: string | undefined }) => {
+    if (nextCursor === undefined) return undefined;
+    if (circle.closes(nextCursor)) return listFault('LOOP', 'the list hands out the same cursor again');
     // Cursors that always differ, in front of one page.
-    if (orders.length > 0 && isDeepStrictEqual(orders, before))
-      return incomplete('LOOP', 'the list hands out the same page again', true);
-    empty = orders.length === 0 ? empty + 1 : 0;
-    if (empty > maxEmptyPages)
-      return incomplete('LOOP', 'the list goes on with empty pages, each with a new cursor', true);
-    cursor = nextCursor;
-    before = orders;
-  }
-  return incomplete('LOOP', `the list has more than ${maxPages} pages`, false);
+    if (rows.length > 0 && isDeepStrictEqual(rows, before))
+      return listFault('LOOP', 'the list hands out the same page again');
+    empty = rows.length === 0 ? empty + 1 : 0;
+    if (empty > maxEmptyPages) return listFault('LOOP', 'the list goes on with empty pages, each with a new cursor');
+    before = rows;
+    return { cursor: nextCursor };
+  };
 }
 
 function address(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
@@ -136,11 +129,6 @@ function address(baseUrl: string, request: ListRequest, cursor: string | undefin
     cursor,
   });
   return `${baseUrl}${prediction ? predictionOrdersPath : ordersPath}${query}`;
-}
-
-function incomplete(code: string, message: string, retryable: boolean): ListResult {
-  const error: PlatformError = { code, message, retryable, sent: 'yes' };
-  return { complete: false, error };
 }
 
 /** List items read in one go: 5 ms. 100,000 at once would hold up every frame for a second. */
