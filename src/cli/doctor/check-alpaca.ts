@@ -6,7 +6,7 @@ import type { ConnectionEnd, SocketFactory } from '../../service/sources/socket.
 import { streamTimingDefaults } from '../../service/sources/stream-timings.ts';
 import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
-import { KeySource } from '../../venue/alpaca/key-source.ts';
+import { keyPairSource } from '../../venue/alpaca/key-source.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import type { ReadDeps } from '../../venue/read-venue.ts';
 import { type Finding, fail, ok } from './finding.ts';
@@ -22,7 +22,7 @@ export async function checkAlpaca(config: Config, deps: AlpacaCheckDeps): Promis
     return [fail('alpaca', `not set: ${unset.join(', ')}`, `Set ${unset.join(' and ')} to a key pair of Alpaca.`)];
   }
   const { url, isPaper, stream, streamUrl } = alpacaAddresses(config);
-  const tokens = new KeySource(deps.clock, { keyId, secretKey });
+  const tokens = keyPairSource(deps.clock, { keyId, secretKey });
   // Its first answer counts.
   const budget = { spend: () => undefined, mayRepeat: () => false };
   const reads = alpacaReads({ ...deps, tokens, budget, metrics: createMetrics().platform }, { url, isPaper });

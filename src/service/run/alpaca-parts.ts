@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { alpacaAddresses } from '../../config/venue-options.ts';
 import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
-import { KeySource } from '../../venue/alpaca/key-source.ts';
+import { keyPairSource } from '../../venue/alpaca/key-source.ts';
 import type { Connected } from './platform-parts.ts';
 
 /** As `/status` names the login. */
@@ -13,7 +13,7 @@ export function alpacaParts({ clock, random, log, metrics, outside }: Connected,
   const { alpacaKeyId: keyId, alpacaSecretKey: secretKey } = config;
   if (!config.venues.includes('alpaca') || keyId === undefined || secretKey === undefined) return undefined;
   const { url, streamUrl, stream, isPaper } = alpacaAddresses(config);
-  const tokens = new KeySource(clock, { keyId, secretKey });
+  const tokens = keyPairSource(clock, { keyId, secretKey });
   const deps = { clock, random, http: outside.http, tokens, metrics: metrics.platform };
   const login = {
     ...{ venue: { [stream]: alpacaVenue[stream] }, tokens, log: log.child({ credential }) },

@@ -5,7 +5,7 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { alpacaReads } from '../../../src/venue/alpaca/alpaca-reads.ts';
 import { alpacaRow } from '../../../src/venue/alpaca/fixtures/rows.ts';
-import { KeySource } from '../../../src/venue/alpaca/key-source.ts';
+import { keyPairSource } from '../../../src/venue/alpaca/key-source.ts';
 import type { ListRequest } from '../../../src/venue/order-reads.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { alpacaClient } from '../../support/platform/alpaca.ts';
@@ -20,7 +20,7 @@ function readsOf(url: string, keys: { readonly keyId?: string; readonly secretKe
   const http = new UndiciHttp({ clock: systemClock });
   onTestFinished(() => http.close());
   const { keyId = 'PK1', secretKey = 'hush' } = keys;
-  const tokens = new KeySource(systemClock, { keyId, secretKey: new Secret(secretKey) });
+  const tokens = keyPairSource(systemClock, { keyId, secretKey: new Secret(secretKey) });
   const deps = { http, clock: hastyClock, random: seededRandom(1), tokens, metrics: createMetrics().platform };
   const reads = alpacaReads(deps, { url, isPaper });
   const list = async (over: Partial<ListRequest> = {}) => {

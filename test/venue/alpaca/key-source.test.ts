@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/runtime/secret.ts';
-import { KeySource } from '../../../src/venue/alpaca/key-source.ts';
+import { keyPairSource } from '../../../src/venue/alpaca/key-source.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 describe('issue: One refusal of a good key pair left its account without its stream for a minute.', () => {
   it('is tried again after 5 s, then after twice as long each time, and after 60 s at most', async () => {
     const clock = new VirtualClock();
-    const keys = new KeySource(clock, { keyId: 'PK1', secretKey: new Secret('hush') });
+    const keys = keyPairSource(clock, { keyId: 'PK1', secretKey: new Secret('hush') });
     const restsMs: number[] = [];
     for (let times = 0; times < 6; times += 1) {
       await keys.renew();
