@@ -8,11 +8,11 @@ import {
   type OrderView,
   type OwnFields,
   orderTable,
-  type Stream,
   type Whole,
   type WorkingTerms,
 } from './order.ts';
 import { addChangedHistory, addChangedTerms, type Before } from './order-code.ts';
+import { traits } from './streams.ts';
 import { contradictsContent, contradictsInstrument } from './view-content.ts';
 
 type OrderField = keyof Order;
@@ -96,19 +96,8 @@ function fillPrice(before: Order | undefined, after: Order): string | undefined 
     : undefined;
 }
 
-/**
- * Where the reference stands that an order was placed with. Prediction orders have a `clOrdId` too,
- * but it is between the platform and its venue.
- */
-export const referenceField = {
-  account: 'clOrdId',
-  prediction: 'clientOrderRef',
-  alpaca: 'clOrdId',
-  alpaca_paper: 'clOrdId',
-} as const satisfies Record<Stream, keyof OrderView>;
-
 export function clientReferenceOf(view: OrderView): string | undefined {
-  return view[referenceField[view.stream]];
+  return view[traits[view.stream].reference];
 }
 
 /** A platform, or a venue behind it, may show a reference in capitals. */

@@ -16,6 +16,11 @@ interface StreamTraits {
   readonly lists: 'by_change' | 'by_creation';
   /** Otherwise a login's orders all belong to the one account it lists. */
   readonly namesAccount: boolean;
+  /**
+   * Where the reference stands that an order was placed with. Prediction orders have a `clOrdId`
+   * too, but it is between the platform and its venue.
+   */
+  readonly reference: 'clOrdId' | 'clientOrderRef';
 }
 
 const alpacaOrders = {
@@ -27,6 +32,7 @@ const alpacaOrders = {
   enrolls: false,
   lists: 'by_creation',
   namesAccount: false,
+  reference: 'clOrdId',
 } as const;
 
 /** The core asks for these, and never for a stream's name. */
@@ -40,6 +46,7 @@ export const traits = {
     enrolls: false,
     lists: 'by_change',
     namesAccount: true,
+    reference: 'clOrdId',
   },
   prediction: {
     reduction: 'versioned',
@@ -50,10 +57,20 @@ export const traits = {
     enrolls: true,
     lists: 'by_change',
     namesAccount: true,
+    reference: 'clientOrderRef',
   },
   alpaca: alpacaOrders,
   alpaca_paper: alpacaOrders,
 } as const satisfies Readonly<Record<string, StreamTraits>>;
+
+/**
+ * A stream that is tried before it has a row above: its venue can be checked, and nothing follows
+ * it.
+ */
+export function trialStream(name: string, row: StreamTraits): keyof typeof traits {
+  Object.assign(traits, { [name]: row });
+  return name as keyof typeof traits;
+}
 
 /** The streams with this trait. */
 export type StreamWith<Name extends keyof StreamTraits, Value extends StreamTraits[Name]> = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import { referenceField } from '../../domain/order-fields.ts';
+import { traits } from '../../domain/streams.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -192,7 +192,7 @@ export class RowIntake {
     if (this.own.size === 0 || item.kind !== 'order') return item;
     const { view } = item;
     const reference = this.own.get(view.orderId);
-    const field = referenceField[this.stream];
+    const field = traits[this.stream].reference;
     if (reference === undefined || view[field] !== undefined) return item;
     return { ...item, view: { ...view, [field]: reference } };
   }
