@@ -1,11 +1,12 @@
-import { Argument, Command } from 'commander';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
-import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { alpacaCheck } from '../venue/alpaca/alpaca-check.ts';
 import { checkVenue } from '../venue/check/check-venue.ts';
 import type { Check, VenueUnderCheck } from '../venue/check/fixtures.ts';
 import { platformCheck } from '../venue/platform/platform-check.ts';
-import { platformVenue } from '../venue/platform/platform-venue.ts';
 import { type Columns, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type Replayed, ReplayedRecording } from './venue/replay-recording.ts';
@@ -17,6 +18,7 @@ Examples:
   $ tidemark venue replay recording/*.ndjson --order 7d0c1d1e-…
   $ tidemark venue replay recording/*.ndjson --json | jq -c 'select(.came == "conflict")'
   $ tidemark venue check platform                      whether its decoders and its table of writes keep the contract
+  $ tidemark venue check docs/venues/cove-check.ts     the same of a venue that is not in Tidemark (docs/venues.md)
 
 Nothing is connected, and nothing is written. Files are played in the order given. Revisions begin with 1 at an order's first row of the recording.
 \`check\` runs over the fixtures of a venue: frames, rows, lives of orders, and answers to writes.
@@ -29,16 +31,15 @@ interface ReplayFlags {
 
 type Step = Replayed & { readonly file: string; readonly line: number };
 
-const checkedVenues: Readonly<Record<string, VenueUnderCheck>> = {
-  platform: platformCheck,
-  alpaca: alpacaCheck,
-};
+type Venues = Readonly<Record<string, VenueUnderCheck>>;
+
+const allVenues: Venues = { platform: platformCheck, alpaca: alpacaCheck };
 
 /**
  * `venue replay`: recorded rows, played through the decoder and the reducer of this build. `venue
  * check`: the contract of the port, over the fixtures of a venue.
  */
-export function venueCommand(io: CliIo, venues = checkedVenues): Command {
+export function venueCommand(io: CliIo, venues = allVenues): Command {
   const command = new Command('venue').description('Tries what a trading venue sent.').addHelpText('after', examples);
   command
     .command('replay')
@@ -46,14 +47,30 @@ export function venueCommand(io: CliIo, venues = checkedVenues): Command {
     .argument('<files...>', 'files that TIDEMARK_RECORD made')
     .option('--order <id>', 'show every row of this order')
     .option('--json', 'print a JSON line for each row')
-    .action((files: readonly string[], flags: ReplayFlags) => replay(io, files, flags));
+    .action((files: readonly string[], flags: ReplayFlags) => replay(io, files, flags, venues));
   command
     .command('check')
     .description('Checks over the fixtures of a venue that it keeps the contract of the port.')
-    .addArgument(new Argument('<name>', 'a venue').choices(Object.keys(venues)))
+    .argument('<name>', `${Object.keys(venues).join(', ')}, or a module that exports \`underCheck\``)
     .option('--json', 'print a JSON line for each check')
-    .action((name: string, flags: { json?: true }) => check(io, venues[name], flags.json === true));
+    .action(async (name: string, flags: { json?: true }) =>
+      check(io, venues[name] ?? (await underCheckIn(io, name, Object.keys(venues))), flags.json === true),
+    );
   return command;
+}
+
+/** The venue in a file of the caller's own. */
+async function underCheckIn(io: CliIo, file: string, names: readonly string[]): Promise<VenueUnderCheck> {
+  const fix = `Give ${names.join(', ')}, or the path of a module that exports \`underCheck\` (docs/venues.md).`;
+  const details = { code: 'NO_VENUE', exitCode: exitCodes.usage, fix };
+  let found: { readonly underCheck?: VenueUnderCheck };
+  try {
+    found = await import(pathToFileURL(resolve(io.cwd, file)).href);
+  } catch (error) {
+    throw new ProgramError(`${file} can't be loaded: ${sentenceOf(error)}`, { ...details, cause: error });
+  }
+  if (found.underCheck === undefined) throw new ProgramError(`${file} exports no \`underCheck\``, details);
+  return found.underCheck;
 }
 
 const checkColumns: Columns<Check> = {
@@ -62,8 +79,8 @@ const checkColumns: Columns<Check> = {
   RESULT: ({ missing }) => missing ?? 'held',
 };
 
-function check(io: CliIo, venue: VenueUnderCheck | undefined, asJson: boolean): void {
-  const checks = venue === undefined ? [] : [...checkVenue(venue, io.random)];
+function check(io: CliIo, venue: VenueUnderCheck, asJson: boolean): void {
+  const checks = [...checkVenue(venue, io.random)];
   const missing = checks.filter((one) => one.missing !== undefined).length;
   if (missing > 0) io.exit(1);
   if (asJson) io.stdout.write(checks.map((one) => `${JSON.stringify(one)}\n`).join(''));
@@ -76,8 +93,8 @@ const faulty: ReadonlySet<string> = new Set(['unreadable', 'conflict', 'not_a_li
 /** A recording of one wrong build has a fault in each row. */
 const shownAtMost = 200;
 
-function replay(io: CliIo, files: readonly string[], flags: ReplayFlags): void {
-  const recording = new ReplayedRecording(platformVenue);
+function replay(io: CliIo, files: readonly string[], flags: ReplayFlags, venues: Venues): void {
+  const recording = new ReplayedRecording(Object.assign({}, ...Object.values(venues).map(({ venue }) => venue)));
   const counts = new Map<string, number>();
   const shown: Step[] = [];
   let left = 0;
