@@ -10,8 +10,8 @@ import type { AccessToken, TokenResult, TokenSource } from './tokens.ts';
 const [firstRestMs, longestRestMs] = [5_000, 60_000];
 
 /**
- * A key as a source of tokens: one token, for ever. `refusal`: what a person has to do once the venue
- * refuses it.
+ * A key as a source of tokens: one token, for ever. `refusal`: what a person has to do once the
+ * venue refuses it.
  */
 export class KeySource implements TokenSource {
   private readonly token: AccessToken;

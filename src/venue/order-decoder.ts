@@ -15,7 +15,7 @@ export interface OrderDecoder {
   readonly decode: (row: RowReader, origin: { readonly accountId: string; readonly isEvent: boolean }) => DecodedOrder;
 }
 
-/** The account that a row names, if it is another than the account whose stream or list brought it. */
+/** The account that a row names, if it is not the account whose stream or list brought it. */
 export function otherAccount(
   row: Readonly<Record<string, unknown>>,
   { names }: OrderDecoder,

@@ -4,7 +4,7 @@ import { Backoff } from '../runtime/backoff.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { codeClassOf, type Http, type HttpRequest, type HttpResult } from './http.ts';
-import type { ReadBudget } from './order-reads.ts';
+import type { GetResult, ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
 import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import type { AccessToken, TokenSource } from './tokens.ts';
@@ -88,6 +88,18 @@ export async function readVenue(
     await deps.clock.sleep(waitMs, signal);
     if (signal.aborted) return result;
   }
+}
+
+/** The order that is the whole answer of this address. */
+export async function readOrderAt(
+  deps: ReadDeps,
+  dialect: Dialect,
+  url: string,
+  signal: AbortSignal,
+): Promise<GetResult> {
+  const answer = await readVenue(deps, dialect, { operation: 'get_order', url }, signal);
+  if (answer.ok) return { kind: 'found', row: answer.value, bytes: answer.bytes };
+  return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
 }
 
 async function attempt(

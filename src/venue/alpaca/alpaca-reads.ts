@@ -4,8 +4,8 @@ import { isPlatformId } from '../../domain/platform-id.ts';
 import { addressFault, queryText } from '../order-address.ts';
 import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
 import { answeredError, type PlatformError } from '../platform-error.ts';
-import { listFault, readPages } from '../read-pages.ts';
-import { type Dialect, type ReadDeps, readVenue } from '../read-venue.ts';
+import { listFault, readListPages } from '../read-list-pages.ts';
+import { type Dialect, type ReadDeps, readOrderAt, readVenue } from '../read-venue.ts';
 import { signRequest } from './key-source.ts';
 
 const dialect: Dialect = { sign: signRequest, errorOf };
@@ -40,13 +40,7 @@ export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions)
 async function getOrder(deps: ReadDeps, base: string, orderId: string, signal: AbortSignal): Promise<GetResult> {
   const fault = addressFault(orderId);
   if (fault !== undefined) return { kind: 'failed', error: fault };
-  return oneOrder(deps, `${base}/v2/orders/${encodeURIComponent(orderId)}`, signal);
-}
-
-async function oneOrder(deps: ReadDeps, url: string, signal: AbortSignal): Promise<GetResult> {
-  const answer = await readVenue(deps, dialect, { operation: 'get_order', url }, signal);
-  if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
-  return { kind: 'found', row: answer.value, bytes: answer.bytes };
+  return readOrderAt(deps, dialect, `${base}/v2/orders/${encodeURIComponent(orderId)}`, signal);
 }
 
 /** Alpaca's own bound. */
@@ -74,7 +68,7 @@ async function listOrders(
     });
     return readVenue(deps, dialect, { operation: 'list_orders', url: `${base}/v2/orders${query}` }, signal);
   };
-  return readPages({ first: { limit, after }, read, pageOf, nextOf }, onPage, signal);
+  return readListPages({ first: { limit, after }, read, pageOf, nextOf }, onPage, signal);
 }
 
 interface Cursor {
@@ -119,7 +113,7 @@ async function listByReference(
   signal: AbortSignal,
 ): Promise<ListResult> {
   const query = queryText({ client_order_id: reference });
-  const found = await oneOrder(deps, `${base}/v2/orders:by_client_order_id${query}`, signal);
+  const found = await readOrderAt(deps, dialect, `${base}/v2/orders:by_client_order_id${query}`, signal);
   if (found.kind === 'failed') return { complete: false, error: found.error };
   if (found.kind === 'absent') return { complete: true, rows: 0 };
   await onPage({ rows: [found.row], bytes: found.bytes });

@@ -12,7 +12,8 @@ import {
 } from '../../domain/order.ts';
 import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
 import type { OrderDecoder } from '../order-decoder.ts';
-import { RowReader } from '../row-reader.ts';
+import { readLegs, rootOf } from '../read-legs.ts';
+import type { RowReader } from '../row-reader.ts';
 
 /** Orders with money, and without. */
 export type AlpacaStream = Extract<Stream, 'alpaca' | 'alpaca_paper'>;
@@ -144,7 +145,7 @@ const assetClasses: ReadonlySet<string> = new Set(['us_equity', 'us_option', 'cr
  * of its own.
  */
 function readInstrument(row: RowReader): Instrument {
-  const legs = row.word('order_class') === 'mleg' ? readLegs(row) : [];
+  const legs = row.word('order_class') === 'mleg' ? readLegs(row, legOf) : [];
   const [first] = legs;
   if (first !== undefined) {
     const told = row.carriedText('symbol');
@@ -155,22 +156,6 @@ function readInstrument(row: RowReader): Instrument {
   const symbol = canonicalSymbol(row.text('symbol'));
   const isOption = assetClass === 'us_option' || (assetClass === 'unknown' && optionRoot(symbol) !== undefined);
   return isOption ? { kind: 'option', symbol: rootOf(symbol), legs: [legOf(row)] } : { kind: 'equity', symbol };
-}
-
-function rootOf(contract: string): string {
-  return optionRoot(contract) ?? contract;
-}
-
-/** Alpaca takes four legs. */
-const maxLegs = 16;
-
-function readLegs(row: RowReader): Leg[] {
-  return row.list('legs', maxLegs).map((item) => {
-    const reader = new RowReader(item);
-    const leg = legOf(reader);
-    if (reader.fault !== undefined) row.fail('legs', reader.fault.reason, `legs with ${reader.fault.detail}`);
-    return leg;
-  });
 }
 
 /** Of a leg's own order, or of the order for one contract. */

@@ -10,11 +10,11 @@ import {
 } from '../../domain/order.ts';
 import { canonicalSymbol, optionRoot, shortestContract } from '../../domain/symbol.ts';
 import type { OrderDecoder } from '../order-decoder.ts';
-import { RowReader } from '../row-reader.ts';
+import { readLegs, rootOf } from '../read-legs.ts';
+import type { RowReader } from '../row-reader.ts';
 import { accountOrderItem } from './wire/account-order.ts';
 
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
-const maxLegs = 16;
 
 /** They show a request, and not the order's status. */
 const pendingActions: ReadonlyMap<string, string> = new Map([
@@ -97,10 +97,10 @@ function sideOf(row: RowReader, { legs = [] }: Instrument): string {
 
 /** Several legs may come without a symbol over them: then it is the underlying of the first one. */
 function readInstrument(row: RowReader): Instrument {
-  const legs = readLegs(row);
+  const legs = readLegs(row, legOf);
   const [first] = legs;
   const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
-  const symbol = told === undefined ? underlyingText(first?.symbol ?? '') : canonicalSymbol(told);
+  const symbol = told === undefined ? rootOf(first?.symbol ?? '') : canonicalSymbol(told);
   const type = row.word('securityType');
   const isOption =
     legs.length > 0 ||
@@ -112,22 +112,12 @@ function readInstrument(row: RowReader): Instrument {
   return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
 }
 
-function underlyingText(leg: string): string {
-  return optionRoot(leg) ?? leg;
-}
-
-function readLegs(row: RowReader): Leg[] {
-  const items = row.list('legs', maxLegs);
-  return items.map((item) => {
-    const leg = new RowReader(item);
-    const positionEffect = leg.carriedText('positionEffect');
-    const decoded = {
-      symbol: canonicalSymbol(leg.text('symbol')),
-      side: leg.word('side'),
-      ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
-      ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
-    };
-    if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
-    return decoded;
-  });
+function legOf(leg: RowReader): Leg {
+  const positionEffect = leg.carriedText('positionEffect');
+  return {
+    symbol: canonicalSymbol(leg.text('symbol')),
+    side: leg.word('side'),
+    ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
+    ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
+  };
 }

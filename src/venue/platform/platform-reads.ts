@@ -10,7 +10,7 @@ import type {
   Page,
   PlatformAccount,
 } from '../order-reads.ts';
-import { listFault, readPages } from '../read-pages.ts';
+import { listFault, readListPages } from '../read-list-pages.ts';
 import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
 import { readPlatform } from './read-platform.ts';
@@ -97,7 +97,7 @@ async function listOrders(
     const page = rawPage.safeParse(body).data;
     return page && { rows: page.orders, nextCursor: page.nextCursor };
   };
-  return readPages({ first: undefined, read, pageOf, nextOf: cursorsInOrder() }, onPage, signal);
+  return readListPages({ first: undefined, read, pageOf, nextOf: cursorsInOrder() }, onPage, signal);
 }
 
 /** Where each page goes on, unless the pages go round in a circle. */

@@ -21,7 +21,7 @@ interface ListFault {
 const maxPages = 20_000;
 
 /** All pages of a list, one after the other, each handed over before the next is asked for. */
-export async function readPages<Cursor, Shown extends Pick<Page, 'rows'>>(
+export async function readListPages<Cursor, Shown extends Pick<Page, 'rows'>>(
   { first, read, pageOf, nextOf }: PageReads<Cursor, Shown>,
   onPage: (page: Page) => Promise<void>,
   signal: AbortSignal,
