@@ -1,5 +1,5 @@
 import { compareDecimals, type Decimal, parseSpelledDecimal, plainText, subtractDecimals } from '../domain/decimal.ts';
-import { isInstant, respelledInstant } from '../domain/instant.ts';
+import { formatInstant, isInstant, respelledInstant } from '../domain/instant.ts';
 import { isTerminal, type OrderStatus, orderWord } from '../domain/order.ts';
 import { idWords, isOddId, platformId } from '../domain/platform-id.ts';
 import { storableText } from './parse-json.ts';
@@ -17,6 +17,8 @@ export interface Fault {
 const maxTextLength = 4096;
 const maxExtraLength = 16_384;
 const maxExtraDepth = 16;
+const lastMs = Date.UTC(9999, 11, 31);
+const wholeNumber = /^\d{1,18}$/;
 
 /**
  * Reads one order row's fields, and remembers the first wrong one. Reading continues after a fault,
@@ -154,6 +156,15 @@ export class RowReader {
     const instant = instantOf(value);
     if (instant !== undefined) return instant;
     return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_instant', 'an ISO 8601 date-time');
+  }
+
+  /** An instant that is a count since the epoch, of so many milliseconds each. */
+  epoch(field: string, unitMs: number): string {
+    const value = this.row[field];
+    const text = textOf(value);
+    const ms = typeof text === 'string' && wholeNumber.test(text) ? Math.floor(Number(text) * unitMs) : Number.NaN;
+    if (ms <= lastMs) return formatInstant(ms);
+    return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_instant', 'a count since the epoch');
   }
 
   /** Of a field nothing depends on. */
