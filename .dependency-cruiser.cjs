@@ -3,7 +3,7 @@ const ground = ['domain', 'runtime', 'observability', 'contract', 'config'];
 const mayImport = {
   domain: [],
   runtime: [],
-  observability: ['runtime'],
+  observability: ['domain', 'runtime'],
   contract: ['domain'],
   config: ['domain', 'runtime'],
   store: ['domain', 'contract', 'runtime', 'observability'],

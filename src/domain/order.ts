@@ -1,10 +1,7 @@
 import type { Decimal } from './decimal.ts';
 import { traits } from './streams.ts';
 
-/**
- * `account`: equities and options, unversioned. `prediction`: prediction markets, versioned.
- * `alpaca`, `alpaca_paper`: orders at Alpaca, with money or without.
- */
+/** Each is a row in `streams.ts`. */
 export type Stream = keyof typeof traits;
 
 export const streams: readonly [Stream, ...Stream[]] = Object.keys(traits) as [Stream, ...Stream[]];

@@ -1,5 +1,5 @@
+import { streams } from '../domain/order.ts';
 import { asSeen, type MetricMaker } from './metric-maker.ts';
-import { streams } from './source-metrics.ts';
 
 const fineSeconds = [
   0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.5, 5.5,

@@ -1,7 +1,6 @@
+import { streams } from '../domain/order.ts';
 import { asSeen, type MetricMaker } from './metric-maker.ts';
 
-/** Equal to those in domain/. This room may not import it; a test compares the two. */
-export const streams = ['account', 'prediction', 'alpaca', 'alpaca_paper'];
 const sourceStates = [
   'live',
   'resyncing',

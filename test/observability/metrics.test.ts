@@ -4,7 +4,7 @@ import { streams } from '../../src/domain/order.ts';
 import { limitNames as metricLimits } from '../../src/observability/command-metrics.ts';
 import { createMetrics, initialiseMetrics } from '../../src/observability/metrics.ts';
 import { laneTakeoverCauses } from '../../src/observability/pipeline-metrics.ts';
-import { absenceCauses, streams as metricStreams, reconnectReasons } from '../../src/observability/source-metrics.ts';
+import { absenceCauses, reconnectReasons } from '../../src/observability/source-metrics.ts';
 import { absenceCauses as causesOfAbsence } from '../../src/service/sources/absent-orders.ts';
 import type { EndReason } from '../../src/service/sources/socket.ts';
 import { takeoverCauses } from '../../src/store/fleet/lane-store.ts';
@@ -140,7 +140,6 @@ it('knows every way in which the lane changes hands', () => {
 
 describe('issue: The first silent loss, or gap, of an Alpaca account raised no alert.', () => {
   it('every stream has its series from the start, since a rise is seen from one sample to the next', () => {
-    expect(metricStreams).toEqual(streams);
     for (const source of streams) expect(text).toContain(`tidemark_source_silent_losses_total{source="${source}"} 0`);
   });
 });
