@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
-import { type OptionName, optionTable } from '../config/option-table.ts';
+import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
+import { venueNeeds } from '../config/venue-options.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
 import { Proxies } from '../runtime/proxies.ts';
@@ -26,12 +27,6 @@ export function serveCommand(io: CliIo): Command {
     .addHelpText('after', examples)
     .action(() => runServe(io));
 }
-
-/** By venue: without these it can't be followed. */
-const venueNeeds: Readonly<Record<string, readonly OptionName[]>> = {
-  platform: ['platformUrl', 'platformStreamUrl', 'platformClientId'],
-  alpaca: ['alpacaKeyId', 'alpacaSecretKey'],
-};
 
 /**
  * At least one way to get a token is needed. The settings choose among
@@ -81,7 +76,7 @@ async function openTraces(
 
 async function runServe(io: CliIo): Promise<void> {
   const { config, effective } = readSettings(io, ['databaseUrl', 'kafkaBrokers'], ({ venues = [] }) =>
-    venues.flatMap((venue) => venueNeeds[venue] ?? []),
+    venues.flatMap((venue) => venueNeeds[venue as keyof typeof venueNeeds]),
   );
   if (config.venues.includes('platform')) requireCredential(config);
   const log = serviceLogger(io, config);

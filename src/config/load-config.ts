@@ -3,7 +3,7 @@ import { checkNames, type Environment } from './check-names.ts';
 import type { Config, ConfigFault, ConfigWith, EffectiveValue } from './config.ts';
 import type { Option, OptionKind, OptionText } from './option.ts';
 import { type OptionName, optionTable } from './option-table.ts';
-import { isUnencrypted } from './unencrypted.ts';
+import { isUnencrypted, venueAddresses } from './unencrypted.ts';
 import { alpacaHosts } from './venue-options.ts';
 
 type LoadResult<K extends OptionName> =
@@ -228,13 +228,7 @@ const rules: readonly Rule[] = [
   encrypted('authIssuer'),
   encrypted('authJwksUrl'),
   encrypted('restUrl'),
-  encrypted('platformUrl'),
-  encrypted('platformStagingUrl'),
-  encrypted('platformAuthUrl'),
-  encrypted('platformStreamUrl'),
-  encrypted('platformStagingStreamUrl'),
-  encrypted('alpacaUrl'),
-  encrypted('alpacaStreamUrl'),
+  ...venueAddresses.map(encrypted),
   ({ alpacaUrl }) =>
     alpacaUrl?.endsWith('/v2')
       ? fault('alpacaUrl', 'must not end with /v2, as Alpaca shows it: it is the base of the API without a version')
@@ -324,18 +318,7 @@ function together(option: OptionName, needs: OptionName): Rule {
       : undefined;
 }
 
-type UrlOption =
-  | 'platformUrl'
-  | 'platformStagingUrl'
-  | 'platformAuthUrl'
-  | 'platformStreamUrl'
-  | 'platformStagingStreamUrl'
-  | 'alpacaUrl'
-  | 'alpacaStreamUrl'
-  | 'authIssuer'
-  | 'authJwksUrl'
-  | 'restUrl'
-  | 'otlpEndpoint';
+type UrlOption = (typeof venueAddresses)[number] | 'authIssuer' | 'authJwksUrl' | 'restUrl' | 'otlpEndpoint';
 
 /** A paper order must not be taken for one with money, and the other way round. */
 function ofItsEnvironment(option: 'alpacaUrl' | 'alpacaStreamUrl'): Rule {

@@ -2,7 +2,8 @@ import { isLoopbackHost } from '../runtime/url-host.ts';
 import type { Config } from './config.ts';
 import { optionTable } from './option-table.ts';
 
-const platformAddresses = [
+/** Every venue's addresses. */
+export const venueAddresses = [
   'platformUrl',
   'platformStagingUrl',
   'platformAuthUrl',
@@ -13,11 +14,11 @@ const platformAddresses = [
 ] as const;
 
 /**
- * The variables with a platform address whose traffic others on the way can read. In production
+ * The variables with a venue's address whose traffic others on the way can read. In production
  * they are refused (`checkRules`); elsewhere they are only reported.
  */
 export function unencryptedAddresses(config: Config): readonly string[] {
-  return platformAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);
+  return venueAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);
 }
 
 /** Whether traffic to this address leaves this machine unencrypted. */

@@ -3,13 +3,21 @@ import { baseUrl, inGroup, list, oneOf, secret, text, url } from './option.ts';
 /** Alpaca's own, by environment. */
 export const alpacaHosts = { paper: 'paper-api.alpaca.markets', live: 'api.alpaca.markets' } as const;
 
+/** By venue: without these it can't be followed. */
+export const venueNeeds = {
+  platform: ['platformUrl', 'platformStreamUrl', 'platformClientId'],
+  alpaca: ['alpacaKeyId', 'alpacaSecretKey'],
+} as const;
+
+const venueNames = Object.keys(venueNeeds);
+
 /** The followed venues, and settings for each beside the platform. */
 export const venueOptions = {
   ...inGroup('Venues', {
     venues: list({
       env: 'VENUES',
-      pattern: /^(?:platform|alpaca)$/,
-      shape: '`platform`, `alpaca`, or both with a comma between',
+      pattern: new RegExp(`^(?:${venueNames.join('|')})$`),
+      shape: `${venueNames.map((name) => `\`${name}\``).join(', ')}; several with commas between`,
       fallback: 'platform',
       describe: 'The venues whose orders are followed.',
     }),

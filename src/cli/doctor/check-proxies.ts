@@ -1,21 +1,11 @@
 import type { Config } from '../../config/config.ts';
 import { type OptionName, optionTable } from '../../config/option-table.ts';
+import { venueAddresses } from '../../config/unencrypted.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
 /** Every outside address that may be behind a proxy (docs/connect.md, "Through a proxy"). */
-const outside = [
-  'platformUrl',
-  'platformStreamUrl',
-  'platformStagingUrl',
-  'platformStagingStreamUrl',
-  'platformAuthUrl',
-  'alpacaUrl',
-  'alpacaStreamUrl',
-  'authIssuer',
-  'authJwksUrl',
-  'otlpEndpoint',
-] as const satisfies OptionName[];
+const outside = [...venueAddresses, 'authIssuer', 'authJwksUrl', 'otlpEndpoint'] as const satisfies OptionName[];
 
 /**
  * Which proxy leads to which address, or none. Whether it lets us through, the check for the
