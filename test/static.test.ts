@@ -29,10 +29,33 @@ describe('the sources', () => {
   // A venue's streams have names, and the core asks for their traits (domain/streams.ts).
   it('ask no stream for its name, except where a caller names it and in a venue', () => {
     const asks = /\bstream\w* [!=]== '(?:account|prediction)'|\['account', 'prediction'\]/;
-    const named = /^src\/(?:venue|sandbox|demo)\/|^src\/(?:domain\/order|observability\/source-metrics)\.ts$/;
+    const named = /^src\/(?:venue|sandbox|demo)\/|^src\/domain\/order\.ts$/;
     const offenders = sources.filter(({ file, text }) => !named.test(file) && asks.test(text)).map(({ file }) => file);
     expect(offenders).toEqual([]);
   });
+
+  // The core calls any venue the platform.
+  const others = globSync('src/venue/*/').filter((folder) => !/\/(?:platform|check)\/?$/.test(folder));
+  it.each(others.map((folder) => folder.split('/')[2] ?? ''))(
+    'name %s only where it is registered, set, chosen and looked at',
+    (venue) => {
+      const places = [
+        'src/cli/doctor.ts',
+        'src/cli/sandbox.ts',
+        'src/cli/venue.ts',
+        'src/config/check-names.ts',
+        'src/config/load-config.ts',
+        'src/config/unencrypted.ts',
+        'src/config/venue-options.ts',
+        'src/domain/streams.ts',
+        'src/service/run/credential-parts.ts',
+      ];
+      const word = new RegExp(venue, 'i');
+      const isItsOwn = (file: string) => /^src\/(?:venue|sandbox|demo)\//.test(file) || word.test(file);
+      const named = sources.filter(({ file, text }) => word.test(text) && !isItsOwn(file)).map(({ file }) => file);
+      expect(named.filter((file) => !places.includes(file))).toEqual([]);
+    },
+  );
 
   it('leave process to main.ts', () => {
     const touches = /\bprocess\.(env|exit|argv|on|stdout|stderr)\b/;

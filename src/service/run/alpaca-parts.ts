@@ -2,13 +2,14 @@ import type { Config } from '../../config/config.ts';
 import { alpacaAddresses } from '../../config/venue-options.ts';
 import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
+import { writeAlpacaOrder } from '../../venue/alpaca/alpaca-writes.ts';
 import { keyPairSource } from '../../venue/alpaca/key-source.ts';
 import type { Connected } from './platform-parts.ts';
 
 /** As `/status` names the login. */
 const credential = 'alpaca';
 
-/** The login by the key pair in the settings, and its stream's address. Undefined: not followed. */
+/** The login by the key pair, its stream and its writes. Undefined: not followed. */
 export function alpacaParts({ clock, random, log, metrics, outside }: Connected, config: Config) {
   const { alpacaKeyId: keyId, alpacaSecretKey: secretKey } = config;
   if (!config.venues.includes('alpaca') || keyId === undefined || secretKey === undefined) return undefined;
@@ -20,5 +21,5 @@ export function alpacaParts({ clock, random, log, metrics, outside }: Connected,
     reads: alpacaReads(deps, { url, isPaper }),
   };
   const status = () => ({ state: tokens.isRefused ? ('login_required' as const) : ('held' as const) });
-  return { credential, login, stream, url, streamUrl, status };
+  return { credential, login, stream, url, streamUrl, status, write: writeAlpacaOrder };
 }

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts';
 import type { Stream } from '../../domain/order.ts';
-import { writeAlpacaOrder } from '../../venue/alpaca/alpaca-writes.ts';
 import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import type { WriteDeps } from '../../venue/write-venue.ts';
@@ -60,7 +59,7 @@ export function commandParts({ store, outside, kafka, way, watches, ...made }: F
 
 /** By stream: the venue that takes its writes. */
 function entriesOf(
-  { platformSources, alpaca }: Flowing['way'],
+  { platformSources, keyed }: Flowing['way'],
   deps: Omit<WriteDeps, 'tokens'>,
   platform: PlatformConfig | undefined,
 ): Map<Stream, OrderEntry> {
@@ -69,8 +68,8 @@ function entriesOf(
     const entry = new VenueOrderEntry({ ...deps, accounts: platformSources }, writeAddresses(platform), writeOrder);
     for (const stream of platformSources.streams) entries.set(stream, entry);
   }
-  if (alpaca !== undefined)
-    entries.set(alpaca.stream, new VenueOrderEntry({ ...deps, accounts: alpaca.sources }, alpaca, writeAlpacaOrder));
+  for (const venue of keyed)
+    entries.set(venue.stream, new VenueOrderEntry({ ...deps, accounts: venue.sources }, venue, venue.write));
   return entries;
 }
 

@@ -18,6 +18,9 @@ import { type Connected, type PlatformConfig, platformConfig, platformSignIn } f
 
 const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
 
+/** Venues with one login, by a key in the settings. */
+const keyedVenues = [alpacaParts];
+
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
@@ -38,14 +41,15 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
     knowsAll: () => credentials.knowsAll,
     ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
   });
-  const alpaca = alpacaParts(made, config);
-  const alpacaSources =
-    alpaca &&
-    new Connectors(shared, {
-      ...{ ...options, ofVenue: [alpaca.stream], streamUrls: { [alpaca.stream]: alpaca.streamUrl } },
-    });
-  if (alpaca !== undefined) alpacaSources?.add(alpaca.credential, alpaca.login);
-  const venues = [platform && platformSources, alpacaSources].filter((each) => each !== undefined);
+  const keyed = keyedVenues.flatMap((partsOf) => {
+    const venue = partsOf(made, config);
+    if (venue === undefined) return [];
+    const { stream, streamUrl } = venue;
+    const sources = new Connectors(shared, { ...options, ofVenue: [stream], streamUrls: { [stream]: streamUrl } });
+    sources.add(venue.credential, venue.login);
+    return [{ ...venue, sources }];
+  });
+  const venues = [...(platform === undefined ? [] : [platformSources]), ...keyed.map(({ sources }) => sources)];
   const followed = new Set(venues.flatMap((venue) => venue.streams));
   const ofVenue = streams.filter((stream) => !followed.has(stream));
   const sources = new VenueSources(venues, new Connectors(shared, { ...options, ofVenue, streamUrls: {} }));
@@ -55,7 +59,7 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
       ...{ clock, log, metrics: metrics.platform, connectors: platformSources, sources },
       ...(platform !== undefined && { signedIn: platformSignIn(made, platform) }),
       ...(list !== undefined && { list, loginChanges: store.changes.readerOf('logins') }),
-      keys: alpaca === undefined ? [] : [alpaca],
+      keys: keyed,
     },
     {
       withClient: config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined,
@@ -65,7 +69,7 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
   return {
     sources,
     platformSources,
-    alpaca: alpaca && alpacaSources && { ...alpaca, sources: alpacaSources },
+    keyed,
     credentials,
   };
 }
