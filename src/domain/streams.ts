@@ -63,13 +63,13 @@ export const traits = {
   alpaca_paper: alpacaOrders,
 } as const satisfies Readonly<Record<string, StreamTraits>>;
 
-/**
- * A stream that is tried before it has a row above: its venue can be checked, and nothing follows
- * it.
- */
-export function trialStream(name: string, row: StreamTraits): keyof typeof traits {
+/** For a trial, before it has a row above: its venue can be checked, and nothing follows it. */
+export function trialStream<Market extends StreamTraits['market']>(
+  name: string,
+  row: StreamTraits & { readonly market: Market },
+): StreamWith<'market', Market> {
   Object.assign(traits, { [name]: row });
-  return name as keyof typeof traits;
+  return name as StreamWith<'market', Market>;
 }
 
 /** The streams with this trait. */

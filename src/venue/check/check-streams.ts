@@ -124,6 +124,9 @@ function hostileFault(good: string, read: (text: string) => Reading): string | u
   return faults > 1 ? `${first}; and ${plural(faults - 1, 'more text')}` : first;
 }
 
+/** Every venue ends an order in these ways. */
+const neededStatuses = ['filled', 'canceled', 'rejected'] as const;
+
 /** Every object in JavaScript has the other two. */
 const madeUpWords = ['tidemark_made_up', 'constructor', '__proto__'] as const;
 
@@ -131,6 +134,9 @@ const madeUpWords = ['tidemark_made_up', 'constructor', '__proto__'] as const;
  * Each word for a status has its place; a word without one is `unknown`. The raw word stays.
  */
 export function* checkWords(venue: Venue, stream: Stream, { words, accountId }: StreamFixtures): Iterable<Check> {
+  for (const status of neededStatuses)
+    if (!Object.values(words.statuses).some(([place]) => place === status))
+      yield check('words', stream, `a word for ${status}`, 'none is recorded');
   const row = jsonOrUndefined(words.row, parseJson) as object;
   const { status: field } = streamOf(venue, stream).orders.names;
   const unknown = madeUpWords.map((word): [string, WordPlace] => [word, ['unknown']]);
