@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CliIo } from '../../src/cli/io/io.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { venueCommand } from '../../src/cli/venue.ts';
 import type { RecordedRow } from '../../src/service/sources/recorded-row.ts';
+import { alpacaText, updateText } from '../../src/venue/alpaca/fixtures/rows.ts';
 import { accountRow, eventText, predictionRow, rowText } from '../../src/venue/platform/fixtures/rows.ts';
 import { platformCheck } from '../../src/venue/platform/platform-check.ts';
 import type { StreamTopic } from '../../src/venue/platform/wire/stream-messages.ts';
@@ -117,6 +118,18 @@ describe('venue replay', () => {
   });
 });
 
+describe('issue: A recording of Alpaca could not be replayed: its first row ended the command.', () => {
+  it('plays the rows of every venue', async () => {
+    const of = { ...about, stream: 'alpaca_paper' } as const;
+    const { code, out } = await replay([
+      { ...of, cause: 'stream', text: updateText('new') },
+      { ...of, cause: 'snapshot', text: alpacaText({ status: 'filled', filled_qty: '100', filled_avg_price: '1' }) },
+      shown(accountRow),
+    ]);
+    expect([code, out]).toEqual([0, '2 orders; 3 applied.\n']);
+  });
+});
+
 describe('venue check', () => {
   it('prints a line for each check of the platform and ends with their count', async () => {
     const io = cliIo();
@@ -147,7 +160,18 @@ describe('venue check', () => {
   it('says which venues there are', async () => {
     const io = cliIo();
     await runProgram(io, ['venue', 'check', 'nothing']);
-    expect(io.err()).toContain('Allowed choices are platform, alpaca.');
+    expect(io.err()).toMatch(/nothing can't be loaded: .*nothing/);
+    expect(io.err()).toContain('Give platform, alpaca, or the path of a module that exports `underCheck`');
+    expect(io.code()).toBe(64);
+  });
+
+  it('takes the path of a venue that is not in Tidemark', async () => {
+    const io = { ...cliIo(), cwd: resolve('.') };
+    await runProgram(io, ['venue', 'check', 'docs/venues/cove-check.ts']);
+    expect(io.out()).toMatch(/^lives +cove, .* held$/m);
+    expect(io.out()).toMatch(/\n\d+ checks; 0 missing\.\n$/);
+    await runProgram(io, ['venue', 'check', 'docs/venues/cove-orders.ts']);
+    expect(io.err()).toContain('docs/venues/cove-orders.ts exports no `underCheck`');
     expect(io.code()).toBe(64);
   });
 });
