@@ -76,13 +76,18 @@ export function optionRoot(symbol: string): string | undefined {
   return optionSymbol.exec(symbol)?.[1];
 }
 
+/** The symbol over a contract: its root, or itself. */
+export function contractRoot(contract: string): string {
+  return optionRoot(contract) ?? contract;
+}
+
 /**
  * Limits know a leg by this underlying. It is `own`, the order's symbol, if the leg's root is that
  * symbol without its signs (`BRKB` for `BRK.B`), also with an adjusted contract's digit (`AAPL1`).
  * Any other root stands for itself: an order on AAPL may carry a leg on TSLA.
  */
 export function underlyingOf(leg: string, own: string): string {
-  const root = optionRoot(leg) ?? leg;
+  const root = contractRoot(leg);
   const plain = own.replace(/[^A-Z0-9]/g, '');
   return [own, plain].some((each) => root === each || root.replace(/\d$/, '') === each) ? own : root;
 }

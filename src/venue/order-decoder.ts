@@ -14,14 +14,3 @@ export interface OrderDecoder {
   /** `accountId`: whose stream or list brought the row. `isEvent`: a stream did. */
   readonly decode: (row: RowReader, origin: { readonly accountId: string; readonly isEvent: boolean }) => DecodedOrder;
 }
-
-/** The account that a row names, if it is not the account whose stream or list brought it. */
-export function otherAccount(
-  row: Readonly<Record<string, unknown>>,
-  { names }: OrderDecoder,
-  accountId: string,
-): string | undefined {
-  const found = names.accountId === undefined ? undefined : row[names.accountId];
-  const named = typeof found === 'number' ? String(found) : found;
-  return typeof named === 'string' && named !== '' && named !== accountId ? named : undefined;
-}

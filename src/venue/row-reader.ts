@@ -1,6 +1,6 @@
 import { compareDecimals, type Decimal, parseSpelledDecimal, plainText, subtractDecimals } from '../domain/decimal.ts';
 import { formatInstant, isInstant, respelledInstant } from '../domain/instant.ts';
-import { isTerminal, type OrderStatus, orderWord } from '../domain/order.ts';
+import { isTerminal, type Leg, type OrderStatus, orderWord } from '../domain/order.ts';
 import { idWords, isOddId, platformId } from '../domain/platform-id.ts';
 import { storableText } from './parse-json.ts';
 
@@ -218,6 +218,30 @@ export class RowReader {
     this.fault ??= { reason, detail: `${field}: expected ${expected}, found ${describeValue(this.row[field])}` };
     return '';
   }
+}
+
+/** The account in this field of a row, if it is not the account whose stream or list brought it. */
+export function otherAccount(
+  row: Readonly<Record<string, unknown>>,
+  field: string | undefined,
+  accountId: string,
+): string | undefined {
+  const found = field === undefined ? undefined : row[field];
+  const named = typeof found === 'number' ? String(found) : found;
+  return typeof named === 'string' && named !== '' && named !== accountId ? named : undefined;
+}
+
+/** Venues take four. */
+const maxLegs = 16;
+
+/** A row's `legs`. A fault of a leg is a fault of the row. */
+export function readLegs(row: RowReader, legOf: (leg: RowReader) => Leg): Leg[] {
+  return row.list('legs', maxLegs).map((item) => {
+    const reader = new RowReader(item);
+    const leg = legOf(reader);
+    if (reader.fault !== undefined) row.fail('legs', reader.fault.reason, `legs with ${reader.fault.detail}`);
+    return leg;
+  });
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
-import { type DecodedOrder, otherAccount } from '../../venue/order-decoder.ts';
+import type { DecodedOrder } from '../../venue/order-decoder.ts';
 import { storableText } from '../../venue/parse-json.ts';
-import { type Fault, RowReader } from '../../venue/row-reader.ts';
-import { streamOf, type Venue } from '../../venue/venue.ts';
+import { type Fault, otherAccount, RowReader } from '../../venue/row-reader.ts';
+import type { Venue } from '../../venue/venue.ts';
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
@@ -52,10 +52,11 @@ export function decodeOrder(
     return unreadable(origin, { reason: 'not_an_object', detail: 'expected an order object' }, raw, undefined);
   }
   const fields = row as Readonly<Record<string, unknown>>;
-  const { orders } = streamOf(origin.venue, origin.stream);
-  const foreign = otherAccount(fields, orders, origin.accountId);
-  if (foreign !== undefined) return { kind: 'foreign', accountId: foreign };
+  const { orders } = origin.venue[origin.stream] ?? {};
+  if (orders === undefined) throw new Error(`the venue has no stream ${origin.stream}`);
   const { names, decode } = orders;
+  const foreign = otherAccount(fields, names.accountId, origin.accountId);
+  if (foreign !== undefined) return { kind: 'foreign', accountId: foreign };
   const temporary = temporaryId(fields[names.orderId], fields[names.status]);
   if (temporary !== undefined) return { kind: 'unacknowledged', orderId: temporary };
   const reader = new RowReader(fields);

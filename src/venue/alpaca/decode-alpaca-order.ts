@@ -10,10 +10,9 @@ import {
   type TerminalStatus,
   type Whole,
 } from '../../domain/order.ts';
-import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
+import { canonicalSymbol, contractRoot, optionRoot } from '../../domain/symbol.ts';
 import type { OrderDecoder } from '../order-decoder.ts';
-import { readLegs, rootOf } from '../read-legs.ts';
-import type { RowReader } from '../row-reader.ts';
+import { type RowReader, readLegs } from '../row-reader.ts';
 
 /** Orders with money, and without. */
 export type AlpacaStream = Extract<Stream, 'alpaca' | 'alpaca_paper'>;
@@ -149,13 +148,13 @@ function readInstrument(row: RowReader): Instrument {
   const [first] = legs;
   if (first !== undefined) {
     const told = row.carriedText('symbol');
-    return { kind: 'option', symbol: told === undefined ? rootOf(first.symbol) : canonicalSymbol(told), legs };
+    return { kind: 'option', symbol: told === undefined ? contractRoot(first.symbol) : canonicalSymbol(told), legs };
   }
   const assetClass = row.word('asset_class');
   if (!assetClasses.has(assetClass)) row.fail('asset_class', 'unknown_asset_class', [...assetClasses].join(', '));
   const symbol = canonicalSymbol(row.text('symbol'));
   const isOption = assetClass === 'us_option' || (assetClass === 'unknown' && optionRoot(symbol) !== undefined);
-  return isOption ? { kind: 'option', symbol: rootOf(symbol), legs: [legOf(row)] } : { kind: 'equity', symbol };
+  return isOption ? { kind: 'option', symbol: contractRoot(symbol), legs: [legOf(row)] } : { kind: 'equity', symbol };
 }
 
 /** Of a leg's own order, or of the order for one contract. */

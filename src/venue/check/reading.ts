@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stream } from '../../domain/order.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import { type DecodedOrder, otherAccount } from '../order-decoder.ts';
+import type { DecodedOrder } from '../order-decoder.ts';
 import { parseJson } from '../parse-json.ts';
-import { describeValue, RowReader } from '../row-reader.ts';
+import { describeValue, otherAccount, RowReader } from '../row-reader.ts';
 import type { Frame } from '../stream-protocol.ts';
 import { streamOf, type Venue } from '../venue.ts';
 import { notCanonical } from './canonical.ts';
@@ -63,7 +63,8 @@ function decodeOnce(venue: Venue, row: unknown, { stream, accountId, isEvent }: 
     return { kind: 'unreadable', reason: 'not_an_object' };
   const fields = row as Readonly<Record<string, unknown>>;
   const { orders } = streamOf(venue, stream);
-  if (otherAccount(fields, orders, accountId) !== undefined) return { kind: 'unreadable', reason: 'foreign' };
+  if (otherAccount(fields, orders.names.accountId, accountId) !== undefined)
+    return { kind: 'unreadable', reason: 'foreign' };
   const reader = new RowReader(fields);
   const decoded = orders.decode(reader, { accountId, isEvent });
   if (reader.fault !== undefined) return { kind: 'unreadable', reason: reader.fault.reason };

@@ -8,10 +8,9 @@ import {
   statusWord,
   type Whole,
 } from '../../domain/order.ts';
-import { canonicalSymbol, optionRoot, shortestContract } from '../../domain/symbol.ts';
+import { canonicalSymbol, contractRoot, optionRoot, shortestContract } from '../../domain/symbol.ts';
 import type { OrderDecoder } from '../order-decoder.ts';
-import { readLegs, rootOf } from '../read-legs.ts';
-import type { RowReader } from '../row-reader.ts';
+import { type RowReader, readLegs } from '../row-reader.ts';
 import { accountOrderItem } from './wire/account-order.ts';
 
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
@@ -100,7 +99,7 @@ function readInstrument(row: RowReader): Instrument {
   const legs = readLegs(row, legOf);
   const [first] = legs;
   const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
-  const symbol = told === undefined ? rootOf(first?.symbol ?? '') : canonicalSymbol(told);
+  const symbol = told === undefined ? contractRoot(first?.symbol ?? '') : canonicalSymbol(told);
   const type = row.word('securityType');
   const isOption =
     legs.length > 0 ||
