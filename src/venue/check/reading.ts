@@ -13,7 +13,7 @@ import type { Check } from './fixtures.ts';
 export type Reading =
   | { readonly kind: 'order'; readonly decoded: DecodedOrder; readonly frame?: Frame }
   | { readonly kind: 'control'; readonly frame: Frame }
-  | { readonly kind: 'unreadable'; readonly reason: string; readonly frame?: Frame }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly frame?: Frame }
   | { readonly kind: 'broken'; readonly why: string; readonly frame?: Frame };
 
 interface Origin {
@@ -39,7 +39,7 @@ export function readingOfFrame(venue: Venue, stream: Stream, accountId: string, 
   }
   if (frame.kind !== 'unreadable') return { kind: 'control', frame };
   if (frame.reason === '') return { kind: 'broken', why: 'the frame is unreadable without a reason' };
-  return { kind: 'unreadable', reason: frame.reason, frame };
+  return { ...frame, frame };
 }
 
 export function readingOfRowText(venue: Venue, text: string, origin: Origin): Reading {
@@ -60,21 +60,22 @@ export function readingOfRow(venue: Venue, row: unknown, origin: Origin): Readin
 
 function decodeOnce(venue: Venue, row: unknown, { stream, accountId, isEvent }: Origin): Reading {
   if (typeof row !== 'object' || row === null || Array.isArray(row))
-    return { kind: 'unreadable', reason: 'not_an_object' };
+    return { kind: 'unreadable', reason: 'not_an_object', detail: 'a row is an object' };
   const fields = row as Readonly<Record<string, unknown>>;
   const { orders } = streamOf(venue, stream);
-  if (otherAccount(fields, orders.names.accountId, accountId) !== undefined)
-    return { kind: 'unreadable', reason: 'foreign' };
+  const other = otherAccount(fields, orders.names.accountId, accountId);
+  if (other !== undefined) return { kind: 'unreadable', reason: 'foreign', detail: `of the account ${other}` };
   const reader = new RowReader(fields);
   const decoded = orders.decode(reader, { accountId, isEvent });
-  if (reader.fault !== undefined) return { kind: 'unreadable', reason: reader.fault.reason };
+  if (reader.fault !== undefined) return { kind: 'unreadable', ...reader.fault };
   return { kind: 'order', decoded };
 }
 
 /** What a text was read as, in words. */
 export function readAs(reading: Reading): string {
   if (reading.kind === 'broken') return reading.why;
-  if (reading.kind === 'unreadable') return `it is unreadable (${reading.reason})`;
+  if (reading.kind === 'unreadable')
+    return `it is unreadable (${[reading.reason, reading.detail].filter((text) => text !== '').join(': ')})`;
   return reading.kind === 'control' ? `it is the message ${reading.frame.kind}` : 'it is read as an order';
 }
 

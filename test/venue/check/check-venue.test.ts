@@ -202,7 +202,7 @@ describe('a row', () => {
     const rows = { a: { text: '{}' }, b: { text: rowText(accountRow), reason: 'bad_decimal' }, ...(row && { c: row }) };
     const broken = decoding(() => ({ leavesQty: '0' }));
     expect(missingOf(checkRows(broken, 'account', one({ rows })))).toEqual([
-      'account, a: it is unreadable (missing_field)',
+      'account, a: it is unreadable (missing_field: ordStatus: expected a string, found nothing)',
       'account, b: it is read as an order, and not unreadable (bad_decimal)',
       'account, c: leavesQty is "0", and not "100"',
     ]);
@@ -240,7 +240,11 @@ describe('a life', () => {
   const stray = { createdAt: '2026-11-21T14:30:08Z', clOrdId: 'client-2' };
   it.each<[string, readonly LifeStep[], string]>([
     ['has no steps', [], 'in its true order: it has no steps'],
-    ['has a step that can not be read', life({}, { qty: 'many' }), 'step 2: it is unreadable (bad_decimal)'],
+    [
+      'has a step that can not be read',
+      life({}, { qty: 'many' }),
+      'step 2: it is unreadable (bad_decimal: qty: expected a decimal string, found "many")',
+    ],
     ['is of several orders', life({}, { ordId: 'ord-2' }), 'in its true order: it has steps of several orders'],
     [
       'ends twice',
@@ -319,7 +323,7 @@ describe('a write', () => {
     expect(judging(() => fails('no table'))).toContain('place_order, accepted: it throws: no table');
     const showing = (order: unknown) => judging(but(202, { kind: 'accepted', answer: {}, order }));
     expect(showing({})).toContain(
-      'cancel_order, accepted: of the order that it shows: it is unreadable (missing_field)',
+      'cancel_order, accepted: of the order that it shows: it is unreadable (missing_field: ordStatus: expected a string, found nothing)',
     );
     expect(showing({ ...accountRow, ordId: 'ord-2' })).toContain(
       'cancel_order, accepted: it shows the order ord-2, and not ord-1',
