@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Secret } from '../runtime/secret.ts';
+import { Secret } from '../runtime/secret.ts';
 
 export interface HttpRequest {
   /** Short and stable: a metric label (`list_orders`, `token` …). */
@@ -50,4 +50,11 @@ const utf8 = new TextDecoder();
 /** A body's text, undefined if it is not UTF-8. A byte order mark before it is no part of it. */
 export function textOfBody(body: Buffer): string | undefined {
   return isUtf8(body) ? utf8.decode(body) : undefined;
+}
+
+/** As they go on the wire. */
+export function revealedHeaders(headers: HttpRequest['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
+  );
 }

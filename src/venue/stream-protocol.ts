@@ -1,5 +1,6 @@
 import type { Stream } from '../domain/order.ts';
 import type { Secret } from '../runtime/secret.ts';
+import type { Dialect } from './read-venue.ts';
 
 /** The kinds of messages on a venue's order stream. */
 export type Frame =
@@ -21,10 +22,15 @@ export type CloseReason = 'unauthorized' | 'forbidden' | 'slow_consumer' | 'rest
 /** How one stream of a venue is spoken. */
 export interface StreamProtocol {
   /**
-   * The first message, if the session signs in by it: `signed_in` or `ended` answers. Left out: the
-   * upgrade has the credential in its header. `atMs`: wall time, for a signature.
+   * The first message, if the session signs in by it: `signed_in` or `ended` answers. `atMs`: wall
+   * time, for a signature.
    */
   hello?(credential: Secret, atMs: number): string;
+  /**
+   * The headers of the upgrade, if the session signs in by them. Left out, and `hello` too: the
+   * credential is a bearer token.
+   */
+  upgrade?: Dialect['sign'];
   /** Never throws. An event's row is left to the stream's `OrderDecoder`. */
   read(text: string): Frame;
   /** `id`: repeated by the answer. */

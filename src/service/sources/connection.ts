@@ -1,10 +1,8 @@
-import type { Clock, Moment, Timer } from '../../runtime/clock.ts';
-import { momentOf } from '../../runtime/clock.ts';
+import { type Clock, type Moment, momentOf, type Timer } from '../../runtime/clock.ts';
 import type { Frame, StreamProtocol } from '../../venue/stream-protocol.ts';
 import type { AccessToken } from '../../venue/tokens.ts';
 import { Pings } from './pings.ts';
-import type { Socket, SocketFactory } from './socket.ts';
-import { type ConnectionEnd, endOfSocket } from './socket.ts';
+import { type ConnectionEnd, endOfSocket, type Socket, type SocketEnd, type SocketFactory, signed } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { Window } from './window.ts';
 
@@ -126,13 +124,15 @@ export class Connection {
     this.token = options.token;
     this.pings = new Pings(momentOf(deps.clock));
     this.byteMs = this.frameMs = this.pingedMs = this.pongMs = deps.clock.monotonicMs();
-    const { protocol, token } = options;
-    this.socket = deps.openSocket(options.url, protocol.hello === undefined ? token.secret : undefined, {
+    const { protocol, token, url } = options;
+    const ofSocket = {
       onOpen: () => this.greet(),
-      onFrame: (text) => this.received(text),
-      onPong: (payload) => this.ponged(payload),
-      onEnd: (end) => this.ended(endOfSocket(end, protocol.closeReasons)),
-    });
+      onFrame: (text: string) => this.received(text),
+      onPong: (payload: string) => this.ponged(payload),
+      onEnd: (end: SocketEnd) => this.ended(endOfSocket(end, protocol.closeReasons)),
+    };
+    const { bearer, headers } = signed(protocol, token.secret, { method: 'GET', url, atMs: deps.clock.nowMs() });
+    this.socket = deps.openSocket(url, bearer, ofSocket, headers);
   }
 
   get isOpen(): boolean {

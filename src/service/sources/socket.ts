@@ -1,5 +1,7 @@
 import type { Secret } from '../../runtime/secret.ts';
-import type { CloseReason } from '../../venue/stream-protocol.ts';
+import type { HttpRequest } from '../../venue/http.ts';
+import type { SignedRequest } from '../../venue/read-venue.ts';
+import type { CloseReason, StreamProtocol } from '../../venue/stream-protocol.ts';
 
 /** How a socket ended. Reported exactly once, also for one that never opened. */
 export type SocketEnd =
@@ -50,9 +52,20 @@ export interface Socket {
 
 /**
  * Opens a socket. The credential goes into the `Authorization` header, never into the address;
- * undefined: the session signs in by a message.
+ * undefined: the session signs in by a message, or by `headers`.
  */
-export type SocketFactory = (url: string, accessToken: Secret | undefined, handlers: SocketHandlers) => Socket;
+export type SocketFactory = (
+  url: string,
+  accessToken: Secret | undefined,
+  handlers: SocketHandlers,
+  headers?: HttpRequest['headers'],
+) => Socket;
+
+/** The sign-in of an upgrade. Neither: a message of the session does it. */
+export function signed({ hello, upgrade }: StreamProtocol, credential: Secret, request: SignedRequest) {
+  if (upgrade !== undefined) return { headers: upgrade(credential, request) };
+  return hello === undefined ? { bearer: credential } : {};
+}
 
 /**
  * Why a connection ended, as a metric label: by the socket's own report, or by our finding.

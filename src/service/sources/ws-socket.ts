@@ -5,7 +5,8 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { openThrough } from '../../runtime/connector-through.ts';
 import type { DialDeps } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
-import type { Secret } from '../../runtime/secret.ts';
+import { Secret } from '../../runtime/secret.ts';
+import { type HttpRequest, revealedHeaders } from '../../venue/http.ts';
 import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from './socket.ts';
 
 export interface WsSocketOptions {
@@ -42,9 +43,10 @@ export function wsSocketFactory(
   options: WsSocketOptions = wsSocketDefaults,
   proxies: Proxies = new Proxies(),
 ): SocketFactory {
-  return (url, accessToken, handlers) => {
+  return (url, accessToken, handlers, headers) => {
     try {
-      return new WsSocket({ clock, proxies }, options, url, accessToken, handlers);
+      const signed = headers ?? (accessToken && { authorization: new Secret(`Bearer ${accessToken.reveal()}`) });
+      return new WsSocket({ clock, proxies }, options, url, signed ?? {}, handlers);
     } catch (error) {
       // A token that no header can carry, for example: `ws` throws
       // before there is a socket that could fail.
@@ -88,7 +90,7 @@ class WsSocket implements Socket {
     deps: DialDeps,
     options: WsSocketOptions,
     url: string,
-    accessToken: Secret | undefined,
+    headers: HttpRequest['headers'],
     handlers: SocketHandlers,
   ) {
     this.clock = deps.clock;
@@ -103,7 +105,7 @@ class WsSocket implements Socket {
       handshakeTimeout: options.openMs,
       maxPayload: options.maxFrameBytes,
       maxFragments: options.maxFragments,
-      headers: accessToken && { authorization: `Bearer ${accessToken.reveal()}` },
+      headers: revealedHeaders(headers),
     });
     // `handshakeTimeout` begins anew with each byte, and is not there behind a proxy. Twice the
     // time: the dial to the proxy has the first half, and names it.

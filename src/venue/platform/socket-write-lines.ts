@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../runtime/clock.ts';
 import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
-import { Secret } from '../../runtime/secret.ts';
-import type { HttpResult } from '../http.ts';
+import { type HttpResult, revealedHeaders } from '../http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../write-result.ts';
 import { decodeBody, isDenial } from './decode-body.ts';
 
@@ -128,7 +127,7 @@ class SocketWriteLine implements WriteLine {
       createConnection: () => this.socket,
       method,
       path: `${pathname}${search}`,
-      headers: { host, 'accept-encoding': 'identity', ...revealed(headers), ...bytes, connection: 'close' },
+      headers: { host, 'accept-encoding': 'identity', ...revealedHeaders(headers), ...bytes, connection: 'close' },
       setHost: false,
       maxHeaderSize: 16_384,
     });
@@ -168,10 +167,4 @@ function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpResult
 
 function coded(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
-}
-
-function revealed(headers: WriteRequest['headers']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
-  );
 }

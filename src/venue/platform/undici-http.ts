@@ -3,9 +3,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import { connectorThrough } from '../../runtime/connector-through.ts';
 import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
-import { Secret } from '../../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
-import type { Http, HttpRequest, HttpResult } from '../http.ts';
+import { type Http, type HttpRequest, type HttpResult, revealedHeaders } from '../http.ts';
 import { decodeBody, isDenial } from './decode-body.ts';
 
 interface UndiciHttpOptions {
@@ -83,7 +82,7 @@ export class UndiciHttp implements Http {
     return send(request.url, {
       dispatcher,
       method: request.method,
-      headers: { 'accept-encoding': 'identity', ...revealed(request.headers) },
+      headers: { 'accept-encoding': 'identity', ...revealedHeaders(request.headers) },
       body: request.body ?? null,
       signal,
     });
@@ -135,12 +134,6 @@ function failure(error: unknown): HttpResult {
   if (error instanceof NotConnectedError) return failed('connect', message, 'no');
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'UNKNOWN';
   return failed('broken', `${code}: ${message}`, 'maybe');
-}
-
-function revealed(headers: HttpRequest['headers']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
-  );
 }
 
 function firstValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

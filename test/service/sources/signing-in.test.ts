@@ -19,7 +19,7 @@ const spoken: StreamProtocol = {
 const event = { kind: 'event', stream: 'account', row: { ordId: 'o-1' } } as const;
 
 /** A connection to a server that answers each message by `answers`. */
-async function connected(answers: (message: string) => readonly Frame[]) {
+async function connected(answers: (message: string) => readonly Frame[], protocol = spoken) {
   const said: string[] = [];
   const clients: WebSocket[] = [];
   const server = await streamServer({
@@ -46,7 +46,7 @@ async function connected(answers: (message: string) => readonly Frame[]) {
   const timings = { ...streamTimingDefaults, ackMs: 300 };
   const connection = new Connection(
     { clock: { ...systemClock, nowMs: () => 1_700_000_000_000 }, openSocket: wsSocketFactory(systemClock) },
-    { protocol: spoken, url: server.url, token, timings },
+    { protocol, url: server.url, token, timings },
     handlers,
   );
   onTestFinished(() => connection.terminate({ reason: 'stopped', detail: 'the test is over' }));
@@ -62,6 +62,19 @@ it('signs in by its first message, and sends no header', async () => {
   await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
   expect([said, server.tokens]).toEqual([['hello key:canary 1700000000000'], ['']]);
   expect(connection.isOpen).toBe(true);
+});
+
+describe('issue: A venue that signs the headers of its socket could not be followed: they were a bearer token.', () => {
+  it('sends the headers of the venue, and no token', async () => {
+    const { hello: _, ...silent } = spoken;
+    const upgrade: StreamProtocol['upgrade'] = (credential, { method, url, atMs }) => ({
+      authorization: `signed ${method} ${URL.parse(url)?.pathname} ${atMs}`,
+      'x-key': credential,
+    });
+    const { server, said, handlers } = await connected(welcome, { ...silent, upgrade });
+    await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
+    expect([said, server.tokens]).toEqual([[], ['signed GET /v1/stream 1700000000000']]);
+  });
 });
 
 it('is not open, and hands nothing over, before the venue has answered', async () => {
