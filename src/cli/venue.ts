@@ -69,8 +69,11 @@ async function underCheckIn(io: CliIo, file: string, names: readonly string[]): 
   } catch (error) {
     throw new ProgramError(`${file} can't be loaded: ${sentenceOf(error)}`, { ...details, cause: error });
   }
-  if (found.underCheck === undefined) throw new ProgramError(`${file} exports no \`underCheck\``, details);
-  return found.underCheck;
+  const { underCheck } = found;
+  if (underCheck === undefined) throw new ProgramError(`${file} exports no \`underCheck\``, details);
+  const lacking = ['venue', 'streams', 'writes', 'judgeWrite'].filter((part) => !Object.hasOwn(underCheck, part));
+  if (lacking.length > 0) throw new ProgramError(`\`underCheck\` in ${file} lacks ${lacking.join(', ')}`, details);
+  return underCheck;
 }
 
 const checkColumns: Columns<Check> = {

@@ -172,6 +172,10 @@ describe('venue check', () => {
     expect(io.out()).toMatch(/\n\d+ checks; 0 missing\.\n$/);
     await runProgram(io, ['venue', 'check', 'docs/venues/cove-orders.ts']);
     expect(io.err()).toContain('docs/venues/cove-orders.ts exports no `underCheck`');
+    const begun = join(cliIo().cwd, 'begun.ts');
+    writeFileSync(begun, 'export const underCheck = { venue: {}, writes: {} };');
+    await runProgram(io, ['venue', 'check', begun]);
+    expect(io.err()).toContain('begun.ts lacks streams, judgeWrite');
     expect(io.code()).toBe(64);
   });
 });
