@@ -121,7 +121,7 @@ function startSandbox(io: CliIo, { rate, seed }: Market): Promise<ChildProgram> 
  */
 export function inheritedEnv(io: CliIo): Record<string, string> {
   const kept = Object.entries(io.env).filter(
-    ([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name),
+    ([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|VENUES|ALPACA_|TIDEMARK_(?!LOG_LEVEL))/.test(name),
   );
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
