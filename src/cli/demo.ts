@@ -8,6 +8,7 @@ const examples = `
 Examples:
   $ tidemark demo                          until Ctrl-C
   $ tidemark demo --seconds 20 --json      ends by itself; the last line of stdout is the proof as JSON
+  $ tidemark demo --venue alpaca           the same over an emulated Alpaca
   $ DATABASE_URL=… KAFKA_BROKERS=… tidemark demo     on parts of your own`;
 
 /** Runs everything at once, on this machine, with a simulated market. */

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { MissingPartError } from '../demo/devstack/missing-part-error.ts';
 import { addMarketFlags, interruption, type Market, type Parts, startParts } from '../demo/stack/start-parts.ts';
-import { platformSettings } from '../sandbox/describe-sandbox.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLogger, readConfig } from './io/read-config.ts';
 
@@ -48,13 +47,13 @@ async function introduce({ postgres, kafka, startSandbox }: Parts, market: Marke
   return [
     `Postgres  ${postgres.describe}`,
     `Kafka     ${kafka.describe}`,
-    `Sandbox   ${sandbox.platform}, control port ${sandbox.control}`,
+    `Sandbox   ${sandbox.address}, control port ${sandbox.control}`,
     '',
     'Paste this into another terminal:',
     '',
     ...(given ? ['# DATABASE_URL: yours, as it is set here'] : [`export DATABASE_URL='${postgres.url}'`]),
     `export KAFKA_BROKERS=${kafka.brokers.join(',')}`,
-    ...Object.entries(platformSettings(sandbox)).map(([name, value]) => `export ${name}=${value}`),
+    ...Object.entries(sandbox.settings).map(([name, value]) => `export ${name}=${value}`),
     '# export TIDEMARK_COMMANDS=on        to place orders too',
     '',
     'Then, there:',

@@ -2,7 +2,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { createLogger } from '../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import { type AlpacaDescription, startAlpaca } from '../sandbox/alpaca/start-alpaca.ts';
+import { type AlpacaDescription, alpacaSettings } from '../sandbox/alpaca/describe-alpaca.ts';
+import { startAlpaca } from '../sandbox/alpaca/start-alpaca.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
@@ -166,14 +167,11 @@ function introduce(sandbox: SandboxDescription): string {
   return [
     'A trading platform on this machine. Nothing in it is real.',
     '',
-    ...Object.entries(platformSettings(sandbox)).map(([name, value]) => `${name}=${value}`),
+    ...settingLines(platformSettings(sandbox)),
     '',
     'Users:',
     ...accounts,
-    '',
-    `Control port: ${sandbox.control} (GET / lists what it can do)`,
-    'Ctrl-C stops it.',
-    '',
+    ...ending(sandbox),
   ].join('\n');
 }
 
@@ -183,15 +181,24 @@ function rateText(text: string): number | 'max' {
   throw new InvalidArgumentError('It must be a number, or max.');
 }
 
-function introduceAlpaca({ url, stream, control, accounts }: AlpacaDescription): string {
+function introduceAlpaca(sandbox: AlpacaDescription): string {
   return [
-    "Alpaca's trading API on this machine. Nothing in it is real, and Tidemark itself does not follow it yet.",
+    "Alpaca's trading API on this machine. Nothing in it is real.",
     '',
-    `APCA_API_BASE_URL=${url}`,
-    `stream        ${stream}`,
-    `control port  ${control}`,
+    ...settingLines(alpacaSettings(sandbox)),
     '',
-    ...accounts.map(({ accountNumber, keyId, secretKey }) => `  ${accountNumber}  key ${keyId}  secret ${secretKey}`),
-    '',
+    'Accounts:',
+    ...sandbox.accounts.map(
+      ({ accountNumber, keyId, secretKey }) => `  ${accountNumber}  key ${keyId}  secret ${secretKey}`,
+    ),
+    ...ending(sandbox),
   ].join('\n');
+}
+
+function settingLines(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+}
+
+function ending({ control }: { readonly control: string }): string[] {
+  return ['', `Control port: ${control} (GET / lists what it can do)`, 'Ctrl-C stops it.', ''];
 }

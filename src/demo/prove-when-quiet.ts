@@ -3,7 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 import { createPool } from '../store/session/pool.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { type CommandsProof, proveCommands } from './proof/prove-commands.ts';
-import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from './proof/prove-run.ts';
+import { proofStatementMs, proveRun, type RunProof } from './proof/prove-run.ts';
 import type { TopicCounts } from './proof/topic-counts.ts';
 import type { DemoStack } from './start-stack.ts';
 
@@ -32,11 +32,11 @@ const settleMs = 30_000;
  * shows anything that never settles. The market stays stopped.
  */
 export async function proveWhenQuiet({ io, log, stack, counts, onStep }: ProveDeps): Promise<DemoProof> {
-  const { control } = stack.sandbox;
+  const { control, stream } = stack.sandbox;
   onStep?.('quiet');
   await askSandbox(io, control, '/rate', { rate: 0 });
   await askSandbox(io, control, '/heal', {});
-  const accounts = await visibleAccounts(io.fetch, stack.sandbox);
+  const accounts = await stack.sandbox.visibleAccounts(io.fetch);
   const pool = createPool(
     { log },
     { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2, statementMs: proofStatementMs },
@@ -49,7 +49,7 @@ export async function proveWhenQuiet({ io, log, stack, counts, onStep }: ProveDe
       onStep?.('arriving', part);
       await io.clock.sleep(1000);
       onStep?.('comparing', part);
-      const run = await proveRun({ pool, fetch: io.fetch, counts: taken }, { control, accounts });
+      const run = await proveRun({ pool, fetch: io.fetch, counts: taken }, { control, accounts, stream });
       const commands = await proveCommands({ pool, fetch: io.fetch }, control);
       const settled =
         run.lost === 0 && (taken === undefined || run.consumed === run.updates) && commands.faults.length === 0;

@@ -42,20 +42,20 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const { signal } = interrupted;
   const server = new BreakItServer();
   const breakItUrl = await server.open();
-  const { rate, seed } = flags;
-  const stack = await startStack(io, log, { rate, seed, breakItUrl, say, signal }).catch(async (error: unknown) => {
+  const { rate } = flags;
+  const stack = await startStack(io, log, { ...flags, breakItUrl, say, signal }).catch(async (error: unknown) => {
     await server.close();
     throw error;
   });
   const reading = new AbortController();
   const looking = new AbortController();
   const counts = new TopicCounts();
-  const watched = new BreakIt({ io, log, stack, counts }, { rate });
+  const stage = { ours: false };
+  const watched = new BreakIt({ io, log, stack, counts, ownCommands: () => stage.ours }, { rate });
   server.attach(watched);
   try {
     if (stack.brokers === undefined) say(`\nUpdates are not shown without Kafka.\n${stack.kafka}\n`);
     else if (!screen.hasStatus) say('\nUpdates, read back from Kafka:\n');
-    const stage = { ours: false };
     const consumer = consume(io, log, stack, { counts, screen, stage, signal: reading.signal });
     let ended: number | undefined;
     void stack.service.exited.then((code) => {
@@ -92,7 +92,7 @@ interface Stage {
 const stepWords: Readonly<Record<ProofStep, string>> = {
   quiet: 'comparing: the market is stopped …',
   arriving: 'comparing: what is under way arrives …',
-  comparing: 'comparing the ledger of the platform, the database and the topic …',
+  comparing: 'comparing the ledger of the sandbox, the database and the topic …',
 };
 
 /** In place; where nothing stays in place, each step once. */
@@ -231,6 +231,7 @@ function report(
 /** Next steps to try, with this run's addresses. */
 export function whereToLook(stack: DemoStack): string {
   const broker = stack.brokers?.[0] ?? '';
+  const { stream, predictionSymbol } = stack.sandbox;
   const prefix = stack.topicPrefix === '' ? '' : `TIDEMARK_TOPIC_PREFIX=${stack.topicPrefix} `;
   // A given address may hold a password, and is not printed.
   const database = stack.databaseGiven ? '"$DATABASE_URL"' : `'${stack.databaseUrl}'`;
@@ -238,7 +239,7 @@ export function whereToLook(stack: DemoStack): string {
     '',
     'Where to look next, in another terminal:',
     `  npx tidemark status --url ${stack.adminAddress}`,
-    `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
+    `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream ${predictionSymbol === undefined ? stream : 'prediction'}`,
     `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark verify  # as well: dead-letters ls, token ls, backfill SIM-1001`,
     `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
     `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,

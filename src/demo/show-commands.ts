@@ -1,93 +1,10 @@
-import { clip, printable } from '../cli/io/format-text.ts';
 import type { CliIo } from '../cli/io/io.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { decisionsOn } from './decisions-on.ts';
+import { type FollowedCommand, followCommand, isResolved } from './follow-command.ts';
 import { type ShownAnswer, ShownRest } from './shown-rest.ts';
+import { shownAccount as accountId, restingBuy } from './stack/demo-sandbox.ts';
 import type { DemoStack } from './start-stack.ts';
-
-interface FollowOptions {
-  /** Printed before each line: the command's name. */
-  readonly name: string;
-  readonly say: (line: string) => void;
-  readonly limitMs: number;
-  /** The number of facts shown before. */
-  readonly known?: number;
-  /** Ends the waiting early. */
-  readonly enough?: (state: FollowedCommand) => boolean;
-  readonly signal: AbortSignal;
-}
-
-interface FollowedCommand {
-  readonly commandId: string;
-  readonly result: string;
-  readonly presumedAbsent: boolean;
-  /** Its attempts' ids. The platform knows the order by them. */
-  readonly references: readonly string[];
-  /** Complete reads that did not show it. */
-  readonly misses: number;
-  /** Its evidence so far, counted; all facts are shown. */
-  readonly known: number;
-}
-
-const everyMs = 200;
-
-/**
- * Shows each piece of a command's evidence as it comes, until the command is resolved or the time
- * limit is reached.
- */
-async function followCommand(
-  io: Pick<CliIo, 'clock'>,
-  show: ShownRest,
-  commandId: string,
-  options: FollowOptions,
-): Promise<FollowedCommand> {
-  const { name, say, limitMs, known = 0, enough, signal } = options;
-  const deadline = io.clock.monotonicMs() + limitMs;
-  let shown = known;
-  for (;;) {
-    const { body } = await show.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
-    const evidence: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['evidence'])
-      ? body['evidence']
-      : [];
-    for (const fact of evidence.slice(shown)) say(`  ${name}  ${factLine(fact)}`);
-    shown = evidence.length;
-    const state = { ...stateOf(commandId, body), known: shown };
-    const over =
-      resolved(state.result) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
-    if (over) {
-      say(`  ${name}  ⇒ ${state.result}${state.presumedAbsent ? ', presumed absent' : ''}`);
-      return state;
-    }
-    await io.clock.sleep(everyMs, signal);
-  }
-}
-
-function resolved(result: string): boolean {
-  return result !== 'unknown' && result !== 'accepted' && result !== 'conflict';
-}
-
-function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Omit<FollowedCommand, 'known'> {
-  const attempts: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['attempts'])
-    ? body['attempts']
-    : [];
-  return {
-    commandId,
-    result: String(body['result']),
-    presumedAbsent: body['presumedAbsent'] === true,
-    references: attempts.map(({ attemptId }) => String(attemptId)),
-    misses: Number(body['misses'] ?? 0),
-  };
-}
-
-/** One piece of evidence, for people. */
-export function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>): string {
-  const facts = typeof detail === 'object' && detail !== null ? Object.entries(detail) : [];
-  const texts = facts
-    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
-    .join(', ');
-  const line = `${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`;
-  return clip(printable(line), 200);
-}
 
 /** The results of the demo's own commands. */
 export interface CommandsShown {
@@ -107,7 +24,6 @@ interface Show {
   readonly faults: string[];
 }
 
-const accountId = 'SIM-1001';
 const followMs = 60_000;
 /**
  * Later than the four lookups by reference (0.25, 0.5, 1 and 2 s): they miss it and the reader sees
@@ -133,16 +49,17 @@ export async function showCommands(
   const rest = new ShownRest(io, { address: stack.restAddress, say });
   const show: Show = { io, stack, rest, say, signal, faults: [] };
   say('\nCommands, by REST (each line can be copied; its key keeps it from being sent twice):\n');
-  await placeAndReplace(show);
+  const { predictionSymbol } = stack.sandbox;
+  if (predictionSymbol === undefined) await placeAndCancel(show);
+  else await placeAndReplace(show, predictionSymbol);
   if (!signal.aborted) await landed(show);
   if (!signal.aborted) await lateAndLost(show);
   return { faults: show.faults };
 }
 
-async function placeAndReplace(show: Show): Promise<void> {
-  const { rest, say, stack, io } = show;
+async function placeAndReplace(show: Show, symbol: string): Promise<void> {
+  const { rest, say, io } = show;
   say('1. Place a prediction order, and replace its price and quantity');
-  const [symbol = ''] = stack.sandbox.predictionSymbols;
   const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc' };
   const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'demo-1' };
   const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
@@ -159,8 +76,21 @@ async function placeAndReplace(show: Show): Promise<void> {
   await expectResult(show, 'replaced', replaced, ['applied']);
 }
 
+async function placeAndCancel(show: Show): Promise<void> {
+  const { rest, say, io, stack } = show;
+  say('1. Place an order, and cancel it (Alpaca has no prediction orders, and Tidemark replaces nothing there yet)');
+  const placed = await placeEquity(show, 'XOM', { prefer: 'wait=10' });
+  await expectResult(show, 'placed  ', placed, ['applied']);
+  const { orderId } = placed.body;
+  if (typeof orderId !== 'string') return;
+  const query = new URLSearchParams({ accountId, stream: stack.sandbox.stream });
+  const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
+  const canceled = await rest.send({ method: 'DELETE', path: `/v1/orders/${orderId}?${query}`, headers });
+  await expectResult(show, 'canceled', canceled, ['applied']);
+}
+
 async function landed(show: Show): Promise<void> {
-  show.say('\n2. A 504 that had landed: the platform says that it does not know; the stream knows better');
+  show.say('\n2. A 504 that had landed: the answer does not say so, and the stream does');
   await nextWrite(show, { applied: 'yes' });
   const answer = await placeEquity(show, 'AAPL');
   await expectResult(show, 'landed  ', answer, ['applied']);
@@ -192,22 +122,26 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   if (typeof commandId !== 'string') return declined(show, 'lost', answer);
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
   const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
-  if (resolved(state.result)) {
+  if (isResolved(state.result)) {
     show.faults.push(`${commandId} is ${state.result}, and that could not be known`);
     return;
   }
+  const reason = `not in the ledger of ${stack.sandbox.name}`;
   const decisions = await decisionsOn(io.fetch, stack.sandbox.control, state.references);
   say(
     `  lost      ${state.misses} complete reads did not show it, which proves nothing yet: after 10 minutes it is labelled "presumed absent".`,
   );
   say(
-    `  lost      An operator asks the platform; its ledger says: ${decisions.join(', ') || 'nothing'}. So the operator resolves it:`,
+    `  lost      An operator asks ${stack.sandbox.name}; its ledger says: ${decisions.join(', ') || 'nothing'}. So the operator resolves it:`,
   );
   say(
-    `  $ npx tidemark command resolve ${commandId} --url ${stack.restAddress} --result rejected --reason "not in the platform's ledger"`,
+    `  $ npx tidemark command resolve ${commandId} --url ${stack.restAddress} --result rejected --reason "${reason}"`,
   );
-  const resolution = { result: 'rejected', reason: "not in the platform's ledger" };
-  await rest.ask({ method: 'POST', path: `/v1/commands/${commandId}/resolution`, body: resolution });
+  await rest.ask({
+    method: 'POST',
+    path: `/v1/commands/${commandId}/resolution`,
+    body: { result: 'rejected', reason },
+  });
   await judged(show, 'lost    ', commandId, ['rejected'], state.known);
 }
 
@@ -235,10 +169,13 @@ async function judged(
     show.faults.push(`${name.trim()}: ${state.result} where ${wanted.join(' or ')} was due`);
 }
 
-/** A buy far below the market: it rests, and does not affect the rest of the demo. */
-function placeEquity({ rest, io }: Show, symbol: string): Promise<ShownAnswer> {
-  const body = { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
-  return rest.send({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
+function placeEquity(
+  { rest, io, stack }: Show,
+  symbol: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<ShownAnswer> {
+  const headers = { 'idempotency-key': io.random.uuid(), ...more };
+  return rest.send({ method: 'POST', path: '/v1/orders', headers, body: restingBuy(stack.sandbox, accountId, symbol) });
 }
 
 async function nextWrite(

@@ -3,7 +3,7 @@ import type { CliIo } from '../cli/io/io.ts';
 import { DeadlineError, withDeadline } from '../runtime/waiting.ts';
 
 interface ToldRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** From `/v1/` on. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,6 +1,5 @@
 import type { CliIo } from '../cli/io/io.ts';
 import type { Logger } from '../observability/logger.ts';
-import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type KafkaOptions, kafkaDefaults } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics } from '../service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
@@ -10,6 +9,7 @@ import { awaitLive } from './await-live.ts';
 import { MissingPartError } from './devstack/missing-part-error.ts';
 import { refuseUsedDatabase } from './refuse-used-database.ts';
 import { type ChildProgram, jsonObject, startChild } from './stack/child-program.ts';
+import type { DemoSandbox } from './stack/demo-sandbox.ts';
 import { inheritedEnv, type Market, type Parts, startParts } from './stack/start-parts.ts';
 
 export interface DemoStack {
@@ -22,7 +22,7 @@ export interface DemoStack {
   readonly kafka: string;
   readonly topic: string;
   readonly topicPrefix: string;
-  readonly sandbox: SandboxDescription;
+  readonly sandbox: DemoSandbox;
   readonly adminAddress: string;
   /** The service's REST, with commands turned on: every sandbox account is simulated. */
   readonly restAddress: string;
@@ -64,9 +64,9 @@ export async function startStack(io: CliIo, log: Logger, options: DemoOptions): 
 async function startServiceOn(
   { postgres, kafka, startSandbox, begin, stop }: Parts,
   { io, log }: { readonly io: CliIo; readonly log: Logger },
-  { say, rate, seed, breakItUrl, signal }: DemoOptions,
+  { say, breakItUrl, signal, ...market }: DemoOptions,
 ): Promise<DemoStack> {
-  say('Starting the platform and the service …');
+  say('Starting the sandbox and the service …');
   if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
   // Not left alone at an interruption: it would meet a server that ends.
   await migrate({ url: postgres.url, log, clock: io.clock });
@@ -76,7 +76,7 @@ async function startServiceOn(
   // cover this run alone.
   const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
   if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
-  const sandbox = await startSandbox({ rate, seed });
+  const sandbox = await startSandbox(market);
   const brokers = isMissing ? [closedPort] : kafka.brokers;
   const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, breakItUrl }, sandbox);
   const service = await begin(() =>
@@ -90,7 +90,7 @@ async function startServiceOn(
   say(`\nOpen      ${restAddress}/console\n`);
   say(`Postgres  ${postgres.describe}`);
   say(`Kafka     ${isMissing ? 'none' : kafkaText}`);
-  say(`Sandbox   ${sandbox.platform}, ${rate} changes a second, control port ${sandbox.control}`);
+  say(`Sandbox   ${sandbox.address}, ${market.rate} changes a second, control port ${sandbox.control}`);
   say(`Service   ${adminAddress}/status  /metrics  /readyz`);
   say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
   return {
@@ -121,7 +121,7 @@ interface ServiceParts {
 function serviceEnv(
   io: CliIo,
   { databaseUrl, brokers, topicPrefix, breakItUrl }: ServiceParts,
-  sandbox: SandboxDescription,
+  sandbox: DemoSandbox,
 ): Record<string, string> {
   return {
     ...inheritedEnv(io),
@@ -130,7 +130,7 @@ function serviceEnv(
     DATABASE_URL: databaseUrl,
     KAFKA_BROKERS: brokers.join(','),
     TIDEMARK_TOPIC_PREFIX: topicPrefix,
-    ...platformSettings(sandbox),
+    ...sandbox.settings,
     TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
     TIDEMARK_HTTP_PORT: io.env['TIDEMARK_HTTP_PORT'] ?? '0',
     TIDEMARK_COMMANDS: 'on',

@@ -17,10 +17,8 @@ const carolsNumber = 9001;
  * public client. Secrets are fixed texts: everything here is made up.
  */
 export function defaultCast(accounts: number): { users: Users; clients: Clients } {
-  const alice = [
-    { id: 'SIM-1001', predictions: true },
-    { id: 'SIM-1002', predictions: false },
-  ];
+  const alice = [{ id: 'SIM-1001', predictions: true }];
+  if (accounts > 1) alice.push({ id: 'SIM-1002', predictions: false });
   // Further accounts are enrolled by turns: an account that isn't still has equities and options.
   for (let i = 3; i < accounts; i += 1) {
     const number = 1001 + i;

@@ -103,7 +103,7 @@ export const sandboxOptions = z.strictObject({
     })
     .prefault({}),
   /** Accounts in the default cast, not counting the one that no other user may see. */
-  accounts: z.number().int().min(2).max(10_000).default(3),
+  accounts: z.number().int().min(1).max(10_000).default(3),
   users: z.array(userPart).min(1).optional(),
   clients: z.array(clientPart).min(1).optional(),
   tokens: z

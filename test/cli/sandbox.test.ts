@@ -47,11 +47,13 @@ describe('tidemark sandbox', () => {
     expect([io.code(), io.err()]).toEqual([0, '']);
   });
 
-  it('tells people the address and the keys of Alpaca, and that Tidemark does not follow it', async () => {
-    const { io, run } = await started('--venue', 'alpaca', '--rate', '0');
-    expect(io.out()).toMatch(/^APCA_API_BASE_URL=http:\/\/127\.0\.0\.1:\d+$/m);
+  it('tells people the settings that follow Alpaca, and the keys of each account', async () => {
+    const { io, run } = await started('--venue', 'alpaca', '--rate', '0', '--accounts', '1');
+    expect(io.out()).toMatch(
+      /^VENUES=alpaca\nALPACA_KEY_ID=PKSIM-1001\nALPACA_SECRET_KEY=sandbox-secret-of-SIM-1001\nALPACA_URL=http:/m,
+    );
     expect(io.out()).toMatch(/^ {2}SIM-1001 +key PKSIM-1001 +secret sandbox-secret-of-SIM-1001$/m);
-    expect(io.out()).toContain('Tidemark itself does not follow it yet');
+    expect(io.out(), 'one account alone').not.toContain('SIM-1002');
     io.signal('SIGINT');
     await run;
   });

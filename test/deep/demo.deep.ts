@@ -3,19 +3,18 @@ import { once } from 'node:events';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { neutralEnv } from '../support/runs/neutral-env.ts';
 import { eventually } from '../support/runs/poll.ts';
-import { expectNothingLeft, lastLine, ownFolder, startDemo } from '../support/runs/running-demo.ts';
+import {
+  expectNothingLeft,
+  givenDatabase,
+  givenParts,
+  lastLine,
+  ownFolder,
+  startDemo,
+} from '../support/runs/running-demo.ts';
 import { tidemarkEntry } from '../support/runs/tidemark-process.ts';
-import { emptyDatabase } from '../support/servers/database.ts';
-
-/** Postgres and Kafka of the run, so that only what the test is about is the demo's own. */
-async function givenDatabase(): Promise<Record<string, string>> {
-  const database = await emptyDatabase();
-  onTestFinished(() => database.drop());
-  return { DATABASE_URL: database.url };
-}
 
 /**
  * Gives a curl line again: the shell takes it apart as it would
@@ -35,7 +34,7 @@ async function repeat(line: string): Promise<{ replayed: string | null; body: un
 }
 
 it('interrupted by Ctrl-C, the demo still proves its run and ends in order', async () => {
-  const demo = startDemo([], { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') });
+  const demo = startDemo([], await givenParts());
   await eventually(
     () => {
       expect(demo.out, demo.err).toContain('Where to look next');
@@ -50,16 +49,17 @@ it('interrupted by Ctrl-C, the demo still proves its run and ends in order', asy
   });
   demo.child.kill('SIGINT');
   expect(await demo.exited, demo.err).toBe(0);
-  expect(demo.out).toMatch(/\ncomparing the ledger of the platform, the database and the topic …\n/);
+  expect(demo.out).toMatch(/\ncomparing the ledger of the sandbox, the database and the topic …\n/);
   expect(demo.out).toContain('By ledger, database and topic: 0 lost, 0 doubled, 0 out of order.');
   await expectNothingLeft(demo);
 }, 240_000);
 
 it('on a terminal the demo is quiet but for one line in place, and shows how far its comparison is', async () => {
-  const env = { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') };
   // As a terminal does it: Ctrl-C is a character, and its signal reaches the whole group.
   const command = `stty cols 100; exec ${process.execPath} ${tidemarkEntry} demo`;
-  const terminal = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...neutralEnv(), ...env } });
+  const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
+    env: { ...neutralEnv(), ...(await givenParts()) },
+  });
   onTestFinished(() => void terminal.kill('SIGKILL'));
   const exited = once(terminal, 'exit');
   let out = '';
@@ -115,8 +115,8 @@ it('without Java and Docker the demo says that updates are not shown, and what i
 describe('issue: Ctrl-C while the demo started changed nothing: it placed orders, and ended 48 s later.', () => {
   it.each([
     ['Starting Postgres …', 'Starting Kafka …'],
-    ['Starting Kafka …', 'Starting the platform and the service …'],
-    ['Starting the platform and the service …', 'Open '],
+    ['Starting Kafka …', 'Starting the sandbox and the service …'],
+    ['Starting the sandbox and the service …', 'Open '],
   ])(
     'interrupted at "%s" it says so, starts nothing further, and leaves nothing behind',
     async (step, next) => {

@@ -11,7 +11,7 @@ const stack = {
   topic: 'demo-1.tidemark.order-updates.v1',
   adminAddress: 'http://127.0.0.1:46167',
   restAddress: 'http://127.0.0.1:39497',
-  sandbox: { control: 'http://127.0.0.1:41141' },
+  sandbox: { control: 'http://127.0.0.1:41141', stream: 'account', predictionSymbol: 'RAIN' },
 } as unknown as DemoStack;
 
 /** A line as `sh` runs it: each command with its words, by the stub that stands for the program. */
@@ -41,6 +41,11 @@ describe('where to look next', () => {
       'curl -s -X POST http://127.0.0.1:41141/faults -H content-type: application/json -d {"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}',
       'curl -s http://127.0.0.1:41141/',
     ]);
+  });
+
+  it('names the stream of the venue', () => {
+    const sandbox = { ...stack.sandbox, stream: 'alpaca_paper', predictionSymbol: undefined } as const;
+    expect(whereToLook({ ...stack, sandbox })).toContain('npx tidemark tail --stream alpaca_paper\n');
   });
 
   it('has a line for what needs the database, to be pasted as it is', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
+import { alpacaSettings } from '../../src/sandbox/alpaca/describe-alpaca.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { alpacaClient } from '../support/platform/alpaca.ts';
 import { control, runningSandbox } from '../support/platform/sandbox.ts';
@@ -11,14 +12,6 @@ const stream = 'alpaca_paper';
 const quick = { market: { openOrders: 60, knownOrders: 200 }, alpaca: { requestsPerMinute: 100_000 } };
 
 type Client = Awaited<ReturnType<typeof alpacaClient>>;
-
-function settingsOf({ at }: Client): Record<string, string> {
-  const { keyId = '', secretKey = '' } = at.accounts[0] ?? {};
-  return {
-    ...{ VENUES: 'alpaca', ALPACA_KEY_ID: keyId, ALPACA_SECRET_KEY: secretKey },
-    ...{ ALPACA_URL: at.url, ALPACA_STREAM_URL: at.stream },
-  };
-}
 
 /** All orders of the venue: id, status in our words, filled quantity. */
 async function shownBy({ get }: Client): Promise<Map<string, string>> {
@@ -45,7 +38,7 @@ const stored = async (world: World) =>
 describe('a service that follows Alpaca alone', () => {
   it('agrees about every order with the venue, through lost events, cuts and a restart', async () => {
     const client = await alpacaClient(quick);
-    const world = await World.create({ platform: settingsOf(client) });
+    const world = await World.create({ platform: alpacaSettings(client.at) });
     const service = await world.serve();
     await service.waitLive();
     const agree = () => eventually(async () => expect(await stored(world)).toEqual(await shownBy(client)));
@@ -73,7 +66,7 @@ describe('a service that follows Alpaca alone', () => {
 
   it('places and cancels there, and sends nothing twice when an answer is lost', async () => {
     const client = await alpacaClient(quick);
-    const world = await World.create({ platform: settingsOf(client), env: { TIDEMARK_COMMANDS: 'on' } });
+    const world = await World.create({ platform: alpacaSettings(client.at), env: { TIDEMARK_COMMANDS: 'on' } });
     const service = await world.serve();
     await service.waitLive();
     const env = { TIDEMARK_URL: await service.restAddress() };
@@ -197,7 +190,7 @@ describe('a service that follows Alpaca alone', () => {
 
   it('waits for a person where its keys are refused', async () => {
     const client = await alpacaClient(quick);
-    const world = await World.create({ platform: { ...settingsOf(client), ALPACA_SECRET_KEY: 'wrong' } });
+    const world = await World.create({ platform: { ...alpacaSettings(client.at), ALPACA_SECRET_KEY: 'wrong' } });
     const service = await world.serve();
     await eventually(async () => {
       const { credentials } = await service.status();
@@ -209,7 +202,7 @@ describe('a service that follows Alpaca alone', () => {
 it('a service follows the platform and Alpaca side by side', async () => {
   const client = await alpacaClient(quick);
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 40 } });
-  const both = { ...platformSettings(description), ...settingsOf(client), VENUES: 'platform,alpaca' };
+  const both = { ...platformSettings(description), ...alpacaSettings(client.at), VENUES: 'platform,alpaca' };
   const world = await World.create({ platform: both });
   const service = await world.serve();
   await service.waitLive();

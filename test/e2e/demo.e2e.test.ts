@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { expectNothingLeft, lastLine, startDemo } from '../support/runs/running-demo.ts';
+import { expectNothingLeft, givenParts, lastLine, startDemo } from '../support/runs/running-demo.ts';
 
 /**
  * What the README and its page show of a demo, without what depends on the machine and on chance.
@@ -54,3 +54,17 @@ it('the demo ends by itself after its seconds, proves that nothing was lost, and
   for (const line of shownLines()) expect(shapeOf(demo.err), 'as the pages show it').toContain(shapeOf(line));
   await expectNothingLeft(demo);
 }, 240_000);
+
+it('the demo of Alpaca proves the same, and its orders are on the stream of Alpaca', async () => {
+  const demo = startDemo(['--venue', 'alpaca', '--seconds', '5', '--json'], await givenParts());
+  expect(await demo.exited, demo.err).toBe(0);
+  const proof = lastLine(demo.out);
+  expect(proof).toMatchObject({ lost: 0, doubled: 0, outOfOrder: 0, commands: 5, resolved: 5, unresolved: 0 });
+  for (const figure of ['observations', 'orders', 'consumed']) expect(proof[figure], figure).toBeGreaterThan(0);
+  expect(proof['consumed']).toBe(proof['updates']);
+  expect(demo.err.match(/⇒ \w+/g)?.sort()).toEqual([...Array(4).fill('⇒ applied'), '⇒ rejected', '⇒ unknown']);
+  expect(demo.err).toContain('"stream":"alpaca_paper"');
+  expect(demo.err).toContain('tidemark tail --stream alpaca_paper');
+  expect(demo.err).toMatch(/^Sandbox {3}http:\S+, Alpaca's trading API, 20 changes a second/m);
+  await expectNothingLeft(demo);
+}, 120_000);

@@ -3,12 +3,12 @@ import type { CliIo } from '../../cli/io/io.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { askSandbox } from '../ask-sandbox.ts';
-import { visibleAccounts } from '../proof/prove-run.ts';
 import type { TopicCounts } from '../proof/topic-counts.ts';
 import { type DemoProof, proveWhenQuiet } from '../prove-when-quiet.ts';
 import { ShownRest } from '../shown-rest.ts';
+import { shownAccount } from '../stack/demo-sandbox.ts';
 import type { DemoStack } from '../start-stack.ts';
-import { streamFaults, writeFaults } from './fault-orders.ts';
+import { faultsAt, streamFaults, writeFaults } from './fault-orders.ts';
 import { Incident } from './incident.ts';
 import type { DemoDocument, FaultName, ProofDocument } from './shapes.ts';
 import { watchCommand } from './watch-command.ts';
@@ -19,6 +19,8 @@ interface BreakItDeps {
   readonly log: Logger;
   readonly stack: DemoStack;
   readonly counts: TopicCounts;
+  /** The demo shows commands of its own just now. */
+  readonly ownCommands: () => boolean;
 }
 
 interface BreakItOptions {
@@ -65,13 +67,14 @@ export class BreakIt {
   }
 
   document(): DemoDocument {
-    return { incidents: this.incidents.map((incident) => incident.document()), proof: this.proof };
+    const incidents = this.incidents.map((incident) => incident.document());
+    return { faults: faultsAt(this.deps.stack.sandbox), incidents, proof: this.proof };
   }
 
   /** Does the fault, and watches it. Answers at once. */
   breakIt(fault: FaultName): { readonly id: number } | Refused {
-    const busy = this.busy();
-    if (busy !== undefined) return busy;
+    const refused = this.busy() ?? this.refusalOf(fault);
+    if (refused !== undefined) return refused;
     this.lastId += 1;
     const incident = new Incident(this.deps.io.clock, this.lastId, fault);
     this.incidents = [incident, ...this.incidents].slice(0, keptIncidents);
@@ -111,6 +114,15 @@ export class BreakIt {
     return undefined;
   }
 
+  /** A write's fault meets the next order on the account, and some sandboxes have one alone. */
+  private refusalOf(fault: FaultName): Refused | undefined {
+    const { ownCommands, stack } = this.deps;
+    if (!faultsAt(stack.sandbox).includes(fault)) return { refused: `${stack.sandbox.name} can't do that.` };
+    if (writeFaults[fault] === undefined || stack.sandbox.brokenAccount !== shownAccount || !ownCommands())
+      return undefined;
+    return { refused: "The demo's own orders are under way: wait for their end." };
+  }
+
   private run(work: () => Promise<void>, failed: (why: string) => void): void {
     const done: Promise<void> = work()
       .catch((error: unknown) => {
@@ -125,10 +137,10 @@ export class BreakIt {
     const { io, stack } = this.deps;
     const deps: WatchDeps = {
       io,
-      control: stack.sandbox.control,
+      sandbox: stack.sandbox,
       rest: new ShownRest(io, { address: stack.restAddress, say: () => undefined }),
       pool: this.pool,
-      accounts: await visibleAccounts(io.fetch, stack.sandbox),
+      accounts: await stack.sandbox.visibleAccounts(io.fetch),
     };
     const { signal } = this.closing;
     const stream = streamFaults[incident.fault];

@@ -1,5 +1,6 @@
 import type { FaultOrder } from '../../sandbox/faults/fault-shapes.ts';
-import type { FaultName } from './shapes.ts';
+import type { DemoSandbox } from '../stack/demo-sandbox.ts';
+import { type FaultName, faultNames } from './shapes.ts';
 
 /**
  * A stream fault: the order to the sandbox, and how many changes it has to meet before it is over.
@@ -74,7 +75,7 @@ export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>
   half_open: {
     order: { now: [{ action: 'half_open' }] },
     expected: 0,
-    action: (met) => `${connections(met)} to the platform stay open, and carry nothing from now on.`,
+    action: (met) => `${connections(met)} to the platform: still open, and silent from now on.`,
     healed: changesAreHere,
   },
   lost_store: {
@@ -85,6 +86,11 @@ export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>
     healed: (harmed) => `Whole again: all ${harmed} orders are confirmed, with their new numbers.`,
   },
 };
+
+/** Only prediction orders have versions, so no other store can lose them. */
+export function faultsAt({ predictionSymbol }: Pick<DemoSandbox, 'predictionSymbol'>): readonly FaultName[] {
+  return faultNames.filter((name) => name !== 'lost_store' || predictionSymbol !== undefined);
+}
 
 export const writeFaults: Readonly<Partial<Record<FaultName, WriteFaultOrder>>> = {
   landed: {

@@ -69,6 +69,8 @@ export type ProofDocument =
   | { readonly state: 'failed'; readonly why: string };
 
 export interface DemoDocument {
+  /** Those that this demo's sandbox can make. */
+  readonly faults: readonly FaultName[];
   /** Newest first. */
   readonly incidents: readonly IncidentDocument[];
   readonly proof: ProofDocument;

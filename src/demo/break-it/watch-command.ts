@@ -1,6 +1,7 @@
 import { type CommandState, isFinal } from '../../domain/command.ts';
 import { askSandbox } from '../ask-sandbox.ts';
 import { decisionsOn } from '../decisions-on.ts';
+import { restingBuy } from '../stack/demo-sandbox.ts';
 import { DoubtWatch } from './doubt-watch.ts';
 import type { WriteFaultOrder } from './fault-orders.ts';
 import type { Incident } from './incident.ts';
@@ -21,11 +22,6 @@ interface Fact {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Not the account of the commands that the demo shows by itself: a fault for the next order on an
- * account must meet ours.
- */
-const accountId = 'SIM-1002';
 /** One after another, so that an unresolved order does not forbid the next. */
 const symbols = ['KO', 'F', 'PLTR', 'XOM', 'JPM'] as const;
 const everyMs = 300;
@@ -45,19 +41,20 @@ export async function watchCommand(
   fault: WriteFaultOrder,
   signal: AbortSignal,
 ): Promise<void> {
-  const { io, control, rest, uuid } = deps;
+  const { io, sandbox, rest, uuid } = deps;
+  const { control, brokenAccount: accountId } = sandbox;
   const { action, ...how } = fault;
   const doubts = new DoubtWatch(await readDoubts(deps), { commands: true });
   await askSandbox(io, control, '/faults', {
     rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how }],
   });
   incident.add('action', action);
-  const symbol = symbols[incident.id % symbols.length];
+  const symbol = symbols[incident.id % symbols.length] ?? symbols[0];
   const placed = await rest.ask({
     method: 'POST',
     path: '/v1/orders',
     headers: { 'idempotency-key': uuid() },
-    body: { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' },
+    body: restingBuy(sandbox, accountId, symbol),
   });
   const { commandId, detail } = placed.body as CommandBody;
   if (commandId === undefined) {
@@ -111,12 +108,12 @@ const verdicts: Readonly<Partial<Record<CommandState, string>>> = {
  * platform's own records.
  */
 async function askLedger(
-  { io, control }: Following,
+  { io, sandbox }: Following,
   incident: Incident,
   { attempts = [], misses }: CommandBody,
 ): Promise<void> {
   const references = attempts.map(({ attemptId }) => attemptId);
-  const decisions = await decisionsOn(io.fetch, control, references);
+  const decisions = await decisionsOn(io.fetch, sandbox.control, references);
   const word = decisions.includes('accepted') ? 'it took the order' : 'it never took the order';
   incident.wait(
     `${misses} complete reads did not show it. That proves nothing, so it stays unknown and is not sent again. The platform's own ledger says that ${word}: a person may resolve it now.`,

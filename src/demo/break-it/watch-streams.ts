@@ -3,6 +3,7 @@ import type { CliIo } from '../../cli/io/io.ts';
 import { askSandbox } from '../ask-sandbox.ts';
 import { readLines } from '../proof/prove-run.ts';
 import type { ShownRest } from '../shown-rest.ts';
+import type { DemoSandbox } from '../stack/demo-sandbox.ts';
 import { DoubtWatch } from './doubt-watch.ts';
 import type { StreamFaultOrder } from './fault-orders.ts';
 import { harmText, recoveryText } from './harm-text.ts';
@@ -11,8 +12,7 @@ import { type HarmedChange, type LedgerLine, type StoredChange, StreamHarm } fro
 
 export interface WatchDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;
-  /** The sandbox's control port. */
-  readonly control: string;
+  readonly sandbox: DemoSandbox;
   readonly rest: Pick<ShownRest, 'ask'>;
   readonly pool: Pool;
   /** The accounts that the service may see. */
@@ -37,13 +37,13 @@ export async function watchStreams(
   fault: StreamFaultOrder,
   signal: AbortSignal,
 ): Promise<void> {
-  const { io, control, accounts } = deps;
+  const { io, sandbox, accounts } = deps;
   const before = await sandboxState(deps);
   const doubts = new DoubtWatch(await readDoubts(deps), { commands: false });
   const harm = new StreamHarm(accounts);
   const told: Told = { harmed: new Set(), recovered: new Set() };
   const at = { ledger: before.ledgerSeq, row: await newestRow(deps.pool), ended: 0 };
-  const { met } = (await askSandbox(io, control, '/faults', fault.order)) as { met: readonly number[] };
+  const { met } = (await askSandbox(io, sandbox.control, '/faults', fault.order)) as { met: readonly number[] };
   incident.add('action', fault.action(met[0] ?? 0));
   while (incident.open && !signal.aborted) {
     await io.clock.sleep(everyMs, signal);
@@ -66,8 +66,8 @@ interface SandboxState {
   readonly targets: number;
 }
 
-async function sandboxState({ io, control }: WatchDeps): Promise<SandboxState> {
-  const status = (await askSandbox(io, control, '/status')) as {
+async function sandboxState({ io, sandbox }: WatchDeps): Promise<SandboxState> {
+  const status = (await askSandbox(io, sandbox.control, '/status')) as {
     readonly ledgerSeq: number;
     readonly sessions: readonly { readonly halfOpen: boolean; readonly targets: readonly string[] }[];
   };
@@ -89,10 +89,12 @@ interface ReadTo {
 }
 
 /** Ledger before log: a row that comes between the two belongs to the next turn. */
-async function readOn({ io, control, pool }: WatchDeps, harm: StreamHarm, at: ReadTo): Promise<void> {
+async function readOn({ io, sandbox, pool }: WatchDeps, harm: StreamHarm, at: ReadTo): Promise<void> {
   const lines: LedgerLine[] = [];
+  const { control, stream } = sandbox;
   for await (const text of readLines(io.fetch, `${control}/ledger?kind=change,event,session&since=${at.ledger}`)) {
-    const line = JSON.parse(text) as LedgerLine;
+    const read = JSON.parse(text) as LedgerLine;
+    const line = read.stream === 'account' ? { ...read, stream } : read;
     if (line.kind === 'session') at.ended += line.what === 'closed' ? 1 : 0;
     else lines.push(line);
     at.ledger = Math.max(at.ledger, line.seq);

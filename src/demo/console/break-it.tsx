@@ -5,7 +5,7 @@ import type { ConsoleState } from '../../console/state/console-state.ts';
 import type { FaultName } from '../break-it/shapes.ts';
 import { DemoProof } from './demo-proof.tsx';
 import { DemoWatch, isBusy } from './demo-watch.ts';
-import { faultGroups } from './fault-words.ts';
+import { groupsOf } from './fault-words.ts';
 import { IncidentStory } from './incident-story.tsx';
 
 /**
@@ -41,7 +41,7 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
       )}
       <div class="break-columns">
         <div class="fault-groups">
-          {faultGroups.map(({ title, faults }) => (
+          {groupsOf(document?.faults).map(({ title, faults }) => (
             <section class="panel fault-group" aria-label={title}>
               <h2>{title}</h2>
               <ul>

@@ -13,7 +13,7 @@ interface FaultGroup {
 }
 
 /** The buttons on the page "Break it", in their order. */
-export const faultGroups: readonly FaultGroup[] = [
+const faultGroups: readonly FaultGroup[] = [
   {
     title: 'Messages',
     faults: [
@@ -77,6 +77,15 @@ export const faultGroups: readonly FaultGroup[] = [
     ],
   },
 ];
+
+/** The buttons of these faults; all until they are known. */
+export function groupsOf(known: readonly FaultName[] | undefined): readonly FaultGroup[] {
+  const groups = faultGroups.map(({ title, faults }) => ({
+    title,
+    faults: faults.filter(({ name }) => known?.includes(name) ?? true),
+  }));
+  return groups.filter(({ faults }) => faults.length > 0);
+}
 
 export function faultLabel(name: FaultName): string {
   return faultGroups.flatMap(({ faults }) => faults).find((fault) => fault.name === name)?.label ?? name;

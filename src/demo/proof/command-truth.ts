@@ -51,6 +51,8 @@ interface LedgerLine {
   readonly order: {
     readonly state?: string;
     readonly ordStatus?: string;
+    /** Alpaca's word. */
+    readonly status?: string;
     readonly workingQuantity?: string;
     readonly qty: string;
   };
@@ -82,7 +84,7 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
     orders.set(line.orderId, order);
     order.steps.add(line.step);
     order.closed = line.closed;
-    order.state = line.order.state ?? String(line.order.ordStatus).toLowerCase();
+    order.state = line.order.state ?? line.order.status ?? String(line.order.ordStatus).toLowerCase();
     if (line.step === 'replace_accepted') order.amendedTo.add(line.order.workingQuantity ?? line.order.qty);
   }
   return { writes: requests.flatMap(({ line, atMs }) => writeOf(line, atMs, decisions)), orders };
@@ -90,10 +92,10 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
 
 function writeOf(line: LedgerLine, atMs: number, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
   const kind = kinds[line.method as keyof typeof kinds];
-  const match = /^\/v1\/(?:predictions\/)?orders(?:\/([^/?]+))?(?:\?|$)/.exec(line.url);
+  const match = /^\/v[12]\/(?:predictions\/)?orders(?:\/([^/?]+))?(?:\?|$)/.exec(line.url);
   if (match === null) return [];
   const body = (line.body === '' ? {} : JSON.parse(line.body)) as Readonly<Record<string, string | undefined>>;
-  const reference = body['clientId'] ?? body['clientOrderRef'];
+  const reference = body['clientId'] ?? body['clientOrderRef'] ?? body['client_order_id'];
   const orderId = match[1] === undefined ? undefined : decodeURIComponent(match[1]);
   return [
     {

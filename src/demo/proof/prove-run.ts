@@ -4,6 +4,7 @@ import { compareInstants } from '../../domain/instant.ts';
 import type { Order, OrderView, Stream } from '../../domain/order.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { decodeOrder } from '../../service/sources/decode-order.ts';
+import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
 import { parseJson } from '../../venue/parse-json.ts';
 import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { TopicCounts } from './topic-counts.ts';
@@ -64,6 +65,8 @@ interface ProvenRun {
   readonly control: string;
   /** The accounts that the service could see. */
   readonly accounts: ReadonlySet<string>;
+  /** The service's stream for the orders that the sandbox calls `account`. */
+  readonly stream?: Stream;
 }
 
 interface StoredOrder {
@@ -139,14 +142,17 @@ async function missingOnTopic(
 /** Compares the platform's truth with the orders table. */
 async function ordersUnlikeTruth(
   deps: ProofDeps,
-  { control, accounts }: ProvenRun,
+  { control, accounts, stream = 'account' }: ProvenRun,
   faults: string[],
 ): Promise<{ orders: number; count: number }> {
   let orders = 0;
   let count = 0;
   let lines: string[] = [];
   const compare = async () => {
-    const truths = lines.map(parseTruth).filter(({ accountId }) => accounts.has(accountId));
+    const truths = lines
+      .map(parseTruth)
+      .filter(({ accountId }) => accounts.has(accountId))
+      .map((truth) => (truth.stream === 'account' ? { ...truth, stream } : truth));
     lines = [];
     const stored = await readOrders(
       deps.pool,
@@ -210,6 +216,8 @@ export function parseTruth(line: string): TruthLine {
   return parseJson(line) as TruthLine;
 }
 
+const venue = { ...platformVenue, ...alpacaVenue };
+
 /** We must agree with the platform in these fields once nothing is under way. */
 const compared = [
   'status',
@@ -244,7 +252,7 @@ export function differences(
 function viewOf(truth: TruthLine): OrderView | undefined {
   const { stream, accountId, order } = truth;
   const origin = {
-    venue: platformVenue,
+    venue,
     stream,
     accountId,
     cause: 'probe' as const,

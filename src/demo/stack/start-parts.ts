@@ -1,18 +1,19 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CliIo } from '../../cli/io/io.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import { unlessAborted, withDeadline } from '../../runtime/waiting.ts';
-import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { MissingPartError } from '../devstack/missing-part-error.ts';
 import type { RunningKafka } from '../devstack/running-kafka.ts';
 import type { RunningPostgres } from '../devstack/running-postgres.ts';
 import { startKafka } from '../devstack/start-kafka.ts';
 import { startPostgres } from '../devstack/start-postgres.ts';
 import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
+import { type DemoSandbox, demoSandbox, venueNames } from './demo-sandbox.ts';
 
 /** The sandbox's made-up market. */
 export interface Market {
+  readonly venue: (typeof venueNames)[number];
   /** Order changes a second. */
   readonly rate: number;
   /** The same seed makes the same orders. */
@@ -21,6 +22,11 @@ export interface Market {
 
 export function addMarketFlags(command: Command): Command {
   return command
+    .addOption(
+      new Option('--venue <name>', 'what the sandbox is: the platform that Tidemark follows, or Alpaca')
+        .choices(venueNames)
+        .default('platform'),
+    )
     .option('--rate <n>', 'order changes a second', wholeNumber, 20)
     .option('--seed <n>', 'the same seed makes the same orders', wholeNumber, 1);
 }
@@ -53,7 +59,7 @@ export interface Parts {
   readonly postgres: RunningPostgres;
   /** Or why there is none, in one sentence. */
   readonly kafka: RunningKafka | MissingPartError;
-  startSandbox(market: Market): Promise<SandboxDescription>;
+  startSandbox(market: Market): Promise<DemoSandbox>;
   /**
    * Starts a part: the parts' `stop` stops it first, also while it is starting. Rejects with the
    * signal's reason, and starts nothing after that.
@@ -102,7 +108,7 @@ export async function startParts(
     return {
       postgres,
       kafka,
-      startSandbox: async (market) => (await begin(() => startSandbox(io, market))).answer as SandboxDescription,
+      startSandbox: async (market) => demoSandbox((await begin(() => startSandbox(io, market))).answer as Described),
       ...{ begin, stop },
     };
   } catch (error) {
@@ -111,8 +117,12 @@ export async function startParts(
   }
 }
 
-function startSandbox(io: CliIo, { rate, seed }: Market): Promise<ChildProgram> {
-  const args = ['sandbox', '--json', '--rate', String(rate), '--seed', String(seed)];
+type Described = Parameters<typeof demoSandbox>[0];
+
+function startSandbox(io: CliIo, { venue, rate, seed }: Market): Promise<ChildProgram> {
+  // At Alpaca one account is followed: every change is there.
+  const shape = venue === 'alpaca' ? ['--venue', venue, '--accounts', '1'] : [];
+  const args = ['sandbox', '--json', ...shape, '--rate', String(rate), '--seed', String(seed)];
   return startChild(io, { name: 'sandbox', args, env: inheritedEnv(io), pick: jsonObject, startMs: 30_000 });
 }
 

@@ -5,22 +5,8 @@ import { createAlpacaApp } from './alpaca-app.ts';
 import { alpacaProtocol } from './alpaca-stream.ts';
 import { alpacaWords, uuidOf } from './alpaca-words.ts';
 import { keysOf } from './api-keys.ts';
+import type { AlpacaDescription } from './describe-alpaca.ts';
 import { followGroup } from './order-groups.ts';
-
-/** The first line of `tidemark sandbox --venue alpaca --json`. */
-export interface AlpacaDescription {
-  readonly venue: 'alpaca';
-  /** The base of the trading API, without a version: the SDKs add it. */
-  readonly url: string;
-  readonly stream: string;
-  readonly control: string;
-  readonly accounts: readonly {
-    readonly id: string;
-    readonly accountNumber: string;
-    readonly keyId: string;
-    readonly secretKey: string;
-  }[];
-}
 
 const alpaca: EmulatedVenue<'platform', AlpacaDescription> = {
   words: alpacaWords,

@@ -13,6 +13,7 @@ const incident: IncidentDocument = {
   recovered: 0,
 };
 const documentOf = (over: Partial<DemoDocument> = {}): DemoDocument => ({
+  faults: ['cut'],
   incidents: [],
   proof: { state: 'none' },
   ...over,

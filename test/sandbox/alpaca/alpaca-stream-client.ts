@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import WebSocket from 'ws';
-import type { AlpacaDescription } from '../../../src/sandbox/alpaca/start-alpaca.ts';
+import type { AlpacaDescription } from '../../../src/sandbox/alpaca/describe-alpaca.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
 /** A stranger's client of `trade_updates`. Closed with the test. */

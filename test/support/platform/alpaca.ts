@@ -1,5 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { type AlpacaDescription, startAlpaca } from '../../../src/sandbox/alpaca/start-alpaca.ts';
+import type { AlpacaDescription } from '../../../src/sandbox/alpaca/describe-alpaca.ts';
+import { startAlpaca } from '../../../src/sandbox/alpaca/start-alpaca.ts';
 import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished } from 'vitest';
+import { emptyDatabase } from '../servers/database.ts';
 import { commandLinesWith } from '../servers/processes.ts';
 import { neutralEnv } from './neutral-env.ts';
 import { eventually } from './poll.ts';
@@ -37,6 +38,17 @@ export function startDemo(args: readonly string[], env: Readonly<Record<string, 
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   return demo;
+}
+
+/** Postgres and Kafka of the run, so that only what the test is about is the demo's own. */
+export async function givenParts(): Promise<Record<string, string>> {
+  return { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') };
+}
+
+export async function givenDatabase(): Promise<Record<string, string>> {
+  const database = await emptyDatabase();
+  onTestFinished(() => database.drop());
+  return { DATABASE_URL: database.url };
 }
 
 export function ownFolder(): string {
