@@ -1,5 +1,5 @@
-import { clip, printable } from '../cli/io/format-text.ts';
 import type { CliIo } from '../cli/io/io.ts';
+import { type Fact, factLine } from './fact-text.ts';
 import type { ShownRest } from './shown-rest.ts';
 
 interface FollowOptions {
@@ -9,6 +9,8 @@ interface FollowOptions {
   readonly limitMs: number;
   /** The number of facts shown before. */
   readonly known?: number;
+  /** A fact's line; undefined: none. */
+  readonly lineOf?: (fact: Fact) => string | undefined;
   /** Ends the waiting early. */
   readonly enough?: (state: FollowedCommand) => boolean;
   readonly signal: AbortSignal;
@@ -22,8 +24,8 @@ export interface FollowedCommand {
   readonly references: readonly string[];
   /** Complete reads that did not show it. */
   readonly misses: number;
-  /** Its evidence so far, counted; all facts are shown. */
-  readonly known: number;
+  /** Its evidence so far; all of it is shown. */
+  readonly evidence: readonly Fact[];
 }
 
 const everyMs = 200;
@@ -38,17 +40,15 @@ export async function followCommand(
   commandId: string,
   options: FollowOptions,
 ): Promise<FollowedCommand> {
-  const { name, say, limitMs, known = 0, enough, signal } = options;
+  const { name, say, limitMs, known = 0, lineOf = factLine, enough, signal } = options;
   const deadline = io.clock.monotonicMs() + limitMs;
   let shown = known;
   for (;;) {
     const { body } = await show.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
-    const evidence: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['evidence'])
-      ? body['evidence']
-      : [];
-    for (const fact of evidence.slice(shown)) say(`  ${name}  ${factLine(fact)}`);
+    const evidence: readonly Fact[] = Array.isArray(body['evidence']) ? body['evidence'] : [];
+    for (const line of evidence.slice(shown).map(lineOf)) if (line !== undefined) say(`  ${name}  ${line}`);
     shown = evidence.length;
-    const state = { ...stateOf(commandId, body), known: shown };
+    const state = { ...stateOf(commandId, body), evidence };
     const over =
       isResolved(state.result) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
     if (over) {
@@ -63,7 +63,7 @@ export function isResolved(result: string): boolean {
   return result !== 'unknown' && result !== 'accepted' && result !== 'conflict';
 }
 
-function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Omit<FollowedCommand, 'known'> {
+function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Omit<FollowedCommand, 'evidence'> {
   const attempts: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['attempts'])
     ? body['attempts']
     : [];
@@ -74,14 +74,4 @@ function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Om
     references: attempts.map(({ attemptId }) => String(attemptId)),
     misses: Number(body['misses'] ?? 0),
   };
-}
-
-/** One piece of evidence, for people. */
-export function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>): string {
-  const facts = typeof detail === 'object' && detail !== null ? Object.entries(detail) : [];
-  const texts = facts
-    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
-    .join(', ');
-  const line = `${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`;
-  return clip(printable(line), 200);
 }

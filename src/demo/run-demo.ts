@@ -54,6 +54,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const watched = new BreakIt({ io, log, stack, counts, ownCommands: () => stage.ours }, { rate });
   server.attach(watched);
   try {
+    for (const line of addresses(stack, rate)) say(line);
     if (stack.brokers === undefined) say(`\nUpdates are not shown without Kafka.\n${stack.kafka}\n`);
     else if (!screen.hasStatus) say('\nUpdates, read back from Kafka:\n');
     const consumer = consume(io, log, stack, { counts, screen, stage, signal: reading.signal });
@@ -82,6 +83,18 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     await server.close();
     await stack.stop();
   }
+}
+
+function addresses(stack: DemoStack, rate: number): string[] {
+  const { restAddress, adminAddress, postgres, kafka, brokers, sandbox } = stack;
+  return [
+    `\nOpen      ${restAddress}/console\n`,
+    `Postgres  ${postgres}`,
+    `Kafka     ${brokers === undefined ? 'none' : kafka}`,
+    `Sandbox   ${sandbox.address}, ${rate} changes a second, control port ${sandbox.control}`,
+    `Service   ${adminAddress}/status  /metrics  /readyz`,
+    `REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`,
+  ];
 }
 
 /** While the commands run, only updates of their orders are shown. */

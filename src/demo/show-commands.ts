@@ -142,7 +142,7 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
     path: `/v1/commands/${commandId}/resolution`,
     body: { result: 'rejected', reason },
   });
-  await judged(show, 'lost    ', commandId, ['rejected'], state.known);
+  await judged(show, 'lost    ', commandId, ['rejected'], state.evidence.length);
 }
 
 function declined({ faults }: Show, name: string, { status, body }: ShownAnswer): void {

@@ -36,7 +36,9 @@ interface DemoOptions extends Market {
    * The address of "Break it": the page of the console reaches it through the
    * service.
    */
-  readonly breakItUrl: string;
+  readonly breakItUrl?: string;
+  /** False: updates stay in the log, and this machine needs neither Java nor Docker. */
+  readonly kafka?: boolean;
   readonly say: (line: string) => void;
   /** Ends the start, with its reason. */
   readonly signal: AbortSignal;
@@ -86,19 +88,12 @@ async function startServiceOn(
   // A page opened before would be empty for a moment.
   await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
   signal.throwIfAborted();
-  const kafkaText = isMissing ? kafka.message : kafka.describe;
-  say(`\nOpen      ${restAddress}/console\n`);
-  say(`Postgres  ${postgres.describe}`);
-  say(`Kafka     ${isMissing ? 'none' : kafkaText}`);
-  say(`Sandbox   ${sandbox.address}, ${market.rate} changes a second, control port ${sandbox.control}`);
-  say(`Service   ${adminAddress}/status  /metrics  /readyz`);
-  say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
   return {
     databaseUrl: postgres.url,
     databaseGiven: postgres.kind === 'given',
     postgres: postgres.describe,
     brokers: isMissing ? undefined : kafka.brokers,
-    kafka: kafkaText,
+    kafka: isMissing ? kafka.message : kafka.describe,
     topic: topicNames(topicPrefix).updates,
     ...{ topicPrefix, sandbox, adminAddress, restAddress, service, stop },
   };
@@ -115,7 +110,7 @@ interface ServiceParts {
   readonly databaseUrl: string;
   readonly brokers: readonly string[];
   readonly topicPrefix: string;
-  readonly breakItUrl: string;
+  readonly breakItUrl: string | undefined;
 }
 
 function serviceEnv(
@@ -134,7 +129,7 @@ function serviceEnv(
     TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
     TIDEMARK_HTTP_PORT: io.env['TIDEMARK_HTTP_PORT'] ?? '0',
     TIDEMARK_COMMANDS: 'on',
-    TIDEMARK_CONSOLE_DEMO_URL: breakItUrl,
+    ...(breakItUrl !== undefined && { TIDEMARK_CONSOLE_DEMO_URL: breakItUrl }),
     // Quicker than usual, so that a silent loss is found while a reader watches.
     TIDEMARK_AUDIT_INTERVAL_MS: '10000',
   };

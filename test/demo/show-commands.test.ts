@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { factLine } from '../../src/demo/follow-command.ts';
+import { factLine } from '../../src/demo/fact-text.ts';
 
 it('a long piece of evidence is cut visibly', () => {
   const fact = { at: '2026-11-30T01:02:03.456Z', kind: 'answer', code: 'unknown', detail: { reason: 'x'.repeat(300) } };

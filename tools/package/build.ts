@@ -1,6 +1,6 @@
 // `npm pack` runs it (`prepack`): makes dist/, or the folder that is named, of the sources.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { makeChart } from '../../kubernetes/make-chart.ts';
 import { bundleConsole } from '../../src/service/rest/console/bundle-console.ts';
@@ -26,8 +26,9 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 });
-// Beside the code that reads it, as in src/.
-copyFileSync(join(root, 'src/demo/devstack/pom.xml'), join(dist, 'pom.xml'));
+// Beside the code that reads them, as in src/.
+for (const file of ['devstack/pom.xml', 'lost-answer/place-once.py'])
+  copyFileSync(join(root, 'src/demo', file), join(dist, basename(file)));
 
 for (const [folder, demo] of [
   ['console', false],

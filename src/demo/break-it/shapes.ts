@@ -69,7 +69,7 @@ export type ProofDocument =
   | { readonly state: 'failed'; readonly why: string };
 
 export interface DemoDocument {
-  /** Those that this demo's sandbox can make. */
+  /** This demo's sandbox can make these. */
   readonly faults: readonly FaultName[];
   /** Newest first. */
   readonly incidents: readonly IncidentDocument[];

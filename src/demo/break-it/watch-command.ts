@@ -1,6 +1,7 @@
 import { type CommandState, isFinal } from '../../domain/command.ts';
 import { askSandbox } from '../ask-sandbox.ts';
 import { decisionsOn } from '../decisions-on.ts';
+import { type Fact, factText } from '../fact-text.ts';
 import { restingBuy } from '../stack/demo-sandbox.ts';
 import { DoubtWatch } from './doubt-watch.ts';
 import type { WriteFaultOrder } from './fault-orders.ts';
@@ -14,12 +15,6 @@ interface CommandBody {
   readonly evidence?: readonly Fact[];
   readonly attempts?: readonly { readonly attemptId: string }[];
   readonly misses?: number;
-}
-
-interface Fact {
-  readonly kind: string;
-  readonly code: string;
-  readonly detail?: Readonly<Record<string, unknown>>;
 }
 
 /** One after another, so that an unresolved order does not forbid the next. */
@@ -118,22 +113,6 @@ async function askLedger(
   incident.wait(
     `${misses} complete reads did not show it. That proves nothing, so it stays unknown and is not sent again. The platform's own ledger says that ${word}: a person may resolve it now.`,
   );
-}
-
-/** An evidence fact in words; undefined for facts that the demo's reader does not need. */
-function factText({ kind, code, detail = {} }: Fact): string | undefined {
-  if (kind === 'note' && code === 'sending') return 'Written down, then sent once.';
-  if (kind === 'note') return code === 'prepared' ? undefined : `Note: ${code.replaceAll('_', ' ')}.`;
-  if (kind === 'answer' && code === 'unknown')
-    return 'Answer of the platform: 504. Whether it took the order is not known.';
-  if (kind === 'read' && code === 'missed')
-    return detail['by'] === 'reference'
-      ? 'Asked for the order by its reference: not found.'
-      : 'Read the whole account: the order is not there.';
-  if (kind === 'update' || kind === 'read')
-    return `Seen ${detail['cause'] === 'stream' ? 'on the stream' : 'by a read'}: the order is there.`;
-  if (kind === 'person') return `Resolved by a person as ${String(detail['result'])}: ${String(detail['reason'])}.`;
-  return `${kind} ${code}`.replaceAll('_', ' ');
 }
 
 function orderOf({ detail = {} }: Fact): { stream: string; orderId: string } | undefined {

@@ -78,7 +78,7 @@ const faultGroups: readonly FaultGroup[] = [
   },
 ];
 
-/** The buttons of these faults; all until they are known. */
+/** These faults' buttons; all until they are known. */
 export function groupsOf(known: readonly FaultName[] | undefined): readonly FaultGroup[] {
   const groups = faultGroups.map(({ title, faults }) => ({
     title,

@@ -65,7 +65,7 @@ interface ProvenRun {
   readonly control: string;
   /** The accounts that the service could see. */
   readonly accounts: ReadonlySet<string>;
-  /** The service's stream for the orders that the sandbox calls `account`. */
+  /** The service's name for the sandbox's stream `account`. */
   readonly stream?: Stream;
 }
 

@@ -4,17 +4,19 @@ import { visibleAccounts } from '../proof/prove-run.ts';
 
 export const venueNames = ['platform', 'alpaca'] as const;
 
-/** A running sandbox with everything in which the demo differs by its venue. */
+/** A running sandbox with everything that differs by its venue. */
 export interface DemoSandbox {
   /** In sentences. */
   readonly name: string;
-  /** Of its API, for people. */
+  /** Its API, for people. */
   readonly address: string;
   readonly control: string;
   /** A service follows it with these. */
   readonly settings: Readonly<Record<string, string>>;
   /** The service's stream for equities and options. The sandbox itself says `account`. */
   readonly stream: 'account' | 'alpaca_paper';
+  /** For Alpaca's own clients. */
+  readonly alpaca?: AlpacaDescription;
   /** Undefined: it has no prediction orders, and nothing is replaced there. */
   readonly predictionSymbol: string | undefined;
   /** "Break it" places orders here. */
@@ -41,6 +43,7 @@ export function demoSandbox(description: SandboxDescription | AlpacaDescription)
       control: description.control,
       settings: alpacaSettings(description),
       stream: 'alpaca_paper',
+      alpaca: description,
       predictionSymbol: undefined,
       // A key pair has one account.
       brokenAccount: shownAccount,

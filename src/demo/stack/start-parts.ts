@@ -18,6 +18,8 @@ export interface Market {
   readonly rate: number;
   /** The same seed makes the same orders. */
   readonly seed: number;
+  /** No orders but those placed by people. */
+  readonly isEmpty?: boolean;
 }
 
 export function addMarketFlags(command: Command): Command {
@@ -69,6 +71,15 @@ export interface Parts {
   stop(): Promise<void>;
 }
 
+const unwanted = new MissingPartError('kafka', 'No Kafka: nothing here reads from one.');
+
+interface StartOptions {
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+  /** False: there shall be none. */
+  readonly kafka?: boolean;
+}
+
 /**
  * Starts Postgres and Kafka, or takes those that the environment names. Started parts are stopped
  * again when a later one fails, and at an interruption.
@@ -76,7 +87,7 @@ export interface Parts {
 export async function startParts(
   io: CliIo,
   log: Logger,
-  { say, signal }: { readonly say: (line: string) => void; readonly signal: AbortSignal },
+  { say, signal, kafka: wanted = true }: StartOptions,
 ): Promise<Parts> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -91,20 +102,23 @@ export async function startParts(
     stops.push(async () => (await withDeadline(clock, beginsWithinMs, 'its start', there))?.stop());
     return unlessAborted(started, signal);
   };
+  const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
+  // If the environment names a Kafka, that one is meant, and its fault ends the start. If this
+  // machine can't have one, a part of the demo can be shown all the same.
+  const ifNone = (error: unknown) => {
+    if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
+    throw error;
+  };
   try {
     say('Starting Postgres …');
     const givenUrl = env['DATABASE_URL'];
     const postgres = await begin(() =>
       startPostgres({ clock, log, cacheDir, ...(givenUrl === undefined ? {} : { givenUrl }) }),
     );
-    say('Starting Kafka …');
-    const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
-    const kafka = await begin(() => startKafka({ clock, log, cacheDir, givenBrokers })).catch((error: unknown) => {
-      // If the environment names a Kafka, that one is meant, and its fault ends the start. If this
-      // machine can't have one, a part of the demo can be shown all the same.
-      if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
-      throw error;
-    });
+    if (wanted) say('Starting Kafka …');
+    const kafka = wanted
+      ? await begin(() => startKafka({ clock, log, cacheDir, givenBrokers })).catch(ifNone)
+      : unwanted;
     return {
       postgres,
       kafka,
@@ -119,9 +133,10 @@ export async function startParts(
 
 type Described = Parameters<typeof demoSandbox>[0];
 
-function startSandbox(io: CliIo, { venue, rate, seed }: Market): Promise<ChildProgram> {
+function startSandbox(io: CliIo, { venue, rate, seed, isEmpty = false }: Market): Promise<ChildProgram> {
   // At Alpaca one account is followed: every change is there.
-  const shape = venue === 'alpaca' ? ['--venue', venue, '--accounts', '1'] : [];
+  const accounts = venue === 'alpaca' && !isEmpty ? ['--accounts', '1'] : [];
+  const shape = ['--venue', venue, ...accounts, ...(isEmpty ? ['--open-orders', '0'] : [])];
   const args = ['sandbox', '--json', ...shape, '--rate', String(rate), '--seed', String(seed)];
   return startChild(io, { name: 'sandbox', args, env: inheritedEnv(io), pick: jsonObject, startMs: 30_000 });
 }

@@ -21,16 +21,6 @@ export function pythonPackage(name: string): Promise<string> {
   return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'python', name), build });
 }
 
-/**
- * A package of Python with everything that it needs, in a folder of its own for PYTHONPATH. A
- * virtual environment would do the same, and Debian's python3 cannot make one.
- */
-export function pythonSdk(name: string): Promise<string> {
-  const build = async (folder: string) =>
-    fetched('python3', ['-m', 'pip', 'install', '--quiet', '--target', folder, name]);
-  return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'python-sdks', name), build });
-}
-
 /** A package of npm, in a folder that holds nothing else. */
 export function nodeSdk(name: string): Promise<string> {
   const build = async (folder: string) =>

@@ -119,12 +119,4 @@ def whole_way():
     }
 
 
-def lost_answer(client_order_id):
-    try:
-        return ["placed", client.submit_order(limit(client_order_id=client_order_id)).status.value]
-    except APIError as error:
-        return ["refused", error.message, client.get_order_by_client_id(client_order_id).status.value]
-
-
-ways = {"whole": whole_way, "without": lambda: lost_answer(None), "with": lambda: lost_answer("py-lost")}
-print(json.dumps(ways[sys.argv[1]]()))
+print(json.dumps(whole_way()))
