@@ -43,6 +43,18 @@ describe('where to look next', () => {
     ]);
   });
 
+  describe('issue: The demo named commands beside a line without the address that they need.', () => {
+    it('names a command of REST beside an address of REST, and one of the database beside a database', () => {
+      const beside = (command: string) =>
+        whereToLook(stack)
+          .split('\n')
+          .find((line) => line.includes(command)) ?? '';
+      for (const command of ['dead-letters ls', 'backfill SIM-1001'])
+        expect(beside(command), command).toContain(`--url ${stack.restAddress}`);
+      expect(beside('token ls')).toContain('DATABASE_URL=');
+    });
+  });
+
   it('names the stream of the venue', () => {
     const sandbox = { ...stack.sandbox, stream: 'alpaca_paper', predictionSymbol: undefined } as const;
     expect(whereToLook({ ...stack, sandbox })).toContain('npx tidemark tail --stream alpaca_paper\n');
