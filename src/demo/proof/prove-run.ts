@@ -229,6 +229,9 @@ const compared = [
   'cumQty',
   'leavesQty',
   'avgPrice',
+  'notional',
+  'replaces',
+  'replacedBy',
 ] as const;
 
 /**
