@@ -40,6 +40,7 @@ describe('the sources', () => {
     'name %s only where it is registered, set, chosen and looked at',
     (venue) => {
       const places = [
+        'src/cli/demo.ts',
         'src/cli/doctor.ts',
         'src/cli/sandbox.ts',
         'src/cli/venue.ts',

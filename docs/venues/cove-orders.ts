@@ -9,7 +9,7 @@ export const cove = trialStream('cove', {
   reduction: 'join',
   market: 'securities',
   pendingHidesStatus: false,
-  canReplace: false,
+  replaces: 'no',
   orderId: 'any',
   enrolls: false,
   lists: 'by_change',

@@ -76,9 +76,9 @@ Examples:
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --price 0.45
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --price 0.45 --wait 10
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --if-revision 4      refused (412) if it has changed since
-  $ tidemark replace 904837e3-… --account e6fe16f3-… --stream alpaca_paper --price 187.6
+  $ tidemark replace 904837e3-… --account e6fe16f3-… --stream ${replaceableSecurities[0]} --price 187.6
 
-Prediction orders can be replaced, and with --stream orders at Alpaca, where it makes a new order. For other account orders there is cancel and a new order. --qty is the
+Prediction orders can be replaced, and with --stream the orders of these venues, where it makes a new order. For other account orders there is cancel and a new order. --qty is the
 new total, filled part included.
 ${restExitCodes}`;
 
@@ -108,7 +108,11 @@ export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
         .option('--stop-price <decimal>', 'new stop price')
         .option('--tif <word>', 'new time in force')
         .option('--expire-time <instant>', 'new expiry of a gtd order')
-        .addOption(new Option('--stream <name>', 'the stream of an order at Alpaca').choices(replaceableSecurities)),
+        .addOption(
+          new Option('--stream <name>', 'the stream of an order for equities or options').choices(
+            replaceableSecurities,
+          ),
+        ),
     ),
   ask: (flags) => {
     const { account: accountId, stream, qty, price, stopPrice, tif, expireTime, ifRevision } = flags;

@@ -78,7 +78,7 @@ async function placeAndReplace(show: Show, symbol: string): Promise<void> {
 
 async function placeAndCancel(show: Show): Promise<void> {
   const { rest, say, io, stack } = show;
-  say('1. Place an order, and cancel it (Alpaca has no prediction orders, and Tidemark replaces nothing there yet)');
+  say('1. Place an order, and cancel it (Alpaca has no prediction orders)');
   const placed = await placeEquity(show, 'XOM', { prefer: 'wait=10' });
   await expectResult(show, 'placed  ', placed, ['applied']);
   const { orderId } = placed.body;

@@ -57,7 +57,7 @@ export interface ReplaceTerms {
 }
 
 /** Account orders have no replace in the specification. */
-export type ReplaceableStream = StreamWith<'replaces', 'in_place' | 'new_order'>;
+type ReplaceableStream = StreamWith<'replaces', 'in_place' | 'new_order'>;
 
 /** A caller's request. */
 export type CommandRequest =

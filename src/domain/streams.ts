@@ -84,10 +84,12 @@ export const securitiesStreams = (Object.keys(traits) as (keyof typeof traits)[]
   (stream) => traits[stream].market === 'securities',
 ) as [Securities, ...Securities[]];
 
+type Replaceable = Extract<Securities, StreamWith<'replaces', 'new_order'>>;
+
 /** Those of them whose orders can be replaced. */
 export const replaceableSecurities = securitiesStreams.filter(
-  (stream): stream is Extract<Securities, StreamWith<'replaces', 'new_order'>> => traits[stream].replaces !== 'no',
-);
+  (stream): stream is Replaceable => traits[stream].replaces !== 'no',
+) as [Replaceable, ...Replaceable[]];
 
 interface Listed {
   readonly stream: keyof typeof traits;

@@ -26,7 +26,7 @@ export class KeySource implements TokenSource {
     this.token = { secret, generation: 1, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
-  /** The last answer was that it is not good. */
+  /** The last answer refused it. */
   get isRefused(): boolean {
     return this.refused !== undefined;
   }

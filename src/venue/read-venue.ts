@@ -42,7 +42,7 @@ export interface SignedRequest extends Pick<HttpRequest, 'method' | 'url' | 'bod
 
 /** What a venue has its own way of. */
 export interface Dialect {
-  /** The headers that carry a credential, or a signature by it. */
+  /** The headers with a credential, or a signature by it. */
   sign(credential: Secret, request: SignedRequest): HttpRequest['headers'];
   /** An answer with a status other than 200. `body`: parsed, undefined if it is not JSON. */
   errorOf(status: number, body: unknown, retryAfterMs: number): PlatformError;

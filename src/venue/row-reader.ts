@@ -158,7 +158,7 @@ export class RowReader {
     return this.fail(field, isAbsent(value) ? 'missing_field' : 'bad_instant', 'an ISO 8601 date-time');
   }
 
-  /** An instant that is a count since the epoch, of so many milliseconds each. */
+  /** An instant as a count since the epoch, in units of so many milliseconds. */
   epoch(field: string, unitMs: number): string {
     const value = this.row[field];
     const text = textOf(value);

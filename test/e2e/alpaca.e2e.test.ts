@@ -125,7 +125,7 @@ describe('a service that follows Alpaca alone', () => {
 
   it('replaces there, and finds the order that a lost replace has made, or that there is none', async () => {
     const client = await alpacaClient(quick);
-    const world = await World.create({ platform: settingsOf(client), env: { TIDEMARK_COMMANDS: 'on' } });
+    const world = await World.create({ platform: alpacaSettings(client.at), env: { TIDEMARK_COMMANDS: 'on' } });
     let service = await world.serve();
     await service.waitLive();
     const env = { TIDEMARK_URL: await service.restAddress() };

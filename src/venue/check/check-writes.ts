@@ -10,7 +10,9 @@ import { type Observed, unprovedOf } from './unproved-answers.ts';
 
 /** The writes of a stream. */
 function writesOf(stream: Stream) {
-  return ['place', 'cancel', ...(traits[stream].replaces === 'no' ? [] : ['replace'])];
+  // Of a stream that is tried there may be no row yet.
+  const replaces = Object.hasOwn(traits, stream) && traits[stream].replaces !== 'no';
+  return ['place', 'cancel', ...(replaces ? ['replace'] : [])];
 }
 
 /**

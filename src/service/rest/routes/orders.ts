@@ -135,7 +135,7 @@ export const replaceOrder: Route = {
   operationId: 'replaceOrder',
   summary: 'Replace an equity or option order',
   describe:
-    'Only where the venue can: orders at Alpaca. It makes a new order, which `replaces` the one before; `orderId` of the command is the new one once it was seen. A term that is left out stays.',
+    'Only at a venue that can. It makes a new order, which `replaces` the one before; `orderId` of the command is the new one once it was seen. A term that is left out stays.',
   tag: 'orders',
   scopes: ['orders:write'],
   params: { orderId: 'orderId' },

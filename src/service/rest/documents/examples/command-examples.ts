@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { resolutionBody } from '../../../../contract/command-bodies.ts';
 import { commandResultRecord } from '../../../../contract/command-result.ts';
 import { commandAnswer, commandHistory, commandPage, probeAnswer } from '../../../../contract/rest-answers.ts';
+import { replaceableSecurities } from '../../../../domain/streams.ts';
 import { type Example, example } from './example.ts';
 
 type Command = z.input<typeof commandAnswer>;
@@ -95,14 +96,15 @@ const ofPrediction = {
 } satisfies Partial<Command>;
 
 const replaced: Command = { ...ofPrediction, kind: 'replace', terms: { price: '0.46' } };
-/** At Alpaca: the order is the one that it made. */
+const [stream] = replaceableSecurities;
+/** The order is the one that it made. */
 const succeeded: Command = {
   ...placed,
   kind: 'replace',
-  stream: 'alpaca_paper',
+  stream,
   terms: { price: '187.6' },
   baseline: { ...ofPrediction.baseline, sourceVersion: undefined, working: { quantity: '10', price: '187.5' } },
-  links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/alpaca_paper/${orderId}` },
+  links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/${stream}/${orderId}` },
 };
 const cancelled: Command = { ...ofPrediction, kind: 'cancel', orderStatus: 'canceled' };
 

@@ -4,6 +4,7 @@ import type { normalisedOrder } from '../../../../contract/normalised-order.ts';
 import { replaceAccountBody, replaceBody } from '../../../../contract/replace-bodies.ts';
 import { orderAnswer, orderCounts, orderPage, updatePage } from '../../../../contract/rest-answers.ts';
 import { updateRecord, watermarkRecord } from '../../../../contract/update-record.ts';
+import { replaceableSecurities } from '../../../../domain/streams.ts';
 import { type Example, example } from './example.ts';
 
 const equity: z.input<typeof normalisedOrder> = {
@@ -149,7 +150,7 @@ export const orderExamples: readonly Example[] = [
     price: '0.42',
     clientOrderRef: 'mine-8',
   }),
-  example(replaceAccountBody, 'price', { accountId: 'SIM-1001', stream: 'alpaca_paper', price: '187.6' }),
+  example(replaceAccountBody, 'price', { accountId: 'SIM-1001', stream: replaceableSecurities[0], price: '187.6' }),
   example(replaceBody, 'price', { accountId: 'SIM-1001', price: '0.46' }),
   example(orderAnswer, 'equity', equityAnswer),
   example(orderAnswer, 'prediction', predictionAnswer),
