@@ -191,3 +191,8 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
   return era * 146_097 + dayOfEra - 719_468;
 }
+
+/** Milliseconds since the epoch; 0 for a text that is no instant. */
+export function msOf(text: string): number {
+  return Number((parseInstant(text) ?? 0n) / 1_000_000n);
+}

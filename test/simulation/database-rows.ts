@@ -96,7 +96,11 @@ export function openOrdersOf(
     )
     .sort((a, b) => (a.order.orderId < b.order.orderId ? -1 : 1))
     .slice(0, limit)
-    .map(({ order: { orderId, status, updatedAt }, sourceVersion }) => ({ orderId, status, sourceVersion, updatedAt }));
+    .map(({ order: { orderId, status, updatedAt, createdAt, sentAt }, sourceVersion }) => ({
+      ...{ orderId, status, sourceVersion, updatedAt },
+      ...(createdAt !== undefined && { createdAt }),
+      ...(sentAt !== undefined && { sentAt }),
+    }));
 }
 
 /** As `OrderStore.readUnproven`, from the rows of one lane. */

@@ -1,4 +1,4 @@
-import { compareInstants, formatInstant, parseInstant } from '../../domain/instant.ts';
+import { compareInstants, formatInstant, msOf } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
 import { isTerminal } from '../../domain/order.ts';
 import { listedAt, traits } from '../../domain/streams.ts';
@@ -340,10 +340,6 @@ function later(mark: string | undefined, next: string): string {
 
 function earlier(instant: string, fromMs: number, byMs: number): string {
   return formatInstant(Math.min(msOf(instant), fromMs) - byMs);
-}
-
-function msOf(instant: string): number {
-  return Number((parseInstant(instant) ?? 0n) / 1_000_000n);
 }
 
 function incomplete(error: PlatformError): AccountReadResult {

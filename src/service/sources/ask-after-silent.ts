@@ -1,5 +1,6 @@
+import { compareInstants, formatInstant, msOf } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
-import { traits } from '../../domain/streams.ts';
+import { listedAt, traits } from '../../domain/streams.ts';
 import type { AccountRegistry, OpenOrder } from '../../store/fleet/account-registry.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
@@ -32,6 +33,8 @@ const atOnce = 4;
  * With more silent orders than this, one list with all open ones is quicker, and fewer requests: it
  * answers for 500, and leaves only those it does not show. Fifty looks, four at once, took 1.2 s
  * while an account was dark for 2.3 s, at 500 changes a second on two cores; the list takes 0.1 s.
+ * By creation, a list of all orders since theirs has them, but for the oldest ones: a single order
+ * from last year would make that list long.
  */
 const listAbove = 8;
 /** Each takes the time of all its repeats. */
@@ -53,13 +56,22 @@ export async function askAfterSilent(
   const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
   const listOpen = () =>
     deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
-  // By creation, the open orders were listed before.
-  const mayList = progress.asksSilent && progress.kind !== 'complete' && traits[stream].lists === 'by_change';
+  const listSince = (after: string) =>
+    deps.reads.listOrders(
+      { stream, accountId, state: 'all', after: formatInstant(msOf(after) - 1_000) },
+      deps.page,
+      progress.signal,
+      progress.budget,
+    );
+  const byChange = traits[stream].lists === 'by_change';
   // Before the rows are committed, so both lists wait together. An order shown as ended by the
   // first list still counts: one list too many at worst.
-  if (mayList && (await silentOrders(listAbove + 1)).length > listAbove) {
-    const list = await listOpen();
-    if (!list.complete) return list.error;
+  if (progress.asksSilent && progress.kind !== 'complete') {
+    const silent = await silentOrders(byChange ? listAbove + 1 : undefined);
+    const created = silent.map((order) => listedAt({ stream, ...order })).sort(compareInstants);
+    const oldest = created[listAbove];
+    const list = oldest === undefined ? undefined : await (byChange ? listOpen() : listSince(oldest));
+    if (list?.complete === false) return list.error;
   }
   await deps.sink.committed();
   const unanswered = new Set<string>();
@@ -89,8 +101,8 @@ async function findSilent(
     most = Number.POSITIVE_INFINITY,
   }: { stream: Stream; accountId: string; most: number | undefined },
   { startedMs, shownOpen, signal }: ReadProgress,
-): Promise<SilentOrder[]> {
-  const silent: SilentOrder[] = [];
+): Promise<OpenOrder[]> {
+  const silent: OpenOrder[] = [];
   let after = '';
   for (;;) {
     const open = await registry.openOrders(stream, accountId, startedMs, after, pageSize);

@@ -27,6 +27,8 @@ export interface OpenOrder {
   readonly status: string;
   readonly sourceVersion: bigint | undefined;
   readonly updatedAt: string;
+  readonly createdAt?: string;
+  readonly sentAt?: string;
   /** Absent: 0. */
   readonly sourceEpoch?: number;
 }
@@ -56,6 +58,8 @@ interface OpenOrderRow {
   readonly status: string;
   readonly source_version: string | null;
   readonly updated_at: string;
+  readonly created_at: string | null;
+  readonly sent_at: string | null;
   readonly source_epoch: number | null;
 }
 
@@ -126,22 +130,24 @@ export class PostgresAccountRegistry implements AccountRegistry {
     limit: number,
   ): Promise<OpenOrder[]> {
     return retryTransaction(this.deps, async () => {
-      // The state is read once for both fields: from the log, where it is. An unreadable one
+      // The state is read once for its fields: from the log, where it is. An unreadable one
       // is older than all: the order is still open, and is asked for.
       const { rows } = await this.deps.pool.query<OpenOrderRow>(
-        `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at,
+        `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at, s."createdAt" as created_at, s."sentAt" as sent_at,
            case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as source_epoch
-         from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "sourceEpoch" text) on true
+         from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "createdAt" text, "sentAt" text, "sourceEpoch" text) on true
          where o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3 and o.updated_at < to_timestamp($4::double precision / 1000)
          order by o.order_id limit $5`,
         [accountId, stream, afterOrderId, touchedBeforeMs, limit],
       );
-      return rows.map(({ order_id, status, source_version, updated_at, source_epoch }) => ({
-        orderId: order_id,
-        status,
-        sourceVersion: source_version === null ? undefined : BigInt(source_version),
-        updatedAt: updated_at,
-        ...(source_epoch !== null && { sourceEpoch: source_epoch }),
+      return rows.map((row) => ({
+        orderId: row.order_id,
+        status: row.status,
+        sourceVersion: row.source_version === null ? undefined : BigInt(row.source_version),
+        updatedAt: row.updated_at,
+        ...(row.created_at !== null && { createdAt: row.created_at }),
+        ...(row.sent_at !== null && { sentAt: row.sent_at }),
+        ...(row.source_epoch !== null && { sourceEpoch: row.source_epoch }),
       }));
     });
   }

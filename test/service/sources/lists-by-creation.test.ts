@@ -82,8 +82,19 @@ describe('a stream whose lists go by creation', () => {
     expect(registry.get('alpaca', 'acct-1')?.readUpTo).toBe(at(30));
   });
 
+  it('asks for many such orders by one list since their creation, and for the oldest one by one', async () => {
+    const many = Array.from({ length: 40 }, (_, index) => row(`o-${index + 10}`, index - 20));
+    const { platform, outage, status } = await live([...many, row('o-9', 30)]);
+    const over = many.map((each) => ({ ...each, ...ended, updatedAt: at(58) }));
+    await outage(...over, row('o-9', 30));
+    expect(platform.gets.toSorted()).toEqual(many.slice(0, 8).map(({ ordId }) => ordId));
+    const since = new Date(Date.parse(at(-12)) - 1_000).toISOString();
+    expect(platform.lists.map(({ state, after }) => [state, after]).slice(2)).toEqual([['all', since]]);
+    expect(new Set(many.map(({ ordId }) => status(String(ordId))))).toEqual(new Set(['filled']));
+  });
+
   it('asks for each order that is open here and in no list', async () => {
-    const many = Array.from({ length: 12 }, (_, index) => `o-${index + 10}`);
+    const many = Array.from({ length: 8 }, (_, index) => `o-${index + 10}`);
     const { platform, outage, status } = await live([...many.map((id) => row(id, 5)), row('o-9', 30)]);
     await outage(...many.map((id) => row(id, 5, { ...ended, updatedAt: at(58) })), row('o-9', 30));
     expect(platform.gets.toSorted()).toEqual(many);
