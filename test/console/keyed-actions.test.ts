@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { changedTerms, OrderAction, orderActions } from '../../src/console/state/commands/order-actions.ts';
 import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
-import { emptyFields, faultsIn, fieldsOf, requestOf } from '../../src/console/state/commands/ticket-body.ts';
+import {
+  emptyFields,
+  faultsIn,
+  fieldsOf,
+  namedStream,
+  requestOf,
+} from '../../src/console/state/commands/ticket-body.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
@@ -143,6 +149,17 @@ describe('a ticket', () => {
     });
   });
 
+  it('names the stream of an account at another venue than the usual one', async () => {
+    const ticket = filled(await started());
+    expect(requestOf(ticket.fields.value).body).not.toHaveProperty('stream');
+    ticket.set({ stream: namedStream('alpaca_paper') });
+    expect(requestOf(ticket.fields.value).body).toMatchObject({ stream: 'alpaca_paper' });
+    const terms = { symbol: 'AAPL', side: 'BUY', type: 'MARKET', qty: '5', timeInForce: 'DAY' };
+    const again = fieldsOf({ stream: 'alpaca_paper', accountId: 'ACC-1', terms });
+    expect(again && requestOf(again).body).toEqual({ stream: 'alpaca_paper', accountId: 'ACC-1', ...terms });
+    expect([namedStream('account'), namedStream('prediction')]).toEqual(['', '']);
+  });
+
   it('begins with the words of its address that it knows', () => {
     expect(prefilledBy(new URLSearchParams('kind=option&accountId=A-1&symbol=KO&price=<img>&quantity='))).toEqual({
       ...{ kind: 'option', accountId: 'A-1', symbol: 'KO' },
@@ -225,6 +242,17 @@ describe('an action of an order', () => {
     const [first, second] = sent(rig, 'DELETE');
     expect([first?.headers['if-match'], second?.headers['if-match']]).toEqual(['"4"', '"7"']);
     expect(first && keyOf(first)).toBe(second && keyOf(second));
+  });
+
+  it('replaces an order at Alpaca in the words of a place, with its stream', async () => {
+    const rig = await started((each) => each.answers.set('PATCH /v1/orders/o-1', { status: 202, body: { commandId } }));
+    const order = { ...seen.order, stream: 'alpaca_paper', timeInForce: 'day' } as const;
+    const named = { ...seen, stream: 'alpaca_paper', orderId: 'o-1', order } as const;
+    const wanted = { quantity: '7000', stopPx: '', timeInForce: 'gtc', expireTime: '2026-12-31T21:00:00Z' };
+    await new OrderAction(rig.state, named).replace(wanted);
+    const { accountId } = named;
+    const [patch] = sent(rig, 'PATCH');
+    expect(patch?.body).toEqual({ accountId, stream: 'alpaca_paper', qty: '7000', timeInForce: 'GTC' });
   });
 
   it('replaces the terms that differ, and no others', async () => {

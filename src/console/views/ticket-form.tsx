@@ -1,4 +1,6 @@
+import { useEffect } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { traits } from '../../domain/streams.ts';
 import { TicketField } from '../parts/ticket-field.tsx';
 import {
   accountSides,
@@ -11,7 +13,7 @@ import {
   withNone,
 } from '../parts/ticket-words.ts';
 import type { Ticket } from '../state/commands/ticket.ts';
-import { fieldsShown, type TicketFields } from '../state/commands/ticket-body.ts';
+import { fieldsShown, namedStream, type TicketFields } from '../state/commands/ticket-body.ts';
 import { TicketLegs } from './ticket-legs.tsx';
 
 interface TicketFormProps {
@@ -29,6 +31,11 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
   const shown = fieldsShown(fields);
   const isPrediction = fields.kind === 'prediction';
   const disabled = !ticket.mayChange();
+  const account = fitting(fields, accounts).find(({ accountId }) => accountId === fields.accountId);
+  const stream = account === undefined ? fields.stream : namedStream(account.stream);
+  useEffect(() => {
+    if (stream !== fields.stream) ticket.set({ stream });
+  }, [stream, fields.stream]);
   const field = (name: Exclude<keyof TicketFields, 'kind' | 'legs'>, label: string, more: object = {}) => (
     <TicketField
       key={name}
@@ -88,15 +95,20 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
  * Accounts open to orders of this kind, each said to be simulated or real; any text if the list
  * could not be read.
  */
-function accountChoices({ kind, accountId }: TicketFields, accounts: AccountListDocument['items']): object {
-  const stream = kind === 'prediction' ? 'prediction' : 'account';
-  const fitting = accounts.filter((account) => account.stream === stream);
-  if (fitting.length === 0) return {};
+function accountChoices(fields: TicketFields, accounts: AccountListDocument['items']): object {
+  const { accountId } = fields;
+  const all = fitting(fields, accounts);
+  if (all.length === 0) return {};
   const unknown =
-    accountId === '' || fitting.some((account) => account.accountId === accountId) ? [] : [[accountId, accountId]];
-  const known = fitting.map((account) => [
+    accountId === '' || all.some((account) => account.accountId === accountId) ? [] : [[accountId, accountId]];
+  const known = all.map((account) => [
     account.accountId,
     `${account.accountId}, ${account.isSim ? 'simulated' : 'real money'}`,
   ]);
   return { choices: withNone('an account', Object.fromEntries([...unknown, ...known])) };
+}
+
+function fitting({ kind }: TicketFields, accounts: AccountListDocument['items']): AccountListDocument['items'] {
+  const market = kind === 'prediction' ? 'predictions' : 'securities';
+  return accounts.filter(({ stream }) => traits[stream].market === market);
 }

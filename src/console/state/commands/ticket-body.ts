@@ -1,6 +1,7 @@
+import type { Stream } from '../../../../types/records.d.ts';
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
-import { traits } from '../../../domain/streams.ts';
+import { securitiesStreams, traits } from '../../../domain/streams.ts';
 import type { Answer } from '../rest.ts';
 import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
@@ -14,6 +15,8 @@ type Body = PlaceAccountBody | PlacePredictionBody;
 export interface TicketFields {
   readonly kind: TicketKind;
   readonly accountId: string;
+  /** The account's, for equities and options; empty: the usual one. */
+  readonly stream: string;
   readonly symbol: string;
   readonly outcome: string;
   readonly side: string;
@@ -52,6 +55,7 @@ export function firstWords(kind: TicketKind): Pick<TicketFields, 'kind' | 'side'
 export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
   const texts = {
     accountId: '',
+    stream: '',
     symbol: '',
     outcome: '',
     quantity: '',
@@ -80,7 +84,7 @@ export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
 
 /** Whether each field that the order needs has a text; the service judges what it says. */
 export function isWhole(fields: TicketFields): boolean {
-  const { reference: _reference, supersedes: _supersedes, ...needed } = fields;
+  const { reference: _reference, supersedes: _supersedes, stream: _stream, ...needed } = fields;
   const shown = new Map<string, boolean>(Object.entries(fieldsShown(fields)));
   const legs = shown.get('legs') === true ? fields.legs : [];
   return (
@@ -111,6 +115,7 @@ function accountBody(fields: TicketFields): PlaceAccountBody {
   const side = shown.legs ? (legs[0]?.side ?? fields.side) : fields.side;
   return withoutEmpty<PlaceAccountBody>({
     accountId: fields.accountId,
+    stream: fields.stream,
     symbol: fields.symbol,
     side,
     type: fields.type,
@@ -154,6 +159,7 @@ type FieldName = Exclude<keyof TicketFields, 'kind' | 'legs'>;
 
 const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
   accountId: ['accountId'],
+  stream: ['stream'],
   symbol: ['symbol'],
   outcome: ['outcome'],
   side: ['side'],
@@ -181,9 +187,14 @@ export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketField
   }
   const kind = traits[stream].market === 'predictions' ? 'prediction' : Array.isArray(legs) ? 'option' : 'equity';
   return {
-    ...{ ...emptyFields(kind), accountId, ...Object.fromEntries(fields) },
+    ...{ ...emptyFields(kind), accountId, stream: namedStream(stream), ...Object.fromEntries(fields) },
     ...(Array.isArray(legs) && { legs: legs.map((leg: Partial<TicketLeg>) => ({ ...emptyLeg, ...leg })) }),
   };
+}
+
+/** As a ticket names the stream of an account: the usual one, and that of predictions, not at all. */
+export function namedStream(stream: Stream): string {
+  return traits[stream].market === 'predictions' || stream === securitiesStreams[0] ? '' : stream;
 }
 
 type Placed = Pick<CommandAnswer, 'stream' | 'accountId' | 'terms'>;
