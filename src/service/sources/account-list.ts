@@ -74,7 +74,7 @@ export class AccountList {
     if (changed.length > 0)
       log.warn(
         { count: changed.length, accounts: changed.slice(0, named) },
-        'accounts have another status: all are followed on, and only on those that are OPEN orders are placed',
+        'accounts have another status: orders are placed only on those that are OPEN',
       );
   }
 }
