@@ -79,7 +79,8 @@ export type StoredHead = HeadRow & { readonly touchedMs: number };
 type HeldOrder = Head & { readonly touchedMs: number };
 
 interface OpenOrdersAsked {
-  readonly touchedBeforeMs: number;
+  readonly withinMs: number;
+  readonly nowMs: number;
   readonly afterOrderId: string;
   readonly limit: number;
 }
@@ -87,12 +88,14 @@ interface OpenOrdersAsked {
 /** As `AccountRegistry.openOrders`, from the orders of one account on one stream. */
 export function openOrdersOf(
   held: readonly HeldOrder[],
-  { touchedBeforeMs, afterOrderId, limit }: OpenOrdersAsked,
+  { withinMs, nowMs, afterOrderId, limit }: OpenOrdersAsked,
 ): OpenOrder[] {
   return held
     .filter(
       ({ order, touchedMs }) =>
-        touchedMs < touchedBeforeMs && order.orderId > afterOrderId && !isTerminal(order.status),
+        (touchedMs < nowMs - withinMs || touchedMs > nowMs) &&
+        order.orderId > afterOrderId &&
+        !isTerminal(order.status),
     )
     .sort((a, b) => (a.order.orderId < b.order.orderId ? -1 : 1))
     .slice(0, limit)

@@ -97,7 +97,7 @@ describe('the service as a mere member of tidemark_app', () => {
     await registry.save(unreadAccount('a'));
     await registry.save(unreadAccount('a', { sourceEpoch: 1 }));
     expect(await registry.load()).toHaveLength(1);
-    expect(await registry.openOrders('prediction', 'acct-1', 9e12, '', 10)).toHaveLength(1);
+    expect(await registry.openOrders('prediction', 'acct-1', 0, '', 10)).toHaveLength(1);
 
     const deadLetters = new PostgresDeadLetters({ ...deps, readPool: pool });
     const word = { by: 'desk', reason: 'checked', requestId: 'r' };

@@ -151,10 +151,10 @@ export class AccountReader {
     budget?: ReadBudget,
   ): Promise<AccountReadResult> {
     if (signal.aborted) return incomplete(givenUp);
-    const { clock, unrecovered, reads, intake, silencePace, doubts } = this.deps;
-    const beganMs = clock.monotonicMs();
+    const { unrecovered, reads, intake, silencePace, doubts } = this.deps;
     const [lossMark, doubtMark] = [unrecovered.mark, doubts.mark];
     const progress = this.begun(kind, signal, budget);
+    const { beganMs } = progress;
     const page = (each: Page) => this.page(each, progress);
     // Listing.
     for (const request of this.requests(progress, from)) {
@@ -198,6 +198,7 @@ export class AccountReader {
       onResult: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
       cause: showsAbsence ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
+      beganMs: clock.monotonicMs(),
       storeMark: intake.mark,
       signal,
       budget,

@@ -1,6 +1,7 @@
 import { compareInstants, formatInstant, msOf } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
 import { listedAt, traits } from '../../domain/streams.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { AccountRegistry, OpenOrder } from '../../store/fleet/account-registry.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
@@ -13,6 +14,7 @@ import type { TakenRow } from './row-intake.ts';
 import type { SilencePace } from './silence-pace.ts';
 
 interface AskDeps {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
@@ -94,18 +96,18 @@ export async function askAfterSilent(
 
 /** At least `most` of them, if there are as many. */
 async function findSilent(
-  { registry, absent }: AskDeps,
+  { clock, registry, absent }: AskDeps,
   {
     stream,
     accountId,
     most = Number.POSITIVE_INFINITY,
   }: { stream: Stream; accountId: string; most: number | undefined },
-  { startedMs, shownOpen, signal }: ReadProgress,
+  { beganMs, shownOpen, signal }: ReadProgress,
 ): Promise<OpenOrder[]> {
   const silent: OpenOrder[] = [];
   let after = '';
   for (;;) {
-    const open = await registry.openOrders(stream, accountId, startedMs, after, pageSize);
+    const open = await registry.openOrders(stream, accountId, clock.monotonicMs() - beganMs, after, pageSize);
     for (const order of open) if (!shownOpen.has(order.orderId) && absent.isDue(order.orderId)) silent.push(order);
     const last = open.at(-1);
     if (last === undefined || open.length < pageSize || silent.length >= most || signal.aborted) return silent;

@@ -36,6 +36,8 @@ export interface ReadProgress {
   readonly cause: Extract<Cause, 'snapshot' | 'probe'>;
   /** Wall time, milliseconds since the epoch. */
   readonly startedMs: number;
+  /** The same, monotonic. */
+  readonly beganMs: number;
   /** `RowIntake.mark` at its beginning. */
   readonly storeMark: number;
   readonly signal: AbortSignal;

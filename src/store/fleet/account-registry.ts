@@ -41,13 +41,13 @@ export interface AccountRegistry {
   load(): Promise<AccountRecord[]>;
   save(record: AccountRecord): Promise<void>;
   /**
-   * The account's orders that are not terminal and were last written before `touchedBeforeMs`
-   * (database clock, ms since the epoch). Paged by order id, at most `limit`.
+   * The account's orders that are not terminal and were not written within the last `withinMs`.
+   * By the database's clock alone: ours may have been set. Paged by order id, at most `limit`.
    */
   openOrders(
     stream: Stream,
     accountId: string,
-    touchedBeforeMs: number,
+    withinMs: number,
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]>;
@@ -125,20 +125,22 @@ export class PostgresAccountRegistry implements AccountRegistry {
   openOrders(
     stream: Stream,
     accountId: string,
-    touchedBeforeMs: number,
+    withinMs: number,
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]> {
     return retryTransaction(this.deps, async () => {
       // The state is read once for its fields: from the log, where it is. An unreadable one
-      // is older than all: the order is still open, and is asked for.
+      // is older than all: the order is still open, and is asked for. An order written in the
+      // database's future was written before its clock was set back.
       const { rows } = await this.deps.pool.query<OpenOrderRow>(
         `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at, s."createdAt" as created_at, s."sentAt" as sent_at,
            case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as source_epoch
          from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "createdAt" text, "sentAt" text, "sourceEpoch" text) on true
-         where o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3 and o.updated_at < to_timestamp($4::double precision / 1000)
+         where o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3
+           and o.updated_at not between clock_timestamp() - make_interval(secs => $4::double precision / 1000) and clock_timestamp()
          order by o.order_id limit $5`,
-        [accountId, stream, afterOrderId, touchedBeforeMs, limit],
+        [accountId, stream, afterOrderId, withinMs, limit],
       );
       return rows.map((row) => ({
         orderId: row.order_id,

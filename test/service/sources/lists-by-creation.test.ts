@@ -61,6 +61,15 @@ const row = (orderId: string, createdMinute: number, over: Row = {}): Row => ({
   ...over,
 });
 
+describe('issue: An order that ended unseen stayed open for as long as our clock had been set back.', () => {
+  it('asks for it with the next audit', async () => {
+    const { clock, shows, status } = await live([row('o-1', 10), row('o-2', 40)]);
+    clock.stepWall(-3_600_000);
+    shows(row('o-1', 10, { ...ended, updatedAt: at(59) }), row('o-2', 40));
+    expect(await clock.advanceUntil(() => status('o-1') === 'filled', 120_000)).toBe(true);
+  });
+});
+
 describe('a stream whose lists go by creation', () => {
   it('follows its own stream alone, and marks the newest creation that was shown', async () => {
     const { registry, platform, connectors } = await live([row('o-1', 10, { updatedAt: at(55) }), row('o-2', 20)]);

@@ -376,14 +376,14 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   async openOrders(
     stream: Stream,
     accountId: string,
-    touchedBeforeMs: number,
+    withinMs: number,
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]> {
     await this.call();
     const rows = [...this.heads.values()].filter((row) => row.stream === stream && row.accountId === accountId);
     const held = rows.map((row) => ({ ...decodeHead(row), touchedMs: row.touchedMs }));
-    return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
+    return openOrdersOf(held, { withinMs, nowMs: this.clock.nowMs(), afterOrderId, limit });
   }
 
   private endOf(lane: number): bigint {

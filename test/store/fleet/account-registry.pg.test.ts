@@ -50,8 +50,8 @@ describe('the open orders of an account', () => {
     ];
     await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads }));
     await rig.pool.query("update orders set updated_at = '2026-11-21T12:00:00Z' where order_id <> 'touched'");
-    const before = Date.parse('2026-11-21T12:00:01Z');
-    const open = await registry.openOrders('prediction', 'acct-1', before, '', 100);
+    const aMinute = 60_000;
+    const open = await registry.openOrders('prediction', 'acct-1', aMinute, '', 100);
     expect(open.map((order) => order.status)).toEqual([
       'done_for_day',
       'new',
@@ -68,15 +68,23 @@ describe('the open orders of an account', () => {
     });
     const pages = [];
     for (let after = ''; ; ) {
-      const page = await registry.openOrders('prediction', 'acct-1', before, after, 4);
+      const page = await registry.openOrders('prediction', 'acct-1', aMinute, after, 4);
       pages.push(page.length);
       after = page.at(-1)?.orderId ?? '';
       if (page.length < 4) break;
     }
     expect(pages).toEqual([4, 2]);
-    expect(await registry.openOrders('account', 'acct-1', before, '', 100)).toEqual([
+    expect(await registry.openOrders('account', 'acct-1', aMinute, '', 100)).toEqual([
       expect.objectContaining({ orderId: 'other-stream', sourceVersion: undefined }),
     ]);
-    expect(await registry.openOrders('prediction', 'acct-1', before - 1_000, '', 100)).toEqual([]);
+    expect(await registry.openOrders('prediction', 'acct-1', 30 * 365 * 86_400_000, '', 100)).toEqual([]);
+  });
+
+  it('have those among them that were written before the clock of the database was set back', async () => {
+    await using rig = await storeRig();
+    const registry = new PostgresAccountRegistry(rig.deps);
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads: [head('o-1', 1), head('o-2', 1)] }));
+    await rig.pool.query("update orders set updated_at = now() + interval '1 hour' where order_id = 'o-1'");
+    expect(await registry.openOrders('prediction', 'acct-1', 60_000, '', 100)).toMatchObject([{ orderId: 'o-1' }]);
   });
 });

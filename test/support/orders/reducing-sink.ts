@@ -19,6 +19,7 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
   readonly marks: Watermark[] = [];
   readonly conflicts: string[] = [];
   readonly full = false;
+  /** By a clock of its own, as a database has. */
   private readonly touchedMs = new Map<string, number>();
   private readonly clock: Clock;
 
@@ -35,7 +36,7 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     const reduction = reduce(this.heads.get(key), item);
     if (reduction.result === 'conflict') this.conflicts.push(`${key}: ${reduction.detail}`);
     else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
-    if (reduction.result === 'applied') this.touchedMs.set(key, this.clock.nowMs());
+    if (reduction.result === 'applied') this.touchedMs.set(key, this.clock.monotonicMs());
     item.onResult?.(reduction.result, reduction.result === 'applied' && reduction.learnt);
     if (reduction.result === 'conflict') item.onDoubt?.(item, 'dead_lettered', 0);
     else if (reduction.doubt !== undefined) item.onDoubt?.(item, reduction.doubt, this.heads.get(key)?.revision ?? 0);
@@ -50,13 +51,13 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
   override async openOrders(
     stream: Stream,
     accountId: string,
-    touchedBeforeMs: number,
+    withinMs: number,
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]> {
     const heads = [...this.heads].filter(([, { order }]) => order.stream === stream && order.accountId === accountId);
     const held = heads.map(([key, head]) => ({ ...head, touchedMs: this.touchedMs.get(key) ?? 0 }));
-    return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
+    return openOrdersOf(held, { withinMs, nowMs: this.clock.monotonicMs(), afterOrderId, limit });
   }
 }
 

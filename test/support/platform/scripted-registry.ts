@@ -23,7 +23,7 @@ export class ScriptedRegistry implements AccountRegistry {
   async openOrders(
     stream: Stream,
     accountId: string,
-    _before: number,
+    _withinMs: number,
     after: string,
     limit: number,
   ): Promise<OpenOrder[]> {
