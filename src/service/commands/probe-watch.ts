@@ -2,7 +2,7 @@ import { makesOrder } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { CompleteLook, FollowedAccounts } from '../sources/account-access.ts';
+import { type AccountLook, type CompleteLook, type FollowedAccounts, unclear } from '../sources/account-access.ts';
 import type { AccountRead, AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -49,7 +49,7 @@ interface Wait {
  */
 export class ProbeWatch {
   private readonly waits = new Map<Watched, Wait>();
-  private readonly accounts = new Map<string, Promise<void>>();
+  private readonly accounts = new Map<string, Promise<AccountLook>>();
   private readonly deps: ProbeWatchDeps;
   private readonly options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>;
 
@@ -86,7 +86,7 @@ export class ProbeWatch {
    * Reads the account of this command now, within the budget, and judges all its commands of this
    * stream; one read at a time in a term, shared. Never rejects.
    */
-  readAccountOf({ command: { request }, term }: Watched): Promise<void> {
+  readAccountOf({ command: { request }, term }: Watched): Promise<AccountLook> {
     const { stream, accountId } = request;
     const key = `${stream}:${accountId}:${term.fence.epoch}`;
     const known = this.accounts.get(key);
@@ -121,21 +121,25 @@ export class ProbeWatch {
     const stop = new AbortController();
     wait.stop = stop;
     wait.probing = true;
-    if (kind === 'account') await this.readAccountOf(entry);
-    else await this.probeDirectly(entry, stop.signal);
+    const { reads } = this.deps;
+    const look = kind === 'account' ? await this.readAccountOf(entry) : undefined;
+    if (look === undefined) await this.probeDirectly(entry, stop.signal, (...read) => reads.direct(...read));
+    // One order that can't be read must not leave the others of its account in doubt for good.
+    else if (!look.complete && look.error === unclear)
+      await this.probeDirectly(entry, stop.signal, (...read) => reads.inTurn(...read));
     wait.probing = false;
     if (!stop.signal.aborted) this.follow(entry);
   }
 
-  private async probeDirectly(entry: Watched, stop: AbortSignal): Promise<void> {
-    const { accounts, reads, clock, judge } = this.deps;
+  private async probeDirectly(entry: Watched, stop: AbortSignal, run: AccountReads['direct']): Promise<void> {
+    const { accounts, clock, judge } = this.deps;
     const { request, orderId, attempts } = entry.command;
     const { stream, accountId } = request;
     const calledAtMs = clock.monotonicMs();
     const byReference = makesOrder(request);
     const id = byReference ? attempts.at(-1)?.attemptId : orderId;
     if (id === undefined) return;
-    const look = await reads.direct((signal, budget) => {
+    const look = await run((signal, budget) => {
       const account = accounts.account(stream, accountId);
       return byReference ? account?.lookFor(id, signal, budget) : account?.lookAt(id, signal, budget);
     }, stop);
@@ -143,7 +147,7 @@ export class ProbeWatch {
     await judge([entry], { look, by: byReference ? 'reference' : 'order', calledAtMs });
   }
 
-  private async judgeAccount({ stream, accountId, look, calledAtMs }: AccountRead, key: string): Promise<void> {
+  private async judgeAccount({ stream, accountId, look, calledAtMs }: AccountRead, key: string): Promise<AccountLook> {
     const { book, judge } = this.deps;
     const entries = [...book.ofAccount(accountId)].filter(
       ({ command }) => command.request.stream === stream && isFollowed(command),
@@ -151,6 +155,7 @@ export class ProbeWatch {
     if (look.complete) await judge(entries, { look, by: 'account', calledAtMs });
     this.accounts.delete(key);
     for (const entry of entries) this.rearm(entry);
+    return look;
   }
 
   /**

@@ -208,6 +208,19 @@ describe('issue: An exchange answered "no such order" about a live order, and ca
   );
 });
 
+describe('issue: A command stayed unknown for good where its account had an order that cannot be read.', () => {
+  // Each read of the account was unclear, and after two seconds nothing else was asked.
+  it('asks for the command alone then', async () => {
+    const world = await CommandWorld.start();
+    const { order } = await world.working(equity);
+    world.reads.garbled.add(order.terms.orderId);
+    world.script({ applied: 'no', answer: outcomeUnknown });
+    const { commandId } = await world.send({ ...equity, terms: { ...equity.terms, symbol: 'KO' } });
+    await world.until(() => world.command(commandId).presumedAbsent, 15 * 60_000);
+    expect(world.writes).toHaveLength(2);
+  });
+});
+
 describe('issue: A new order was answered with "duplicate" and was in no list, and it appeared later.', () => {
   const duplicate = answered(409, {
     error: { type: 'conflict', code: 'DUPLICATE_ORDER', message: 'Duplicate client order id' },

@@ -16,12 +16,14 @@ const notFound: HttpResult = {
 };
 
 /**
- * The platform's reads in memory, which keep some orders from
- * everybody and remember what they were asked.
+ * The platform's reads in memory, which keep some orders from everybody, show some so that they
+ * cannot be read, and remember what they were asked.
  */
 export class LyingReads {
   /** Ids of orders that are in no list and no GET. */
   readonly hidden = new Set<string>();
+  /** Ids of orders with a row that cannot be read. */
+  readonly garbled = new Set<string>();
   readonly asked: AskedRead[] = [];
   private readonly platform: MemoryPlatform;
   private readonly clock: Clock;
@@ -52,24 +54,31 @@ export class LyingReads {
     return this.asked.filter(({ url }) => new URL(url).pathname.includes('/orders'));
   }
 
+  private shown(row: string): string | undefined {
+    const isOf = (ids: ReadonlySet<string>) => [...ids].some((id) => row.includes(`"${id}"`));
+    if (isOf(this.hidden)) return undefined;
+    return isOf(this.garbled) ? row.replace(/"cumQty":"[^"]*"/, '"cumQty":"?"') : row;
+  }
+
   private censor({ url }: HttpRequest, result: HttpResult): HttpResult {
-    if (this.hidden.size === 0 || result.kind !== 'answered' || result.status !== 200) return result;
+    if (this.hidden.size + this.garbled.size === 0 || result.kind !== 'answered' || result.status !== 200)
+      return result;
     const single = /\/orders\/([^/?]+)/.exec(url)?.[1];
     if (single !== undefined) return this.hidden.has(decodeURIComponent(single)) ? notFound : result;
     if (!new URL(url).pathname.endsWith('/orders')) return result;
-    return { ...result, text: withoutRows(result.text, this.hidden) };
+    return { ...result, text: changedRows(result.text, (row) => this.shown(row)) };
   }
 }
 
 /**
- * The page without the rows of these orders, its other bytes as they
+ * The page with each row changed, or without it, its other bytes as they
  * were: versions above 2^53 have to survive.
  */
-function withoutRows(text: string, ids: ReadonlySet<string>): string {
+function changedRows(text: string, change: (row: string) => string | undefined): string {
   const start = text.indexOf('[') + 1;
   const end = text.lastIndexOf(']');
   const rows = splitRows(text.slice(start, end));
-  const kept = rows.filter((row) => ![...ids].some((id) => row.includes(`"${id}"`)));
+  const kept = rows.map(change).filter((row) => row !== undefined);
   return `${text.slice(0, start)}${kept.join(',')}${text.slice(end)}`;
 }
 
