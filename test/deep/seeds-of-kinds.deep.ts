@@ -16,6 +16,11 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['the stored states of some orders are lost', { damaging: true }, 80],
   ['the database loses its last commits', { losing: true }, 120],
   ['shards change hands all the time', { moving: true }, 26],
+  ['the venue is Alpaca', { venue: 'alpaca' }, 500],
+  ['the venue is Alpaca, and callers cancel everything', { venue: 'alpaca', sweeping: true }, 60],
+  ['the venue is Alpaca, and writes land late', { venue: 'alpaca', patient: true }, 30],
+  ['the venue is Alpaca, and shards change hands', { venue: 'alpaca', moving: true }, 26],
+  ['the venue is Alpaca, and commits are lost', { venue: 'alpaca', losing: true }, 60],
 ];
 const from = 30_001;
 

@@ -6,7 +6,7 @@ import type { Exchange } from '../../src/sandbox/exchange/exchange.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { acceptOrder, cancelOrder, expireOrder, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
-import { below, oneOf } from '../../src/sandbox/market/instruments.ts';
+import { below, type Instrument, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { MatchingEngine } from '../../src/sandbox/venue/matching-engine.ts';
 import { Venue, venueOptions } from '../../src/sandbox/venue/venue.ts';
 
@@ -15,6 +15,9 @@ interface EnteredOrdersDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly nextVenueOrderId: () => string;
+  readonly answersEveryOrder: boolean;
+  /** Those that order entry knows by their symbol. */
+  readonly instruments: readonly Instrument[];
 }
 
 /**
@@ -31,16 +34,17 @@ export class EnteredOrders {
   constructor(deps: EnteredOrdersDeps) {
     this.deps = deps;
     const settings = venueOptions.parse({});
-    const { exchange, clock, random, nextVenueOrderId } = deps;
+    const { exchange, clock, random, nextVenueOrderId, answersEveryOrder, instruments } = deps;
     const engine = new MatchingEngine({ exchange, random, instrumentOf: () => undefined, priceOf: () => 0n }, settings);
-    this.venue = new Venue({ exchange, engine, clock, random, nextVenueOrderId, during: (work) => work() }, settings);
+    const ofVenue = { exchange, engine, clock, random, nextVenueOrderId, answersEveryOrder };
+    this.venue = new Venue({ ...ofVenue, during: (work) => work() }, settings);
     this.entry = {
       exchange,
       venue: this.venue,
       clock,
       random,
       lateWrites: new LateWrites({ clock }),
-      instrument: () => undefined,
+      instrument: (_stream, symbol) => instruments.find((each) => each.symbol === symbol),
       during: (work) => work(),
     };
   }

@@ -160,3 +160,12 @@ export const keptLosingSeeds: ReadonlyMap<number, string> = new Map([
   [335, 'the row of a single order, read beside a list, was counted as one of the list (a fault of the simulator)'],
   [3, 'a shard was given away in the grace of a doubt (a fault of the simulator)'],
 ]);
+
+/** Of runs at Alpaca. */
+export const keptAlpacaSeeds: ReadonlyMap<number, string> = new Map([
+  [54, 'our clock was set back: no order of the last hour was asked for, and one that ended unseen stayed open'],
+  [190, 'as 54'],
+  [120, 'a session was ended before it had read that it was signed in (a fault of the simulator)'],
+  [256, 'a page of orders that share their time was taken for a list of its own (a fault of the simulator)'],
+  [484, 'beside an order that cannot be read, a cancel whose order had ended stayed unknown'],
+]);

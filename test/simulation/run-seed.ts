@@ -8,6 +8,7 @@ import { checkCounts, checkFrames } from './oracles/check-counts.ts';
 import { agrees, disagreements } from './oracles/check-healed.ts';
 import { sharedFaults } from './oracles/check-unfollowed.ts';
 import { OwnersCancels } from './owners-cancels.ts';
+import { AppUsers } from './plan/app-users.ts';
 import type { CommandWishes } from './plan/command-plan.ts';
 import type { CrashPoint } from './plan/crash-points.ts';
 import { noEnemy } from './plan/enemy.ts';
@@ -144,6 +145,9 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.contesting === true) new OwnersCancels(world, world.source(18)).begin(() => faulty);
   if (wishes?.reusing === true) new IdReuse(world, world.source(24)).begin(() => faulty);
   repeatFirsts(world, world.source(25), () => faulty);
+  const people = world.source(26);
+  if (platform.venue.name === 'alpaca' && happens(people, 0.5))
+    new AppUsers(world, people).begin(() => faulty, plan.changeEveryMs * 6);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -26,6 +26,8 @@ const { values } = parseArgs({
     damaging: { type: 'boolean' },
     reusing: { type: 'boolean' },
     contesting: { type: 'boolean' },
+    /** `alpaca`; left out: the platform of the specification. */
+    venue: { type: 'string' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -65,6 +67,7 @@ function wishes(): CommandWishes {
     ...(values.damaging === true && { damaging: true }),
     ...(values.reusing === true && { reusing: true }),
     ...(values.contesting === true && { contesting: true }),
+    ...(values.venue === 'alpaca' && { venue: 'alpaca' }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }
@@ -78,7 +81,11 @@ let failed = 0;
 let slowest = { seed: 0, ms: 0 };
 for (let seed = first; seed < first + count; seed += 1) {
   const beganMs = performance.now();
-  const result = await runSeed(seed, { ...(values.trace ? withTrace() : {}), ...(bug && { bug }), wishes: wishes() });
+  const result = await runSeed(seed, {
+    ...(values.trace ? withTrace() : {}),
+    ...(bug && { bug }),
+    wishes: wishes(),
+  });
   const ms = performance.now() - beganMs;
   if (ms > slowest.ms) slowest = { seed, ms };
   if (result.failures.length > 0) failed += 1;

@@ -27,9 +27,6 @@ import type { ObservationSink } from '../../src/service/sources/observation-sink
 import { Window } from '../../src/service/sources/window.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { ResultLog } from '../../src/store/commands/result-log.ts';
-import { platformReads } from '../../src/venue/platform/platform-reads.ts';
-import { platformVenue } from '../../src/venue/platform/platform-venue.ts';
-import { platformEntry } from '../support/commands/platform-entry.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { Host } from './host.ts';
@@ -37,9 +34,9 @@ import { CoverageWatch } from './oracles/coverage-watch.ts';
 import type { CrashPoints } from './plan/crash-points.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
+import type { Credentials } from './venues/simulated-venue.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
 import type { MemoryPlatform } from './world/memory-platform.ts';
-import type { HostTokens } from './world/memory-tokens.ts';
 
 /** Lists of accounts come every 3 to 7 s in a run. */
 export const unfollowedGraceMs = 8_000;
@@ -69,7 +66,7 @@ export interface SimulatedServiceDeps {
   /** The comparison of the database with what this process has seen. */
   readonly noticeCheckpoint: MemoryDatabase['noticeLoss'];
   readonly platform: MemoryPlatform;
-  readonly tokens: HostTokens;
+  readonly credentials: Credentials;
   readonly log: Logger;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
@@ -92,7 +89,7 @@ export class SimulatedService {
   readonly host: Host;
   readonly metrics: Metrics = createMetrics();
   readonly coverage: CoverageWatch;
-  readonly tokens: HostTokens;
+  readonly credentials: Credentials;
   readonly keeper: LaneKeeper;
   readonly ingest: Ingest;
   readonly connectors: Connectors;
@@ -112,14 +109,14 @@ export class SimulatedService {
   private readonly supervisor: Supervisor;
 
   constructor(deps: SimulatedServiceDeps, settings: ServiceSettings) {
-    const { host, random, database, log, tokens } = deps;
+    const { host, random, database, log, credentials, platform } = deps;
     const { clock } = host;
     const { metrics } = this;
     const shared = { clock, random, log };
     this.host = host;
-    this.tokens = tokens;
+    this.credentials = credentials;
     this.lease = new Lease(clock, settings.lease.actMs, (act) => checkpoint.hurry(act));
-    this.coverage = new CoverageWatch(clock);
+    this.coverage = new CoverageWatch(clock, platform.venue.reads);
     const lossCheck = new LossCheck({
       lease: this.lease,
       look: async ({ lane, epoch }) => deps.noticePublished(lane, await deps.checkpoints(), epoch),
@@ -311,7 +308,8 @@ export class SimulatedService {
   }
 
   private commandService(deps: SimulatedServiceDeps, settings: ServiceSettings, results: ResultRelay): CommandService {
-    const { host, random, log, platform, tokens, journal } = deps;
+    const { host, random, log, platform, credentials, journal } = deps;
+    const { venue } = platform;
     const { clock } = host;
     const { connectors } = this;
     const accounts = {
@@ -319,14 +317,12 @@ export class SimulatedService {
         return connectors.hasListed;
       },
       streams: connectors.streams,
-      tokensFor: () => tokens,
+      tokensFor: (accountId: string) => credentials.logins.get(venue.loginOf(accountId)),
       account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
       standing: (accountId: string) => connectors.standing(accountId),
     };
-    const entry = platformEntry(
-      { accounts, lines: platform.entry.lines(host), clock, metrics: this.metrics.platform },
-      { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
-    );
+    const lines = platform.entry.lines(host);
+    const entry = venue.orderEntry({ accounts, lines, clock, metrics: this.metrics.platform });
     const followed = aroundLooks(accounts, reachingLooks(deps.points, host));
     return new CommandService(
       {
@@ -356,13 +352,10 @@ export class SimulatedService {
   }
 
   private sources(deps: SimulatedServiceDeps, settings: ServiceSettings): Connectors {
-    const { host, random, log, platform, tokens, database } = deps;
+    const { host, random, log, platform, credentials, database } = deps;
     const { clock } = host;
+    const { venue, stream } = platform;
     const http = this.coverage.http(platform.http.client(host));
-    const reads = platformReads(
-      { http, clock, random, tokens, metrics: this.metrics.platform },
-      { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
-    );
     const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
     const connectors = new Connectors(
       {
@@ -370,14 +363,14 @@ export class SimulatedService {
         random,
         log,
         registry: database.accounts(this.lease),
-        openSocket: platform.stream.socketFactory(host),
+        openSocket: stream.socketFactory(host),
         sink: deps.intoGuard?.(guarded) ?? guarded,
         metrics: this.metrics.source,
         auditGate: new Window(1),
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       {
-        streamUrls: { account: 'ws://account', prediction: 'ws://prediction' },
+        streamUrls: venue.streamUrls,
         timings: settings.timings,
         everyMs: settings.accountsEveryMs,
         compareEveryMs: 500,
@@ -386,7 +379,11 @@ export class SimulatedService {
         part: () => this.held.part,
       },
     );
-    connectors.add('client', { venue: platformVenue, reads, tokens, log });
+    for (const [name, tokens] of credentials.logins) {
+      const reading = { http, clock, random, tokens, metrics: this.metrics.platform };
+      const reads = venue.orderReads(reading, platform.http.pageSize);
+      connectors.add(name, { venue: venue.venue, reads, tokens, log });
+    }
     return connectors;
   }
 }

@@ -36,11 +36,12 @@ import { drawSettings, type ServiceSettings, unhurried } from './service-setting
 import { SimulatedService } from './simulated-service.ts';
 import { drawSurprises } from './surprises.ts';
 import { Trace } from './trace.ts';
+import { simulatedAlpaca } from './venues/simulated-alpaca.ts';
+import { simulatedPlatform } from './venues/simulated-platform.ts';
 import { MemoryBroker } from './world/memory-broker.ts';
 import { MemoryDatabase } from './world/memory-database.ts';
 import { MemoryPlatform } from './world/memory-platform.ts';
 import type { MemorySocket } from './world/memory-socket.ts';
-import { HostTokens } from './world/memory-tokens.ts';
 
 interface WorldOptions {
   readonly seed: number;
@@ -112,6 +113,7 @@ export class SimulatedWorld {
     this.trace = new Trace(this.clock, print);
     this.random = this.source(0);
     const { wishes = {} } = options;
+    const venue = wishes.venue === simulatedAlpaca.name ? simulatedAlpaca : simulatedPlatform;
     this.plan = asWished(drawFaultPlan(this.source(1)), wishes);
     const settings = drawSettings(this.source(2));
     this.settings = wishes.leaking === true ? unhurried(settings) : settings;
@@ -134,6 +136,7 @@ export class SimulatedWorld {
         legsRandom: this.source(22),
         trace,
         points,
+        venue,
       },
       this.plan.platform,
     );
@@ -151,7 +154,7 @@ export class SimulatedWorld {
           const order = this.platform.exchange.orders.get(orderId ?? '');
           if (order === undefined || this.platform.corrected.has(order)) return undefined;
           // It may be another one by now.
-          return this.platform.reused.has(`${order.terms.stream}:${order.terms.orderId}`) ? undefined : order;
+          return this.platform.reused.has(this.platform.keyOf(order)) ? undefined : order;
         },
         orderAt: (orderId) => this.platform.exchange.orders.get(orderId),
         clock,
@@ -205,6 +208,7 @@ export class SimulatedWorld {
     platform.beginSurprises(drawSurprises(this.source(19), this.options.wishes?.odd === true));
     if (this.options.wishes?.setback === true) platform.bare.setBack = drawSetBack(this.source(23), this.clock, plan);
     this.database.faults = plan.database;
+    this.knowFormerAccount();
     this.broker.faults = plan.broker;
     this.enemy = plan.enemy;
     const { commandPlan } = this;
@@ -212,6 +216,15 @@ export class SimulatedWorld {
     const { answerMs, refuseShare, capacity, writes } = commandPlan;
     platform.entry.faults = writes;
     platform.entered.venue.set({ answerMs, refuseShare, capacity });
+  }
+
+  /** In half of the runs: an account that is stored, and whose key pair is used no longer. */
+  private knowFormerAccount(): void {
+    const { formerAccount: accountId, streamOf } = this.platform.venue;
+    if (accountId === undefined || happens(this.source(27), 0.5)) return;
+    const stream = streamOf('account');
+    const marks = { readUpTo: undefined, auditedUpTo: undefined };
+    this.database.accounts.set(`${stream} ${accountId}`, { stream, accountId, isSim: true, sourceEpoch: 0, ...marks });
   }
 
   /** The run is ending: nobody starts a process again, and none crashes of itself. */
@@ -368,7 +381,10 @@ export class SimulatedWorld {
         host.answer(this.database.noticeLoss(...seen)),
       noticeCheckpoint: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
         host.answer(this.database.noticeLoss(...seen)),
-      tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
+      credentials: this.platform.venue.credentials({
+        ...{ host, world: this.clock, tokens: this.platform.tokens },
+        accountIds: this.platform.accounts.map(({ id }) => id),
+      }),
       log: this.logOf(host.name),
     };
     const service = new SimulatedService({ ...deps, ...this.options.bug?.deps?.(deps, this) }, this.settings);
@@ -492,7 +508,7 @@ export class SimulatedWorld {
     };
     broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
-    platform.stream.onSent = (socket, name, text) => this.serviceOf(socket)?.coverage.inFlight.sent(socket, name, text);
+    platform.stream.onSent = (socket, name, text) => this.serviceOf(socket)?.coverage.sent(socket, name, text);
     platform.stream.onSpoiled = (socket, name, text) => this.serviceOf(socket)?.coverage.inFlight.excuse(name, text);
     platform.stream.onLeft = (socket) => this.serviceOf(socket)?.coverage.left(socket);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { keptForgettingSeeds, keptLosingSeeds, keptSeeds } from './kept-seeds.ts';
-import { failuresOf, range, runSeeds } from './oracles/failures-of.ts';
+import { keptAlpacaSeeds, keptForgettingSeeds, keptLosingSeeds, keptSeeds } from './kept-seeds.ts';
+import { failuresIn, failuresOf, range, runSeeds } from './oracles/failures-of.ts';
 import { seedsOfEachRun } from './oracles/keeps-every-promise.ts';
 
 const limitMs = 300_000;
@@ -58,6 +58,17 @@ describe('the service, whatever goes wrong around it,', () => {
     'writes nothing behind a halt that another process has answered, however steadily it places',
     async () => {
       expect(await failuresOf(range(1, 6), { leaking: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
+    'keeps every promise at Alpaca, whose lists go by creation and whose sessions have one account',
+    async () => {
+      const seeds = [...new Set([...range(1, 50), ...keptAlpacaSeeds.keys()])];
+      const results = await runSeeds(seeds, { venue: 'alpaca' });
+      expect(failuresIn(results, { venue: 'alpaca' })).toEqual([]);
+      expect(results.reduce((sum, { writes }) => sum + writes, 0)).toBeGreaterThan(200);
     },
     limitMs,
   );

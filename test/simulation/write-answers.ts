@@ -6,8 +6,12 @@ import type { HttpResult } from '../../src/venue/http.ts';
 import { predictionErrors } from '../../src/venue/platform/wire/error-bodies.ts';
 
 /** What order entry answers when nothing goes wrong. */
-export function plainAnswer(write: Write | undefined, result: ExchangeOrder | Refusal): HttpResult {
-  if (isRefusal(result)) return refusal(result);
+export function plainAnswer(
+  write: Write | undefined,
+  result: ExchangeOrder | Refusal,
+  refused: (refusal: Refusal) => HttpResult = refusal,
+): HttpResult {
+  if (isRefusal(result)) return refused(result);
   if (write === undefined) throw new Error('an order without a write');
   return answered(write.answer.status, write.answer.body(result));
 }

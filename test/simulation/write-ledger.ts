@@ -83,7 +83,9 @@ export class WriteLedger {
   done(write: LedgerWrite, order: ExchangeOrder): void {
     write.fate = 'done';
     write.order = order;
-    if (write.kind !== 'place') this.pending.set(order, write);
+    // The venue did not have it yet, so it was not asked.
+    if (write.kind === 'cancel' && isClosed(order.state)) write.venue = 'granted';
+    else if (write.kind !== 'place') this.pending.set(order, write);
     this.onTaken(order);
     this.onDone(write);
   }

@@ -187,7 +187,7 @@ function withoutSuccessor({ platform, database, journal }: SimulatedWorld): stri
   return platform.surprises.amended.flatMap(({ elder, successor }) => {
     const { clOrdId, orderId } = successor.terms;
     const commandId = journal.ofAttempts([clOrdId]).get(clOrdId)?.commandId;
-    const head = database.heads.get(`account:${orderId}`);
+    const head = database.heads.get(platform.keyOf(successor));
     if (head === undefined || commandId === undefined || decodeHead(head).order.commandId === commandId) return [];
     return [`${orderId} took the place of ${elder.terms.orderId}, and is no order of ${commandId}`];
   });

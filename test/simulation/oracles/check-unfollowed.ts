@@ -25,7 +25,11 @@ const kafkaAwayMs = 15_000;
 export async function sharedFaults(world: SimulatedWorld): Promise<string[]> {
   const dice = world.source(15);
   if (!happens(dice, 0.25)) return [];
-  return [...(await unlisted(world, oneOf(dice, world.platform.accounts).id)), ...(await withoutKafka(world))];
+  const { accounts, venue } = world.platform;
+  const { id } = oneOf(dice, accounts);
+  const left = venue.listsAccounts ? await unlisted(world, id) : [];
+  if (!venue.listsAccounts) await staysPut(world, id);
+  return [...left, ...(await withoutKafka(world))];
 }
 
 /** The list of accounts says that it is complete, and one is not in it. */

@@ -1,11 +1,16 @@
-import type { IngestItem, Observation } from '../../../src/domain/observation.ts';
+import type { IngestItem, Observation, Unreadable } from '../../../src/domain/observation.ts';
+import { traits } from '../../../src/domain/streams.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { ObservationSink } from '../../../src/service/sources/observation-sink.ts';
-import type { Http, HttpRequest } from '../../../src/venue/http.ts';
-import { ordersPath, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
+import type { Http, HttpResult } from '../../../src/venue/http.ts';
+import { type Began, PagedLists } from '../venues/paged-lists.ts';
+import type { AskedRead, SimulatedReads } from '../venues/simulated-venue.ts';
 import type { MemorySocket } from '../world/memory-socket.ts';
 import { InFlightWatch } from './in-flight-watch.ts';
 import { LossWatch } from './loss-watch.ts';
+
+/** Before that, an account that showed nothing has nothing. */
+const horizonMs = 6 * 86_400_000;
 
 interface Account {
   /**
@@ -15,6 +20,8 @@ interface Account {
   readonly sockets: Map<MemorySocket, number>;
   /** When the first request began of the newest list that was answered to its end. */
   listBeganMs: number | undefined;
+  /** By creation: the newest of its open orders, and of its new ones. */
+  readonly parts: Map<string, number>;
   unsettledRows: number;
 }
 
@@ -29,8 +36,7 @@ export class CoverageWatch {
   lives = 0;
   private readonly seen: string[] = [];
   private readonly accounts = new Map<string, Account>();
-  /** When the list began whose next page has this address. */
-  private readonly listsBegan = new Map<string, number>();
+  private readonly lists = new PagedLists();
   /**
    * Rows of single orders that were answered and not offered yet: they may
    * be read at any time, and are of no list.
@@ -38,10 +44,14 @@ export class CoverageWatch {
   private readonly singles = new Map<string, number>();
   readonly inFlight: InFlightWatch;
   private readonly losses: LossWatch;
+  /** Whose frame is handed over now, or was last. */
+  private reading = '';
   private readonly clock: Clock;
+  private readonly reads: SimulatedReads;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, reads: SimulatedReads) {
     this.clock = clock;
+    this.reads = reads;
     this.losses = new LossWatch(clock);
     this.inFlight = new InFlightWatch(clock);
   }
@@ -61,17 +71,25 @@ export class CoverageWatch {
     for (const { sockets } of this.accounts.values()) sockets.delete(socket);
   }
 
+  /** As `InFlightWatch.sent`. */
+  sent(socket: MemorySocket, name: string, text: string): () => void {
+    const read = this.inFlight.sent(socket, name, text);
+    return () => {
+      this.reading = name;
+      read();
+    };
+  }
+
   /** The way to the platform, with the lists that go over it noted. */
   http(inner: Http): Http {
     return {
       request: async (request) => {
-        const asked = readOf(request);
-        if (asked === undefined) return inner.request(request);
-        const { cursor } = asked;
-        const nowMs = this.clock.monotonicMs();
-        const beganMs = cursor === undefined ? nowMs : (this.listsBegan.get(`${asked.list} ${cursor}`) ?? nowMs);
+        const asked = this.reads.asked(request);
+        // A list under a reference says nothing of the others.
+        if (asked === undefined || asked.reference !== undefined) return inner.request(request);
+        const began = this.lists.of(asked, this.clock.monotonicMs());
         const answer = await inner.request(request);
-        if (answer.kind === 'answered' && answer.status === 200) this.answered(asked, beganMs, answer.text);
+        if (answer.kind === 'answered' && answer.status === 200) this.answered(asked, began, answer);
         return answer;
       },
       close: () => inner.close(),
@@ -109,7 +127,7 @@ export class CoverageWatch {
       return item;
     }
     this.offered += 1;
-    if (item.kind === 'unreadable') this.losses.unreadable(item);
+    if (item.kind === 'unreadable') this.losses.unreadable(this.named(item));
     const account = this.isOfList(item) ? this.account(`${item.view.stream}:${item.view.accountId}`) : undefined;
     if (account !== undefined) account.unsettledRows += 1;
     let ends = 0;
@@ -124,6 +142,12 @@ export class CoverageWatch {
         onResult?.(result);
       },
     };
+  }
+
+  /** Where no frame names its account, it is that of the session. */
+  private named(item: Unreadable): Unreadable {
+    if (item.accountId !== undefined || traits[item.stream].namesAccount) return item;
+    return { ...item, accountId: this.reading.slice(item.stream.length + 1) };
   }
 
   private isOfList(item: IngestItem): item is Observation {
@@ -148,23 +172,37 @@ export class CoverageWatch {
     if (unsettledRows > 0) this.seen.push(`${name} is live with ${unsettledRows} rows of lists not settled`);
   }
 
-  private answered({ stream, accountId, orderId, list }: AskedRead, beganMs: number, text: string): void {
-    const next = /"nextCursor":"([^"]*)"/.exec(text)?.[1];
+  private answered(asked: AskedRead, began: Began, answer: HttpResult): void {
+    const { stream, accountId, orderId } = asked;
+    const { beganMs } = began;
     if (orderId !== undefined) {
       this.singles.set(`${stream}:${orderId}`, (this.singles.get(`${stream}:${orderId}`) ?? 0) + 1);
       this.losses.answered(stream, accountId, beganMs, orderId);
-    } else if (next !== undefined) {
-      // Two lists side by side may have the same cursor, and the page of the older one may come
-      // later (seeds 8897, 14883).
-      const page = `${list} ${next}`;
-      this.listsBegan.set(page, Math.max(beganMs, this.listsBegan.get(page) ?? beganMs));
-    } else if (text.includes('"orders"')) {
+      return;
+    }
+    const page = this.reads.page(asked, answer);
+    if (page?.next !== undefined) this.lists.goesOn(asked, page.next, began);
+    else if (page !== undefined) {
       // Two lists of one account may be read side by side: one that
       // began earlier may end later (seed 10875).
       const account = this.account(`${stream}:${accountId}`);
-      account.listBeganMs = Math.max(account.listBeganMs ?? beganMs, beganMs);
-      this.losses.answered(stream, accountId, beganMs);
+      const wholeMs = this.wholeSince(account, asked, began);
+      if (wholeMs === undefined) return;
+      account.listBeganMs = Math.max(account.listBeganMs ?? wholeMs, wholeMs);
+      this.losses.answered(stream, accountId, wholeMs);
     }
+  }
+
+  /**
+   * When a read began that showed the whole account. By creation, one list has what is open, and
+   * another what is new: the read is as old as the older of them.
+   */
+  private wholeSince({ parts }: Account, { stream, state }: AskedRead, { beganMs, after }: Began): number | undefined {
+    const sinceMs = after === undefined ? Number.NEGATIVE_INFINITY : Date.parse(after);
+    const isWhole = state === 'all' && sinceMs < this.clock.nowMs() - horizonMs;
+    if (isWhole || traits[stream].lists === 'by_change') return beganMs;
+    parts.set(state, Math.max(beganMs, parts.get(state) ?? beganMs));
+    return parts.size < 2 ? undefined : Math.min(...parts.values());
   }
 
   private account(name: string): Account {
@@ -173,6 +211,7 @@ export class CoverageWatch {
       account = {
         sockets: new Map(),
         listBeganMs: undefined,
+        parts: new Map(),
         unsettledRows: 0,
       };
       this.accounts.set(name, account);
@@ -182,29 +221,3 @@ export class CoverageWatch {
 }
 
 const newestOf = (sockets: ReadonlyMap<MemorySocket, number>) => [...sockets.values()].at(-1);
-
-interface AskedRead {
-  readonly stream: string;
-  readonly accountId: string;
-  /** Of a single order. */
-  readonly orderId?: string;
-  /** The list without its page. */
-  readonly list: string;
-  readonly cursor: string | undefined;
-}
-
-/**
- * A read of one order, or of all orders of an account: a list
- * under a reference says nothing of the others.
- */
-function readOf({ url }: HttpRequest): AskedRead | undefined {
-  const { pathname, searchParams } = new URL(url);
-  const path = [predictionOrdersPath, ordersPath].find((each) => pathname === each || pathname.startsWith(`${each}/`));
-  if (path === undefined || searchParams.has('clOrdId') || searchParams.has('clientOrderRef')) return undefined;
-  const stream = path === ordersPath ? 'account' : 'prediction';
-  const accountId = searchParams.get('accountId') ?? '';
-  const cursor = searchParams.get('cursor') ?? undefined;
-  searchParams.delete('cursor');
-  const about = { stream, accountId, list: `${pathname}?${searchParams}`, cursor };
-  return pathname === path ? about : { ...about, orderId: decodeURIComponent(pathname.slice(path.length + 1)) };
-}

@@ -24,7 +24,9 @@ export function range(from: number, count: number): number[] {
 
 function told({ seed, failures }: RunResult, { crash, ...kinds }: CommandWishes): string {
   const more = [
-    ...Object.entries(kinds).flatMap(([kind, wished]) => (wished === true ? [`--${kind}`] : [])),
+    ...Object.entries(kinds).flatMap(([kind, wished]) =>
+      wished === true ? [`--${kind}`] : typeof wished === 'string' ? [`--${kind} ${wished}`] : [],
+    ),
     ...(crash === undefined ? [] : [`--crash ${crash.point}:${crash.time}`]),
   ];
   return [`npm run simulate -- --seed ${seed} --trace`, ...more]

@@ -5,6 +5,7 @@ import { Host } from '../host.ts';
 import { noStreamFaults } from '../plan/stream-faults.ts';
 import { BareViews } from '../planted/bare-views.ts';
 import { Trace } from '../trace.ts';
+import { simulatedPlatform } from '../venues/simulated-platform.ts';
 import type { MemorySocket } from '../world/memory-socket.ts';
 import { MemoryStream } from '../world/memory-stream.ts';
 import { MemoryTokens } from '../world/memory-tokens.ts';
@@ -20,7 +21,15 @@ async function breaches(silent: readonly boolean[]): Promise<readonly string[]> 
   const { clock, random, open, account } = book();
   const tokens = new MemoryTokens();
   const [trace, bare] = [new Trace(clock), new BareViews(random)];
-  const stream = new MemoryStream({ clock, random, tokens, account: () => account, trace, bare });
+  const stream = new MemoryStream({
+    clock,
+    random,
+    tokens,
+    account: () => account,
+    trace,
+    bare,
+    venue: simulatedPlatform,
+  });
   const watch = new InFlightWatch(clock);
   stream.onSent = (socket, of, text) => watch.sent(socket, of, text);
   stream.onSpoiled = (_, of, text) => watch.excuse(of, text);
@@ -34,7 +43,7 @@ async function breaches(silent: readonly boolean[]): Promise<readonly string[]> 
     socket.silent = silent[i] === true;
   }
   stream.faults = { ...noStreamFaults, garbage: 0.5 };
-  for (let i = 0; i < 50; i += 1) stream.emit(open());
+  for (let i = 0; i < 50; i += 1) stream.emit(open(), 'opened');
   await clock.advance(100);
   const heartbeat = {
     kind: 'watermarks',

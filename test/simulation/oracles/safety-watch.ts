@@ -1,6 +1,7 @@
 import { compareDecimals } from '../../../src/domain/decimal.ts';
 import type { Order, OrderStatus } from '../../../src/domain/order.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
+import { traits } from '../../../src/domain/streams.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import type { Batch, HeadRow } from '../../../src/store/orders/order-store.ts';
 import type { LogEntry } from '../database-rows.ts';
@@ -192,17 +193,17 @@ export class SafetyWatch {
     const now = knownOf(update);
     // The service calls its own step a correction: it is one only where the platform agrees, and
     // never where versions order the steps.
-    const corrects = cause === 'correction' && order.stream === 'account' && this.platform.takesBack(order.orderId);
+    const corrects = cause === 'correction' && isJoined(order) && this.platform.takesBack(order.orderId);
     const begins = before !== undefined && now.incarnation === before.incarnation + 1 && this.platform.reused.has(key);
     // Nobody can know what a state was that can't be read; its version stands beside it.
     const heals = this.database.healing.has(payload);
     if (before !== undefined && !begins && !heals && now.incarnation !== before.incarnation)
       this.breach(`${key} is order ${now.incarnation} under its id, and the platform did not give that again`);
-    const isVersioned = before !== undefined && order.stream === 'prediction' && now.epoch === 0;
+    const isVersioned = before !== undefined && !isJoined(order) && now.epoch === 0;
     if (heals && isVersioned && now.version < before.version)
       this.breach(`${key} begins again at version ${now.version}, below ${before.version}`);
     if (before !== undefined && !corrects && !heals && !begins)
-      this.neverBack(key, before, now, order.stream === 'prediction' && { changed });
+      this.neverBack(key, before, now, !isJoined(order) && { changed });
     this.known.set(key, now);
   }
 
@@ -232,7 +233,7 @@ export class SafetyWatch {
     const known = this.known.get(key);
     const newest = known?.revision === revision;
     if (!newest) this.breach(`the state of ${key} has revision ${revision}, the log ${known?.revision ?? 'none'}`);
-    if (known !== undefined && stream === 'prediction' && BigInt(sourceVersion ?? -1) !== known.version) {
+    if (known !== undefined && !isJoined({ stream }) && BigInt(sourceVersion ?? -1) !== known.version) {
       this.breach(`the state of ${key} has version ${sourceVersion}, the log ${known.version}`);
     }
     if (newest && (JSON.parse(state) as Order).cumQty !== known?.cumQty)
@@ -279,6 +280,11 @@ export class SafetyWatch {
   private breach(what: string): void {
     this.breaches.push(what);
   }
+}
+
+/** Otherwise versions order its steps. */
+function isJoined({ stream }: Pick<Order, 'stream'>): boolean {
+  return traits[stream].reduction === 'join';
 }
 
 function knownOf({ revision, order, sourceVersion }: Payload): Known {

@@ -45,6 +45,10 @@ export class Callers {
     this.operators = new OperatorActions(world, random, (what) => this.breaches.push(what));
   }
 
+  private get venue() {
+    return this.world.platform.venue;
+  }
+
   /** One action of somebody. */
   act(): void {
     const sweeps = this.world.commandPlan?.cancelAllShare ?? 0;
@@ -75,7 +79,7 @@ export class Callers {
 
   /** Of this account, at this process. */
   placeAt(process: Reached, accountId: string): void {
-    this.submitNew(process, drawPlace(this.random, 'account', accountId));
+    this.submitNew(process, drawPlace(this.random, this.venue.streamOf('account'), accountId));
   }
 
   private submitNew(process: Reached, request: CommandRequest): void {
@@ -113,10 +117,11 @@ export class Callers {
   private drawRequest(): CommandRequest | undefined {
     const { random, world } = this;
     const dice = random.next();
-    if (dice < 0.3) return drawCancel(random, world.database);
-    if (dice < 0.55) return drawReplace(random, world.database);
+    if (dice < 0.3) return drawCancel(random, world.database, this.venue);
+    if (dice < 0.55) return drawReplace(random, world.database, this.venue);
     const account = oneOf(random, world.platform.accounts);
-    return drawPlace(random, account.predictions && happens(random, 0.5) ? 'prediction' : 'account', account.id);
+    const of = account.predictions && happens(random, 0.5) ? 'prediction' : 'account';
+    return drawPlace(random, this.venue.streamOf(of), account.id);
   }
 
   private drawAbsent(accountId: string): string | undefined {
@@ -149,7 +154,7 @@ export class Callers {
 
   private other(process: Reached, asked: Asked): void {
     const request = { ...asked.submission.request, accountId: 'acct-1' } as CommandRequest;
-    const place = drawPlace(this.random, 'account', 'acct-1');
+    const place = drawPlace(this.random, this.venue.streamOf('account'), 'acct-1');
     const body = request.kind === 'place' ? place : request;
     if (isDeepStrictEqual(body, asked.submission.request) || asked.commandId === undefined) return;
     this.ask(process, { ...asked.submission, request: body, requestId: this.random.uuid() }, (result) => {

@@ -73,6 +73,8 @@ export interface CommandWishes {
    * a shard is an enemy's, and Kafka is slow.
    */
   readonly moving?: boolean;
+  /** Left out: the platform of the specification. */
+  readonly venue?: 'alpaca';
 }
 
 const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };

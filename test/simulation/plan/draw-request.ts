@@ -2,18 +2,19 @@ import type { CommandRequest, ReplaceTerms } from '../../../src/domain/command.t
 import { decodeHead } from '../../../src/domain/head.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
+import { type StreamWith, traits } from '../../../src/domain/streams.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { below, happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
-import type { StreamTopic } from '../../../src/venue/platform/wire/stream-messages.ts';
+import type { SimulatedVenue } from '../venues/simulated-venue.ts';
 import type { MemoryDatabase } from '../world/memory-database.ts';
 
 /** Few of each, so that equal terms meet. */
 const equities = ['AAPL', 'KO'] as const;
 const markets = ['FED-CUT-DEC26', 'BTC-100K-2026'] as const;
 
-export function drawPlace(random: Random, stream: StreamTopic, accountId: string): CommandRequest {
+export function drawPlace(random: Random, stream: Stream, accountId: string): CommandRequest {
   const quantity = String(5 * (1 + below(random, 4)));
-  if (stream === 'account') {
+  if (stream !== 'prediction') {
     const limited = happens(random, 0.7);
     const terms = {
       symbol: oneOf(random, equities),
@@ -41,15 +42,26 @@ export function drawPlace(random: Random, stream: StreamTopic, accountId: string
  * A replace of an order that this system knows and did not see
  * end; sometimes of one that has ended.
  */
-export function drawReplace(random: Random, database: MemoryDatabase): CommandRequest | undefined {
-  const order = drawOrder(random, database, 'prediction');
+export function drawReplace(
+  random: Random,
+  database: MemoryDatabase,
+  { streamOf }: Pick<SimulatedVenue, 'streamOf'>,
+): CommandRequest | undefined {
+  const stream = streamOf('prediction');
+  // A replace that makes a new order joins here, with terms of its own.
+  if (!canReplace(stream)) return undefined;
+  const order = drawOrder(random, database, stream);
   if (order === undefined) return undefined;
   const { accountId, orderId } = order;
-  return { kind: 'replace', stream: 'prediction', accountId, orderId, terms: drawTerms(random, order) };
+  return { kind: 'replace', stream, accountId, orderId, terms: drawTerms(random, order) };
 }
 
-export function drawCancel(random: Random, database: MemoryDatabase): CommandRequest | undefined {
-  const order = drawOrder(random, database, happens(random, 0.5) ? 'account' : 'prediction');
+export function drawCancel(
+  random: Random,
+  database: MemoryDatabase,
+  { streamOf }: Pick<SimulatedVenue, 'streamOf'>,
+): CommandRequest | undefined {
+  const order = drawOrder(random, database, streamOf(happens(random, 0.5) ? 'account' : 'prediction'));
   return order && { kind: 'cancel', stream: order.stream, accountId: order.accountId, orderId: order.orderId };
 }
 
@@ -65,6 +77,10 @@ function drawOrder(random: Random, database: MemoryDatabase, stream: Stream): Or
     .map((head) => decodeHead(head).order)
     .filter(({ status }) => !isTerminal(status) || happens(random, 0.1));
   return orders.length === 0 ? undefined : oneOf(random, orders);
+}
+
+function canReplace(stream: Stream): stream is StreamWith<'canReplace', true> {
+  return traits[stream].canReplace;
 }
 
 function drawTerms(random: Random, order: Order): ReplaceTerms {

@@ -1,7 +1,7 @@
 import type { Random } from '../../../src/runtime/random.ts';
 import { oneOf } from '../../../src/sandbox/market/instruments.ts';
 
-type Spoil = (event: string) => string;
+export type Spoil = (event: string) => string;
 
 /**
  * What may come in place of an event: each once met on some platform. All are whole text messages;
@@ -9,7 +9,7 @@ type Spoil = (event: string) => string;
  * that is a lie, which no later version of a prediction order takes back (`"cumQty":12.5` was here
  * until a number stood for its text).
  */
-export const spoils: readonly Spoil[] = [
+export const platformSpoils: readonly Spoil[] = [
   (event) => event.slice(0, event.length >> 1),
   () => 'null',
   () => '[]',
@@ -28,6 +28,6 @@ export const spoils: readonly Spoil[] = [
   (event) => event.replace(/"data":\{.*\}\}\}$/, '"data":null}}'),
 ];
 
-export function spoiled(event: string, random: Random): string {
+export function spoiled(event: string, random: Random, spoils: readonly Spoil[]): string {
   return oneOf(random, spoils)(event);
 }

@@ -34,8 +34,9 @@ export class IdReuse {
       const isNew = rest[2] === undefined && goesOn() && happens(this.random, share);
       const before = isNew ? this.draw(terms) : undefined;
       if (before === undefined) return open(terms, ...rest);
-      this.world.trace.add('platform', 'gives again', `${before.terms.stream}:${before.terms.orderId}`);
-      this.world.platform.reused.add(`${before.terms.stream}:${before.terms.orderId}`);
+      const key = this.world.platform.keyOf(before);
+      this.world.trace.add('platform', 'gives again', key);
+      this.world.platform.reused.add(key);
       exchange.forget(before);
       return open({ ...terms, orderId: before.terms.orderId }, ...rest);
     };
@@ -50,7 +51,7 @@ export class IdReuse {
       const { terms, closedAt = Number.POSITIVE_INFINITY } = order;
       if (terms.account !== account || terms.stream !== stream || !isClosed(order.state)) return false;
       if (Number(closedAt) / 1000 > untilMs || platform.corrected.has(order)) return false;
-      const row = database.heads.get(`${stream}:${terms.orderId}`);
+      const row = database.heads.get(platform.keyOf(order));
       if (row === undefined) return false;
       const { status, updatedAt, commandId } = decodeHead(row).order;
       // Rows may leave a reference out: what is ours must have been seen to be.

@@ -46,7 +46,7 @@ function toProcess(incident: Incident, world: SimulatedWorld, slot: number): voi
       world.clocksApartMs += hourMs;
       return;
     case 'renew_tokens':
-      service?.tokens.renewAhead();
+      service?.credentials.renewAhead();
       return;
   }
 }

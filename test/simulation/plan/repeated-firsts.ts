@@ -1,7 +1,6 @@
 import type { Random } from '../../../src/runtime/random.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
-import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
 /** Long enough for an order to leave a small cache, to end, and to change hands. */
@@ -15,16 +14,16 @@ export function repeatFirsts({ platform, clock, trace }: SimulatedWorld, random:
   const { stream, bare, storesLost } = platform;
   const share = happens(random, 0.5) ? random.next() : 0;
   const emit = stream.emit.bind(stream);
-  const again = ({ account, orderId, stream: topic }: ExchangeOrder['terms'], text: string) => {
+  const again = (order: ExchangeOrder, text: string) => {
     // A store that was lost has other versions since, and nothing could tell.
-    if (!goesOn() || storesLost.has(account.id)) return;
-    trace.add('platform', 'repeats the first event of', `${topic}:${orderId}`);
-    stream.push(`${topic}:${account.id}`, bare.timed(text));
+    if (!goesOn() || storesLost.has(order.terms.account.id)) return;
+    trace.add('platform', 'repeats the first event of', platform.keyOf(order));
+    stream.push(stream.nameOf(order), bare.timed(text));
   };
-  stream.emit = (order) => {
-    emit(order);
+  stream.emit = (order, step) => {
+    emit(order, step);
     if (order.state !== 'pending_new' || !goesOn() || !happens(random, share)) return;
-    const text = encodeEvent(order, encodeEventData(order));
-    clock.after(random.next() * mostLaterMs, () => again(order.terms, text));
+    const text = stream.textOf(order, step);
+    clock.after(random.next() * mostLaterMs, () => again(order, text));
   };
 }

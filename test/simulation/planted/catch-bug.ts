@@ -17,7 +17,11 @@ export async function catchBug(bug: PlantedBug, most: number, from = 1): Promise
   for (let seed = from; seed < from + most; seed += 1) {
     const { failures } = await runSeed(seed, {
       bug,
-      ...(bug.seeds && { wishes: { [bug.seeds]: true, ...(bug.moves && { moving: true }) } }),
+      wishes: {
+        ...(bug.seeds && { [bug.seeds]: true }),
+        ...(bug.moves && { moving: true }),
+        ...(bug.venue && { venue: bug.venue }),
+      },
     });
     const failure = failures.find((what) => bug.shows.test(what));
     if (failure === undefined) continue;

@@ -36,6 +36,8 @@ export interface PlantedBug {
     | 'setback'
     | 'damaging'
     | 'reusing';
+  /** At this venue; left out: at the platform of the specification. */
+  readonly venue?: 'alpaca';
   /** And where shards change hands all the time, besides. */
   readonly moves?: true;
   /** Other parts for each process. */

@@ -80,7 +80,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   /** Told of each row that a generation gave another text before it was published. */
   onGivenAnew: (before: string, after: string, generation: number) => void = () => {};
   private readonly positions = new Map<string, bigint>();
-  private readonly accounts = new Map<string, AccountRecord>();
+  readonly accounts = new Map<string, AccountRecord>();
   /** Batches with a stored order that was taken for new. */
   refusals = 0;
   /** The epoch of such a batch, by lane, until the next commit. */

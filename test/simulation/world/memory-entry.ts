@@ -1,6 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
-import { Secret } from '../../../src/runtime/secret.ts';
 import type { EntryDeps } from '../../../src/sandbox/entry/write.ts';
 import { isRefusal, type Refusal, type Write } from '../../../src/sandbox/entry/write.ts';
 import { present } from '../../../src/sandbox/exchange/change-list.ts';
@@ -14,8 +13,8 @@ import { noWriteFaults, type WriteFaults } from '../plan/write-faults.ts';
 import type { BareViews } from '../planted/bare-views.ts';
 import { presentAttempt } from '../sending-attempt.ts';
 import type { Trace } from '../trace.ts';
-import { understandWrite } from '../understand-write.ts';
-import { broken, hangs, nothingSent, plainAnswer, refusal, spoiledAnswer, unauthorized } from '../write-answers.ts';
+import type { SimulatedVenue } from '../venues/simulated-venue.ts';
+import { broken, hangs, nothingSent, plainAnswer } from '../write-answers.ts';
 import type { LedgerWrite, WriteLedger } from '../write-ledger.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
 
@@ -28,13 +27,14 @@ interface MemoryEntryDeps {
   readonly random: Random;
   readonly trace: Trace;
   readonly bare: BareViews;
+  readonly venue: Pick<SimulatedVenue, 'entry'>;
 }
 
 const connectMs = 2_000;
 const totalMs = 10_000;
 
 /**
- * The platform's order entry in memory, without a socket: it may do what it was
+ * A venue's order entry in memory, without a socket: it may do what it was
  * asked and answer, do it and not answer, do it late or never, refuse, and say what
  * nobody can rely on. Everything is in `ledger`.
  */
@@ -119,18 +119,12 @@ export class MemoryEntry {
   }
 
   private arrive(write: LedgerWrite, request: WriteRequest): HttpResult | typeof hangs {
-    const { random, tokens, entry } = this.deps;
-    const credential = request.headers['authorization'];
-    if (!tokens.isGood(credential instanceof Secret ? credential.reveal().slice('Bearer '.length) : '')) {
+    const { random, tokens, entry, venue } = this.deps;
+    const asked = venue.entry.isGood(request, tokens) ? venue.entry.understand(entry, request) : undefined;
+    if (asked === undefined || asked.refused) {
       write.fate = 'refused';
       write.told = 'certain';
-      return unauthorized;
-    }
-    const asked = understandWrite(entry, request);
-    if (asked.refused) {
-      write.fate = 'refused';
-      write.told = 'certain';
-      return refusal(asked);
+      return asked === undefined ? venue.entry.unauthorized : venue.entry.refusal(asked);
     }
     write.kind = asked.kind;
     write.stream = asked.stream;
@@ -142,7 +136,7 @@ export class MemoryEntry {
     if (happens(random, this.faults.spoiled)) return this.spoiled(write, asked);
     const result = this.attempt(write, asked);
     write.told = isRefusal(result) && (result.status === 429 || result.status === 503) ? 'not_sent' : 'certain';
-    return plainAnswer(asked, result);
+    return plainAnswer(asked, result, venue.entry.refusal);
   }
 
   private turnedAway(write: LedgerWrite, answer: HttpResult): HttpResult {
@@ -151,7 +145,7 @@ export class MemoryEntry {
   }
 
   private spoiled(write: LedgerWrite, asked: Write): HttpResult | typeof hangs {
-    const { random, clock } = this.deps;
+    const { random, clock, venue } = this.deps;
     const { done, late, lateMs } = this.faults;
     const dice = random.next();
     let body: string | undefined;
@@ -164,7 +158,7 @@ export class MemoryEntry {
         this.attempt(write, asked);
       });
     } else write.fate = 'dropped';
-    return spoiledAnswer(random, asked.stream, body, this.anotherOrder(asked, write));
+    return venue.entry.spoiled(random, asked, { body, other: this.anotherOrder(asked, write) });
   }
 
   private attempt(write: LedgerWrite, asked: Write): ExchangeOrder | Refusal {

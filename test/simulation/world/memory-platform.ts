@@ -1,3 +1,4 @@
+import { orderKey } from '../../../src/domain/order.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
@@ -16,6 +17,7 @@ import { noWriteFaults } from '../plan/write-faults.ts';
 import { BareViews } from '../planted/bare-views.ts';
 import { type Surprise, Surprises } from '../surprises.ts';
 import type { Trace } from '../trace.ts';
+import type { SimulatedVenue } from '../venues/simulated-venue.ts';
 import { WriteLedger } from '../write-ledger.ts';
 import { MemoryEntry } from './memory-entry.ts';
 import { MemoryHttp } from './memory-http.ts';
@@ -34,6 +36,7 @@ interface PlatformDeps {
   readonly legsRandom: Random;
   readonly trace: Trace;
   readonly points: CrashPoints;
+  readonly venue: SimulatedVenue;
 }
 
 export interface PlatformOptions {
@@ -48,7 +51,7 @@ const lagKeptMs = 20_000;
 const againWithinMs = 20_000;
 
 /**
- * The platform's truth in memory, for the simulator and for `CommandWorld`. The sandbox's own
+ * A venue's truth in memory, for the simulator and for `CommandWorld`. The sandbox's own
  * exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels,
  * expiries, rejects, replaces, sessions, corrections, uncertainty, a lost store); what the service
  * sees of it goes through `stream` and `http`, which lie as told.
@@ -64,6 +67,9 @@ export class MemoryPlatform {
   readonly entered: EnteredOrders;
   readonly ledger: WriteLedger;
   readonly tokens = new MemoryTokens();
+  readonly venue: SimulatedVenue;
+  /** Orders from before are in lists alone. */
+  readonly beganAtUs: number;
   /** Accounts whose store was lost. */
   readonly storesLost = new Set<string>();
   /** Ids that were given again, by the key of the order. */
@@ -80,31 +86,37 @@ export class MemoryPlatform {
   private healed = false;
 
   constructor(deps: PlatformDeps, options: PlatformOptions) {
-    const { clock, random, entryRandom, trace, points } = deps;
+    const { clock, random, entryRandom, trace, points, venue } = deps;
+    this.venue = venue;
     this.clock = clock;
+    this.beganAtUs = clock.nowMs() * 1000;
     this.random = random;
     this.lossRandom = deps.lossRandom;
     this.trace = trace;
     this.exchange = new Exchange(
-      { clock, onChange: (order, step) => this.changed(order, step) },
+      { clock, onChange: (order, step) => this.changed(order, step), rowOf: venue.words.row },
       { maxOrders: 100_000 },
     );
     this.exchange.keepHistory(lagKeptMs);
     for (let i = 1; i <= options.accounts; i += 1) {
-      this.exchange.addAccount({ id: `acct-${i}`, owner: 'desk', traded: true, predictions: i !== 2, status: 'OPEN' });
+      const predictions = venue.hasPredictions && i !== 2;
+      this.exchange.addAccount({ id: `acct-${i}`, owner: 'desk', traded: true, predictions, status: 'OPEN' });
     }
     const account = (id: string) => this.exchange.accounts.get(id);
     this.bare = new BareViews(deps.bareRandom);
     const { bare } = this;
-    this.stream = new MemoryStream({ clock, random, tokens: this.tokens, account, trace, bare });
-    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random, bare });
-    this.market = new Market({ exchange: this.exchange, random, clock }, options);
+    this.stream = new MemoryStream({ clock, random, tokens: this.tokens, account, trace, bare, venue });
+    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random, bare, venue });
+    this.market = new Market({ exchange: this.exchange, random, clock }, { ...options, ...venue.market });
     this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
     const { exchange, tokens, market, corrected } = this;
     const { surpriseRandom, legsRandom } = deps;
     this.surprises = new Surprises({ exchange, market, corrected, clock, random: surpriseRandom, legsRandom });
     const nextVenueOrderId = () => market.nextVenueOrderId();
-    this.entered = new EnteredOrders({ exchange, clock, random: entryRandom, nextVenueOrderId });
+    const { answersEveryOrder, knowsSymbols } = venue;
+    const instruments = knowsSymbols ? market.inventor.equities : [];
+    const ofEntry = { exchange, clock, random: entryRandom, nextVenueOrderId };
+    this.entered = new EnteredOrders({ ...ofEntry, answersEveryOrder, instruments });
     this.ledger = new WriteLedger(clock);
     const { ledger } = this;
     const { entry } = this.entered;
@@ -114,7 +126,7 @@ export class MemoryPlatform {
       market.release(order);
       this.entered.adopt(order);
     };
-    this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace, bare });
+    this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace, bare, venue });
     if (options.knownOrders > 0) {
       const { knownOrders, openOrders } = options;
       seedOrders(
@@ -126,6 +138,11 @@ export class MemoryPlatform {
 
   get accounts(): ExchangeAccount[] {
     return [...this.exchange.accounts.values()];
+  }
+
+  /** As we name it. */
+  keyOf({ terms: { stream, orderId } }: ExchangeOrder): string {
+    return orderKey(this.venue.streamOf(stream), orderId);
   }
 
   /** One change of one order, or of two. */
@@ -246,15 +263,15 @@ export class MemoryPlatform {
   }
 
   private changed(order: ExchangeOrder, step: string): void {
-    const { stream, orderId, account } = order.terms;
     this.trace.add(
       'platform',
       step,
-      `${account.id} ${stream}:${orderId} v${order.version} cum ${order.cumQty} ${order.state}`,
+      `${order.terms.account.id} ${this.keyOf(order)} v${order.version} cum ${order.cumQty} ${order.state}`,
     );
     this.bare.changed(order);
     this.entered.changed(order, step);
     this.ledger.changed(order, step);
-    this.stream.emit(order);
+    this.stream.emit(order, step);
+    this.venue.changed(this.entered.entry, order, step);
   }
 }

@@ -2,13 +2,13 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import type { ExchangeAccount, ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
-import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
 import type { SocketEnd, SocketFactory } from '../../../src/service/sources/socket.ts';
 import type { Host } from '../host.ts';
 import { spoiled } from '../plan/garbage.ts';
 import { noStreamFaults, type StreamFaults } from '../plan/stream-faults.ts';
 import type { BareViews } from '../planted/bare-views.ts';
 import type { Trace } from '../trace.ts';
+import type { SimulatedVenue } from '../venues/simulated-venue.ts';
 import { MemorySocket, type SocketPeer } from './memory-socket.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
 
@@ -19,16 +19,15 @@ interface MemoryStreamDeps {
   readonly account: (id: string) => ExchangeAccount | undefined;
   readonly trace: Trace;
   readonly bare: BareViews;
+  readonly venue: Pick<SimulatedVenue, 'stream' | 'streamOf' | 'words'>;
 }
 
 const heartbeatMs = 15_000;
 const congestedMs = 5_000;
-const foreignAccount = 'acct-foreign';
 
 /**
- * The order stream of the platform in memory (docs/platform-assumptions.md, "Order
- * stream"): upgrade, subscriptions, events, heartbeats, and everything that goes wrong
- * on the way. No replay, no sequence number.
+ * The order stream of a venue in memory: upgrade, sign-in, subscriptions, events, heartbeats, and
+ * everything that goes wrong on the way. No replay, no sequence number.
  *
  * Invariant: a subscription is in force from before its acknowledgement is sent; without faults
  * every change of a subscribed account is sent once.
@@ -82,11 +81,20 @@ export class MemoryStream implements SocketPeer {
   }
 
   /** A change of an order, to everybody who follows its account. */
-  emit(order: ExchangeOrder): void {
-    const { stream, account } = order.terms;
-    const name = `${stream}:${account.id}`;
-    const text = this.deps.bare.of(encodeEvent(order, encodeEventData(order)));
+  emit(order: ExchangeOrder, step: string): void {
+    const name = this.nameOf(order);
+    const text = this.deps.bare.of(this.textOf(order, step));
     for (const socket of this.sockets) if (socket.subscribed.has(name)) this.deliver(socket, name, text);
+  }
+
+  /** As the stream is subscribed to: `<stream>:<accountId>`. */
+  nameOf({ terms: { stream, account } }: ExchangeOrder): string {
+    return `${this.deps.venue.streamOf(stream)}:${account.id}`;
+  }
+
+  textOf(order: ExchangeOrder, step: string): string {
+    const { words } = this.deps.venue;
+    return words.event(order, words.data(order), step);
   }
 
   /** A frame as it is, past every fault, to everybody who follows `<stream>:<accountId>`. */
@@ -115,15 +123,14 @@ export class MemoryStream implements SocketPeer {
 
   /** Connections whose token is no longer good. */
   endUnauthorized(): void {
-    for (const socket of [...this.sockets]) {
-      if (!this.deps.tokens.isGood(socket.token)) socket.endBy({ kind: 'closed', code: 4401, reason: 'token' }, false);
-    }
+    const { tokens, venue } = this.deps;
+    for (const socket of [...this.sockets]) if (!venue.stream.isGood(socket, tokens)) venue.stream.expel(socket);
   }
 
   upgrade(socket: MemorySocket): SocketEnd | 'open' | 'hang' {
-    const { random, tokens } = this.deps;
+    const { random, tokens, venue } = this.deps;
     if (this.down) return { kind: 'failed', code: 'connect', message: 'refused' };
-    if (!tokens.isGood(socket.token)) return { kind: 'refused', status: 401 };
+    if (!venue.stream.admits(socket, tokens)) return { kind: 'refused', status: 401 };
     if (happens(random, this.faults.upgradeHangs)) return 'hang';
     if (happens(random, this.faults.upgradeRefused))
       return { kind: 'refused', status: happens(random, 0.5) ? 503 : 200 };
@@ -132,29 +139,27 @@ export class MemoryStream implements SocketPeer {
   }
 
   message(socket: MemorySocket, text: string): void {
-    const { clock, random, account } = this.deps;
-    const { type, id, payload } = JSON.parse(text) as {
-      type: string;
-      id: string;
-      payload: { topic: string; target: string };
-    };
-    const accountId = payload.target.slice('account:'.length);
-    const name = `${payload.topic}:${accountId}`;
-    if (type === 'unsubscribe') {
-      socket.subscribed.delete(name);
-      socket.push(JSON.stringify({ type: 'unsubscribed', id, payload }));
-      return;
-    }
-    const found = account(accountId);
-    if (found === undefined || (payload.topic === 'prediction' && !found.predictions)) {
-      socket.push(JSON.stringify({ type: 'error', id, payload: { code: 'FORBIDDEN', message: 'not enrolled' } }));
+    const { clock, random, venue } = this.deps;
+    const { answer, joins: name, leaves, signsIn } = venue.stream.asked(socket, text, this.deps);
+    if (leaves !== undefined) socket.subscribed.delete(leaves);
+    if (name === undefined) {
+      if (signsIn && happens(random, this.faults.ackNever)) return;
+      socket.push(answer, () => {
+        if (signsIn) socket.delivered -= 1;
+      });
       return;
     }
     socket.subscribed.add(name);
-    if (happens(random, this.faults.ackNever)) return;
-    const answer = JSON.stringify({ type: 'subscribed', id, payload });
+    if (happens(random, this.faults.ackNever)) {
+      const declined = venue.stream.declined(random);
+      if (declined === undefined) return;
+      socket.subscribed.delete(name);
+      socket.push(declined);
+      return;
+    }
     const lateMs = happens(random, this.faults.ackLate) ? random.next() * 4000 : 0;
     clock.after(lateMs, () => {
+      if (venue.stream.endsSubscriptions && !socket.subscribed.has(name)) return;
       // The subscription stands for the process once it has read so: a paused one knows of none but
       // the older connection, dead or not (seed 11997).
       socket.push(answer, () => this.onAcknowledged(socket, name));
@@ -175,12 +180,12 @@ export class MemoryStream implements SocketPeer {
   }
 
   private deliver(socket: MemorySocket, name: string, text: string): void {
-    const { clock, random } = this.deps;
+    const { clock, random, venue } = this.deps;
     const { faults, congested } = this;
     const spoil = () => this.onSpoiled(socket, name, text);
     if (congested > 0 && happens(random, congested)) socket.congest(random.next() * congestedMs);
-    if (happens(random, faults.foreign))
-      socket.push(text.replace(/"target":"[^"]*"/, `"target":"account:${foreignAccount}"`));
+    if (happens(random, faults.foreign)) venue.stream.intrude(socket, name, text);
+    if (!socket.subscribed.has(name)) return;
     if (happens(random, faults.silentLoss)) {
       spoil();
       return;
@@ -194,7 +199,7 @@ export class MemoryStream implements SocketPeer {
     if (happens(random, faults.garbage)) {
       // Held as the event that it was: whoever reads that on another
       // connection misses nothing by this one (seed 1123).
-      this.send(socket, name, spoiled(text, random), text);
+      this.send(socket, name, spoiled(text, random, venue.stream.spoils), text);
       return;
     }
     if (happens(random, faults.delay)) {
@@ -210,8 +215,10 @@ export class MemoryStream implements SocketPeer {
   }
 
   private beat(): void {
+    const { heartbeat } = this.deps.venue.stream;
+    if (heartbeat === undefined) return;
     this.deps.clock.after(heartbeatMs, () => {
-      for (const socket of this.sockets) socket.push('{"type":"heartbeat","timestamp":"2026-01-05T14:30:00Z"}');
+      for (const socket of this.sockets) socket.push(heartbeat);
       this.beat();
     });
   }
