@@ -257,12 +257,12 @@ export class Connection {
     const accountId = frame.accountId ?? this.onlyAccount();
     if (accountId === undefined) {
       const detail = `it names no account, and the connection has ${this.followed.size}`;
-      this.handlers.onUnreadable(
-        { kind: 'unreadable', reason: 'bad_target', detail, stream: frame.stream },
-        text,
-        this,
-      );
-    } else this.handlers.onEvent(namesAccount(frame) ? frame : { ...frame, accountId }, text, this);
+      const { stream } = frame;
+      this.handlers.onUnreadable({ kind: 'unreadable', reason: 'bad_target', detail, stream }, text, this);
+      return;
+    }
+    const named = frame.accountId === undefined ? { ...frame, accountId } : (frame as EventFrame);
+    this.handlers.onEvent(named, text, this);
   }
 
   private onlyAccount(): string | undefined {
@@ -359,6 +359,8 @@ export class Connection {
   private verdict(nowMs: number): ConnectionEnd | undefined {
     const { idleMs, messageMs, ackMs } = this.options.timings;
     if (nowMs - this.byteMs >= idleMs) return { reason: 'idle', detail: `no byte for ${idleMs} ms` };
+    // Without an account no message is expected.
+    if (this.followed.size === 0) this.frameMs = nowMs;
     const silentMs = nowMs - this.frameMs;
     if (silentMs < messageMs || (this.asksForMessage() && silentMs < messageMs + ackMs)) return undefined;
     return { reason: 'no_message', detail: `bytes, but no whole message for ${Math.round(silentMs)} ms` };
@@ -393,8 +395,4 @@ export class Connection {
     this.subscriptions += 1;
     return `sub-${this.subscriptions}`;
   }
-}
-
-function namesAccount(frame: Extract<Frame, { kind: 'event' }>): frame is EventFrame {
-  return frame.accountId !== undefined;
 }

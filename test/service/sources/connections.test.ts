@@ -447,3 +447,19 @@ describe('issue: Streams stayed down until a restart: the platform had never ans
     expect(await ended.promise).toMatchObject({ kind: 'failed', code: 'timeout' });
   });
 });
+
+describe('issue: A process without accounts connected anew to a quiet venue every 45 seconds.', () => {
+  it('keeps a connection that nothing is expected on, and follows an account on it later', async () => {
+    const rig = connectorsRig({ streamUrls: { account: 'ws://account' } });
+    rig.platform.heartbeats = false;
+    rig.platform.accounts = [];
+    await rig.begin();
+    rig.connectors.openIdle();
+    await rig.clock.advance(300_000);
+    const socket = rig.socket('account');
+    expect(rig.platform.sockets).toHaveLength(1);
+    rig.platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];
+    await rig.until('account', 'live');
+    expect(rig.socket('account')).toBe(socket);
+  });
+});
