@@ -18,6 +18,7 @@ interface Account {
    * another, unless that one was dead already.
    */
   readonly sockets: Map<MemorySocket, number>;
+  wasAcknowledged: boolean;
   /** When the first request began of the newest list that was answered to its end. */
   listBeganMs: number | undefined;
   /** By creation: the newest of its open orders, and of its new ones. */
@@ -61,7 +62,9 @@ export class CoverageWatch {
   }
 
   acknowledged(socket: MemorySocket, name: string): void {
-    const { sockets } = this.account(name);
+    const account = this.account(name);
+    const { sockets } = account;
+    account.wasAcknowledged = true;
     const isFirst = [...sockets.keys()].every(({ silent }) => silent);
     sockets.set(socket, (isFirst ? undefined : newestOf(sockets)) ?? this.clock.monotonicMs());
   }
@@ -159,7 +162,8 @@ export class CoverageWatch {
   }
 
   private live(name: string): void {
-    const { sockets, listBeganMs, unsettledRows } = this.account(name);
+    const { sockets, listBeganMs, unsettledRows, wasAcknowledged } = this.account(name);
+    if (!wasAcknowledged) this.seen.push(`${name} is live, and no subscription of it was ever acknowledged`);
     // A newer one that ended with its acknowledgement took over from none (seed 12059).
     const coveredSinceMs = newestOf(sockets);
     this.lives += 1;
@@ -210,6 +214,7 @@ export class CoverageWatch {
     if (account === undefined) {
       account = {
         sockets: new Map(),
+        wasAcknowledged: false,
         listBeganMs: undefined,
         parts: new Map(),
         unsettledRows: 0,

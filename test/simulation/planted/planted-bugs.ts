@@ -16,6 +16,7 @@ import { Unrecovered } from '../../../src/service/sources/unrecovered.ts';
 import { Watermarks } from '../../../src/service/sources/watermarks.ts';
 import { passing } from '../passing.ts';
 import { MemoryDatabase } from '../world/memory-database.ts';
+import { plantedAlpacaBugs } from './planted-alpaca-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
 import { plantedDamageBugs } from './planted-damage-bugs.ts';
@@ -312,4 +313,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...plantedDamageBugs,
   ...plantedFleetBugs,
   ...plantedCommandBugs,
+  ...plantedAlpacaBugs,
 ];

@@ -21,7 +21,7 @@ import { instead, replaced } from './replaced.ts';
 type Change = (finding: Finding, command: Command, entry: Watched) => Finding;
 
 /** Verdicts as they are, but for what `change` makes of them. */
-function judging(kind: CommandKind, change: Change) {
+export function judging(kind: CommandKind, change: Change) {
   return replaced(
     ResolveWatched,
     'conclude' as keyof ResolveWatched,
@@ -38,7 +38,7 @@ function judging(kind: CommandKind, change: Change) {
   );
 }
 
-function verdict(
+export function verdict(
   result: Exclude<Verdict['result'], 'accepted'>,
   { orderId = 'none' }: { readonly orderId?: string },
 ): Verdict {
@@ -399,7 +399,7 @@ export const plantedCommandBugs: readonly PlantedBug[] = [
 ];
 
 /** Each miss a step of its command, as `change` has it. */
-function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNullable<PlantedBug['deps']> {
+export function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNullable<PlantedBug['deps']> {
   return ({ journal }) => ({
     journal: instead(journal, {
       noteMisses: async (misses: readonly Miss[], fence: Fence): Promise<MissResult> => {

@@ -16,7 +16,7 @@ import type { PlantedBug } from './planted-bug.ts';
 import { instead, replaced } from './replaced.ts';
 
 /** Order entry whose results are `change`d before anybody sees them. */
-function entering(change: (result: WriteResult) => WriteResult): NonNullable<PlantedBug['deps']> {
+export function entering(change: (result: WriteResult) => WriteResult): NonNullable<PlantedBug['deps']> {
   return () => ({
     wrapEntry: (entry: OrderEntry): OrderEntry => ({
       send: async (request, attemptId, options) => change(await entry.send(request, attemptId, options)),
@@ -27,7 +27,7 @@ function entering(change: (result: WriteResult) => WriteResult): NonNullable<Pla
 const repeatable = (result: WriteResult): WriteResult =>
   result.kind === 'unknown' ? { kind: 'not_sent', reason: result.reason, mayRepeat: true } : result;
 
-function withStatus(
+export function withStatus(
   result: WriteResult,
   status: number,
   as: (reason: NonNullable<WriteResult['reason']>) => WriteResult,
