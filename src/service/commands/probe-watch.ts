@@ -154,7 +154,8 @@ export class ProbeWatch {
     );
     if (look.complete) await judge(entries, { look, by: 'account', calledAtMs });
     this.accounts.delete(key);
-    for (const entry of entries) this.rearm(entry);
+    // An unclear one was nobody's: each asks for itself.
+    if (look.complete || look.error !== unclear) for (const entry of entries) this.rearm(entry);
     return look;
   }
 

@@ -219,6 +219,23 @@ describe('issue: A command stayed unknown for good where its account had an orde
     await world.until(() => world.command(commandId).presumedAbsent, 15 * 60_000);
     expect(world.writes).toHaveLength(2);
   });
+
+  // Each read of the account for a younger command put off the older one's own look.
+  it('asks for an older one beside those of younger ones', async () => {
+    const world = await CommandWorld.start();
+    const { order } = await world.working(equity);
+    const sendInVain = async (symbol: string) => {
+      world.script({ applied: 'no', answer: outcomeUnknown });
+      return (await world.send({ ...equity, terms: { ...equity.terms, symbol } })).commandId;
+    };
+    const older = await sendInVain('KO');
+    world.simulated.platform.http.down = true;
+    await world.pass(40 * 60_000);
+    world.simulated.platform.http.down = false;
+    world.reads.garbled.add(order.terms.orderId);
+    await sendInVain('MSFT');
+    await world.until(() => world.command(older).presumedAbsent, 40 * 60_000);
+  });
 });
 
 describe('issue: A new order was answered with "duplicate" and was in no list, and it appeared later.', () => {
