@@ -21,6 +21,7 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['the venue is Alpaca, and writes land late', { venue: 'alpaca', patient: true }, 30],
   ['the venue is Alpaca, and shards change hands', { venue: 'alpaca', moving: true }, 26],
   ['the venue is Alpaca, and commits are lost', { venue: 'alpaca', losing: true }, 60],
+  ['the venue is Alpaca, takes ends back, and has a coarse clock', { venue: 'alpaca', odd: true }, 60],
 ];
 const from = 30_001;
 

@@ -8,7 +8,7 @@ import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Market } from '../../src/sandbox/market/market.ts';
 
 /** What a platform does now and then, and no document says: each was seen, or is to be expected. */
-const surprises = ['renames', 'taken_back', 'coarse', 'successors', 'legs'] as const;
+export const surprises = ['renames', 'taken_back', 'coarse', 'successors', 'legs'] as const;
 export type Surprise = (typeof surprises)[number];
 
 /**

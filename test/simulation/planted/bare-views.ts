@@ -39,7 +39,7 @@ export class BareViews {
   /** The text by the platform's clock. */
   timed(text: string): string {
     const shown = this.ahead(this.withLegs ? this.legged(text) : text);
-    return this.coarse ? shown.replace(/("updatedAt":"[^".]*)\.\d+Z"/g, '$1Z"') : shown;
+    return this.coarse ? shown.replace(/("updated(?:At|_at)":"[^".]*)\.\d+Z"/g, '$1Z"') : shown;
   }
 
   /** Of account orders alone: versions order the others. */

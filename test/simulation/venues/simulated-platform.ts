@@ -10,6 +10,7 @@ import { accountsPath } from '../../../src/venue/platform/wire/user.ts';
 import { platformEntry } from '../../support/commands/platform-entry.ts';
 import { expectedOrder } from '../oracles/expected-order.ts';
 import { platformSpoils } from '../plan/garbage.ts';
+import { surprises } from '../surprises.ts';
 import { understandWrite } from '../understand-write.ts';
 import { HostTokens } from '../world/memory-tokens.ts';
 import { refusal, spoiledAnswer, unauthorized } from '../write-answers.ts';
@@ -147,6 +148,7 @@ export const simulatedPlatform: SimulatedVenue = {
     refusal,
     spoiled: (random, asked, { body, other }) => spoiledAnswer(random, asked.stream, body, other),
   },
+  surprises,
   expected: expectedOrder,
   venue: platformVenue,
   streamUrls: { account: 'ws://account', prediction: 'ws://prediction' },

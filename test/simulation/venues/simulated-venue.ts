@@ -20,6 +20,7 @@ import type { Venue } from '../../../src/venue/venue.ts';
 import type { WriteRequest } from '../../../src/venue/write-result.ts';
 import type { Host } from '../host.ts';
 import type { Spoil } from '../plan/garbage.ts';
+import type { Surprise } from '../surprises.ts';
 import type { MemorySocket } from '../world/memory-socket.ts';
 import type { MemoryTokens } from '../world/memory-tokens.ts';
 import type { hangs } from '../write-answers.ts';
@@ -143,6 +144,8 @@ export interface SimulatedVenue {
   readonly stream: SimulatedStream;
   readonly reads: SimulatedReads;
   readonly entry: SimulatedEntry;
+  /** Those that it may cause. */
+  readonly surprises: readonly Surprise[];
   /** What we must show of an order; undefined: must be absent. */
   expected(order: ExchangeOrder): Readonly<Record<string, string | undefined>>;
 

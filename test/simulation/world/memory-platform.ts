@@ -226,7 +226,7 @@ export class MemoryPlatform {
 
   /** From now on the platform surprises in these ways, too. */
   beginSurprises(kinds: ReadonlySet<Surprise>): void {
-    this.surprises.kinds = kinds;
+    this.surprises.kinds = new Set(this.venue.surprises.filter((kind) => kinds.has(kind)));
     this.bare.coarse = kinds.has('coarse');
     this.bare.withLegs = kinds.has('legs');
   }
