@@ -150,7 +150,7 @@ function shown(order: Order, field: string): string | undefined {
   if (field === 'symbol') return order.instrument.symbol;
   if (field === 'workingQuantity') return order.working.quantity;
   if (field === 'workingPrice') return order.working.price;
-  return order[field as keyof Order] as string | undefined;
+  return (order[field as keyof Order] ?? order.extra?.[field]) as string | undefined;
 }
 
 function stateAgainstLog({ database }: SimulatedWorld): string[] {

@@ -25,5 +25,8 @@ export function expectedAlpacaOrder(order: ExchangeOrder): Readonly<Record<strin
     workingPrice: of('limit_price'),
     clOrdId: of('client_order_id'),
     updatedAt: of('updated_at'),
+    // The chain of replaced orders, both ways.
+    replaces: of('replaces'),
+    replaced_by: of('replaced_by'),
   };
 }

@@ -30,7 +30,7 @@ export const simulatedAlpaca: SimulatedVenue = {
   stream: alpacaStream,
   reads: alpacaReads,
   entry: alpacaEntry,
-  // A symbol is the asset's, an amend in the app has a reference of its own, and a contract no legs.
+  // No symbol changes, an amend in the app has a reference of its own, and a contract no legs.
   surprises: ['taken_back', 'coarse'],
   expected: expectedAlpacaOrder,
   venue: { [alpacaName]: alpacaVenue[alpacaName] },
