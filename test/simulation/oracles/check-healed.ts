@@ -79,8 +79,6 @@ function stateAgainstTruth({ platform, database, journal }: SimulatedWorld): str
   for (const truth of platform.exchange.orders.values()) {
     const key = platform.keyOf(truth);
     const row = database.heads.get(key);
-    // An order for an amount is a dead letter (docs/connect.md, "Alpaca").
-    if (truth.terms.notional !== undefined) continue;
     if (row === undefined) {
       wrong.push(`${key} (${truth.state}) was never seen`);
       continue;

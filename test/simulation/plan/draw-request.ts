@@ -79,8 +79,8 @@ function drawOrder(random: Random, database: MemoryDatabase, stream: Stream): Or
   return orders.length === 0 ? undefined : oneOf(random, orders);
 }
 
-function canReplace(stream: Stream): stream is StreamWith<'canReplace', true> {
-  return traits[stream].canReplace;
+function canReplace(stream: Stream): stream is StreamWith<'replaces', 'in_place' | 'new_order'> {
+  return traits[stream].replaces !== 'no';
 }
 
 function drawTerms(random: Random, order: Order): ReplaceTerms {

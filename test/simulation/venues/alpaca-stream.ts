@@ -30,7 +30,7 @@ export const alpacaSpoils: readonly Spoil[] = [
   (event) => event.replace(/"filled_qty":"[^"]*"/, '"filled_qty":"1e400"'),
   (event) => event.replace(/"filled_qty":"[^"]*"/, '"filled_qty":"12,5"'),
   (event) => event.replace(/"updated_at":"[^"]*"/, '"updated_at":"2026-02-30T00:00:00Z"'),
-  (event) => event.replace(/"order":(\{.*?)"qty":"[^"]*"/, '"order":$1"qty":null,"notional":"100"'),
+  (event) => event.replace(/"order":(\{.*?)"qty":"[^"]*"/, '"order":$1"qty":null'),
   (event) => event.replace(/"status":"[^"]*"/, '"status":null'),
   (event) => event.replace(/"asset_class":"[^"]*"/, '"asset_class":"us_treasury"'),
   // The memory database takes it for a text that Postgres refuses.

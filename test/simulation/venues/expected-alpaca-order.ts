@@ -17,7 +17,9 @@ export function expectedAlpacaOrder(order: ExchangeOrder): Readonly<Record<strin
     pendingAction: isPending ? pendingAction : 'none',
     quantity: of('qty'),
     cumQty: of('filled_qty'),
-    leavesQty: formatFixed(leavesOf(order)),
+    // An order for an amount has no quantity.
+    notional: of('notional'),
+    leavesQty: of('qty') === undefined && !isClosed(state) ? undefined : formatFixed(leavesOf(order)),
     avgPrice: of('filled_avg_price'),
     price: of('limit_price'),
     stopPrice: of('stop_price'),
@@ -27,6 +29,6 @@ export function expectedAlpacaOrder(order: ExchangeOrder): Readonly<Record<strin
     updatedAt: of('updated_at'),
     // The chain of replaced orders, both ways.
     replaces: of('replaces'),
-    replaced_by: of('replaced_by'),
+    replacedBy: of('replaced_by'),
   };
 }

@@ -6,7 +6,7 @@ import { VenueOrderEntry } from '../../../src/service/run/order-entry.ts';
 import { alpacaReads as ownReads } from '../../../src/venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../../src/venue/alpaca/alpaca-venue.ts';
 import { writeAlpacaOrder } from '../../../src/venue/alpaca/alpaca-writes.ts';
-import { KeySource } from '../../../src/venue/alpaca/key-source.ts';
+import { keyPairSource } from '../../../src/venue/alpaca/key-source.ts';
 import { alpacaEntry } from './alpaca-entry.ts';
 import { alpacaReads } from './alpaca-rest.ts';
 import { alpacaName, alpacaStream } from './alpaca-stream.ts';
@@ -38,7 +38,7 @@ export const simulatedAlpaca: SimulatedVenue = {
   credentials: ({ host, accountIds }) => {
     const source = (id: string) => {
       const { keyId, secretKey } = keysOf({ id });
-      return new KeySource(host.clock, { keyId, secretKey: new Secret(secretKey) });
+      return keyPairSource(host.clock, { keyId, secretKey: new Secret(secretKey) });
     };
     // A key pair has no end, so nothing is renewed ahead of it.
     return { logins: new Map(accountIds.map((id) => [id, source(id)])), renewAhead: () => undefined };

@@ -192,7 +192,7 @@ export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketField
   };
 }
 
-/** As a ticket names the stream of an account: the usual one, and that of predictions, not at all. */
+/** The stream of an account, as a ticket names it: not the usual one. */
 export function namedStream(stream: Stream): string {
   return traits[stream].market === 'predictions' || stream === securitiesStreams[0] ? '' : stream;
 }
