@@ -5,8 +5,10 @@ export interface LedgerWrite {
   readonly kind: 'place' | 'replace' | 'cancel';
   /** The latest time that the ledger had shown by then: its clock may have been set back. */
   readonly atMs: number;
-  /** Our reference, on a place. */
+  /** Our reference, on a write that makes an order. */
   readonly reference?: string;
+  /** The order that it made. */
+  readonly madeId?: string;
   /** The order that a replace or a cancel names. */
   readonly orderId?: string;
   /** The new total that a replace asks for. */
@@ -65,6 +67,7 @@ interface LedgerLine {
  */
 export async function readCommandTruth(fetchUrl: typeof fetch, control: string): Promise<CommandTruth> {
   const decisions = new Map<number, string[]>();
+  const made = new Map<number, string>();
   const requests: { readonly line: LedgerLine; readonly atMs: number }[] = [];
   let latestMs = Number.NEGATIVE_INFINITY;
   const orders = new Map<string, { steps: Set<string>; amendedTo: Set<string>; closed: boolean; state: string }>();
@@ -79,6 +82,7 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
         ...(decisions.get(line.request) ?? []),
         line.rejected === true ? 'rejected' : line.decision,
       ]);
+    if (line.kind === 'decision' && line.decision === 'accepted') made.set(line.request, line.orderId);
     if (line.kind !== 'change') continue;
     const order = orders.get(line.orderId) ?? { steps: new Set(), amendedTo: new Set(), closed: false, state: '' };
     orders.set(line.orderId, order);
@@ -87,22 +91,29 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
     order.state = line.order.state ?? line.order.status ?? String(line.order.ordStatus).toLowerCase();
     if (line.step === 'replace_accepted') order.amendedTo.add(line.order.workingQuantity ?? line.order.qty);
   }
-  return { writes: requests.flatMap(({ line, atMs }) => writeOf(line, atMs, decisions)), orders };
+  return { writes: requests.flatMap(({ line, atMs }) => writeOf(line, atMs, decisions, made)), orders };
 }
 
-function writeOf(line: LedgerLine, atMs: number, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
+function writeOf(
+  line: LedgerLine,
+  atMs: number,
+  decisions: ReadonlyMap<number, readonly string[]>,
+  made: ReadonlyMap<number, string>,
+): LedgerWrite[] {
   const kind = kinds[line.method as keyof typeof kinds];
   const match = /^\/v[12]\/(?:predictions\/)?orders(?:\/([^/?]+))?(?:\?|$)/.exec(line.url);
   if (match === null) return [];
   const body = (line.body === '' ? {} : JSON.parse(line.body)) as Readonly<Record<string, string | undefined>>;
   const reference = body['clientId'] ?? body['clientOrderRef'] ?? body['client_order_id'];
   const orderId = match[1] === undefined ? undefined : decodeURIComponent(match[1]);
+  const madeId = reference === undefined ? undefined : made.get(line.seq);
   return [
     {
       kind,
       atMs,
       decisions: decisions.get(line.seq) ?? [],
-      ...(kind === 'place' && reference !== undefined ? { reference } : {}),
+      ...(reference === undefined ? {} : { reference }),
+      ...(madeId === undefined ? {} : { madeId }),
       ...(orderId === undefined ? {} : { orderId }),
       ...(kind === 'replace' && body['quantity'] !== undefined ? { quantity: body['quantity'] } : {}),
     },

@@ -1,11 +1,15 @@
-import { type CommandState, isFinal } from '../../domain/command.ts';
+import { attemptPrefix, type CommandState, isFinal } from '../../domain/command.ts';
+import type { Stream } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import type { CommandTruth, LedgerWrite, TrueOrder } from './command-truth.ts';
 
 /** A command as the database holds it, with its attempts. */
 export interface JournaledCommand {
   readonly commandId: string;
   readonly kind: 'place' | 'replace' | 'cancel';
+  readonly stream: Stream;
   readonly state: CommandState;
+  /** The order that it names, or the one that it made. */
   readonly orderId: string | null;
   readonly quantity: string | null;
   readonly attempts: readonly {
@@ -25,19 +29,38 @@ export function judgeCommands(commands: readonly JournaledCommand[], truth: Comm
   );
   const alike = Map.groupBy(commands, nameOf);
   const writesOf = Map.groupBy(truth.writes, (write) => {
-    const placed = byAttempt.get(write.reference ?? '');
-    return write.kind === 'place' && placed !== undefined ? nameOf(placed) : nameOf(write);
+    const making = byAttempt.get(write.reference ?? '');
+    return making === undefined ? nameOf(write) : nameOf(making);
   });
-  const unexplained = [...writesOf.keys()].filter((name) => !alike.has(name));
+  const unexplained = [...writesOf].flatMap(([name, writes]) =>
+    alike.has(name) || writes.every(isOfAnother) ? [] : [name],
+  );
   return [
     ...unexplained.map((name) => `no command explains ${name}`),
     ...[...alike].flatMap(([name, of]) => fewestFaults(of, writesOf.get(name) ?? [], truth)),
   ];
 }
 
-/** What a write shows of its command: a place its attempt, the others only what they ask for. */
+/** A replace that made an order has ended the order that it names. */
+function linkFaults(
+  command: JournaledCommand,
+  writes: readonly LedgerWrite[],
+  orders: ReadonlyMap<string, TrueOrder>,
+): string[] {
+  if (command.kind !== 'replace' || command.state !== 'applied' || !makesOrder(command)) return [];
+  const ended = writes.map(({ orderId = '' }) => orders.get(orderId)?.state);
+  return ended.includes('replaced') ? [] : [`the order that it names is ${ended.join(', ')}`];
+}
+
+/** Another program's, with a reference of its own. */
+function isOfAnother({ kind, reference }: LedgerWrite): boolean {
+  return kind === 'replace' && reference !== undefined && !reference.startsWith(attemptPrefix);
+}
+
+/** What a write shows of its command: its attempt if it makes an order, else what it asks for. */
 function nameOf(asked: JournaledCommand | LedgerWrite): string {
-  if (asked.kind === 'place') return `place ${'commandId' in asked ? asked.commandId : asked.reference}`;
+  if ('commandId' in asked && makesOrder(asked)) return `${asked.kind} ${asked.commandId}`;
+  if (!('commandId' in asked) && asked.reference !== undefined) return `${asked.kind} ${asked.reference}`;
   return `${asked.kind} ${asked.orderId}${asked.kind === 'replace' ? ` ${asked.quantity ?? ''}` : ''}`;
 }
 
@@ -58,8 +81,13 @@ function fewestFaults(
     const ownerOf = (at: number) => Math.floor(way / commands.length ** at) % commands.length;
     const faults = commands.flatMap((command, i) => {
       const own = writes.filter((_, at) => ownerOf(at) === i);
-      const order = orders.get(command.orderId ?? '');
-      const found = [...wireFaults(command, own), ...verdictFaults(command, own, order)];
+      const madeId = own.find((write) => write.madeId !== undefined)?.madeId;
+      const order = orders.get(madeId ?? command.orderId ?? '');
+      const found = [
+        ...wireFaults(command, own),
+        ...verdictFaults(command, own, order),
+        ...linkFaults(command, own, orders),
+      ];
       return found.map((fault) => `${command.kind} ${command.commandId} (${command.state}): ${fault}`);
     });
     if (fewest === undefined || faults.length < fewest.length) fewest = faults;
@@ -103,7 +131,7 @@ function verdictFaults(
   order: TrueOrder | undefined,
 ): string[] {
   const { state, kind } = command;
-  if (kind === 'place' && order !== undefined && acceptances(writes) > 0) return placeFaults(state, order);
+  if (makesOrder(command) && order !== undefined && acceptances(writes) > 0) return placeFaults(state, order);
   const effect = tookEffect(command, writes, order);
   if (isRefusedUnseen(command, writes, order)) return [];
   if (!isFinal(state) && state !== 'unknown') return ['is neither resolved nor unknown'];
@@ -125,12 +153,16 @@ function placeFaults(state: CommandState, order: TrueOrder): string[] {
   return [taken ? 'it took effect' : `its order is ${order.state}`];
 }
 
+function makesOrder({ kind, stream }: Pick<JournaledCommand, 'kind' | 'stream'>): boolean {
+  return kind === 'place' || (kind === 'replace' && traits[stream].replaces === 'new_order');
+}
+
 function tookEffect(
-  { kind, quantity }: JournaledCommand,
+  { kind, stream, quantity }: JournaledCommand,
   writes: readonly LedgerWrite[],
   order: TrueOrder | undefined,
 ): boolean {
-  if (kind === 'place') return acceptances(writes) > 0;
+  if (makesOrder({ kind, stream })) return acceptances(writes) > 0;
   if (kind === 'replace' && quantity === null)
     return acceptances(writes) > 0 && order?.steps.has('replace_accepted') === true;
   if (kind === 'replace') return order?.amendedTo.has(quantity ?? '') === true;

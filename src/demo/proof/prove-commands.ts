@@ -21,7 +21,7 @@ export interface CommandsProof {
 }
 
 /** Reads every command with its attempts as `JournaledCommand`. */
-export const journaledCommands = `select c.command_id as "commandId", c.kind, c.state, c.order_id as "orderId",
+export const journaledCommands = `select c.command_id as "commandId", c.kind, c.stream, c.state, c.order_id as "orderId",
     coalesce(c.request #>> '{terms,quantity}', c.request #>> '{terms,qty}') as quantity,
     (select coalesce(json_agg(json_build_object('attemptId', a.attempt_id, 'state', a.state,
        'sendingAtMs', extract(epoch from a.sending_at) * 1000) order by a.number), '[]')

@@ -6,6 +6,7 @@ const attempt = { attemptId: 'tm-1', state: 'unknown', sendingAtMs: 100 };
 const place: JournaledCommand = {
   commandId: 'c1',
   kind: 'place',
+  stream: 'account',
   state: 'applied',
   orderId: 'o1',
   quantity: '10',
@@ -22,7 +23,7 @@ const neverTaken = (state: string): Partial<TrueOrder> => ({
   closed: state === 'rejected',
   steps: new Set(['placed', state]),
 });
-const replace: JournaledCommand = { ...place, kind: 'replace', quantity: '20' };
+const replace: JournaledCommand = { ...place, kind: 'replace', stream: 'prediction', quantity: '20' };
 const replaceWrite: LedgerWrite = {
   kind: 'replace',
   atMs: 101,
@@ -156,6 +157,38 @@ describe('journal and ledger', () => {
 
   const second = { ...attempt, attemptId: 'tm-2', sendingAtMs: 200 };
   const { quantity: _quantity, ...priceOnly } = replaceWrite;
+
+  describe('issue: The proof of a run contradicted a replace that made a new order.', () => {
+    const made: JournaledCommand = { ...place, kind: 'replace', stream: 'alpaca_paper', orderId: 'o2', quantity: null };
+    const lapsed: LedgerWrite = { ...write, kind: 'replace', orderId: 'o1', decisions: ['lapsed'] };
+    const taken: LedgerWrite = { ...lapsed, madeId: 'o2', decisions: ['accepted'] };
+    const truth = (after: Partial<TrueOrder>, before: string, writes = [taken]): CommandTruth => ({
+      writes,
+      orders: new Map([
+        ['o1', { ...order, state: before, closed: before !== 'new' }],
+        ['o2', { ...order, ...after }],
+      ]),
+    });
+    const named: JournaledCommand = { ...made, orderId: 'o1' };
+
+    it.each([
+      ['it made its order', made, truth({}, 'replaced')],
+      ['its order was refused', { ...made, state: 'rejected' }, truth(neverTaken('rejected'), 'filled')],
+      ['another program replaced the order', made, truth({}, 'replaced', [taken, { ...taken, reference: 'ext-1' }])],
+      ['the order was filled first', { ...named, state: 'moot' }, truth({}, 'filled', [lapsed])],
+    ] as const)('agree where %s', (_what, command, its) => {
+      expect(judgeCommands([command], its)).toEqual([]);
+    });
+
+    it.each([
+      ['its order works and it is moot', { ...named, state: 'moot' }, truth({}, 'replaced'), /it took effect/],
+      ['its order works and it is unknown', { ...named, state: 'unknown' }, truth({}, 'replaced'), /it took effect/],
+      ['the order that it names works beside its own', made, truth({}, 'new'), /the order that it names is new/],
+      ['one attempt made two orders', made, truth({}, 'replaced', [taken, taken]), /was written 2 times/],
+    ] as const)('disagree where %s', (_what, command, its, sentence) => {
+      expect(judgeCommands([command], its)).toContainEqual(expect.stringMatching(sentence));
+    });
+  });
 
   it('agree on a replace of the price alone', () => {
     const command: JournaledCommand = { ...replace, quantity: null, state: 'applied' };
