@@ -1,5 +1,4 @@
-import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
-import type { World } from '../runs/service-under-test.ts';
+import type { ProvenSandbox, World } from '../runs/service-under-test.ts';
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gu;
 const mostCommands = 5;
@@ -7,7 +6,7 @@ const mostLines = 60;
 
 interface Known {
   readonly world: World;
-  readonly description: SandboxDescription;
+  readonly description: ProvenSandbox;
 }
 
 /**

@@ -2,9 +2,11 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import type { RestAsk, RestCaller, RestReply } from '../rest/rest-caller.ts';
 
+type LoadStream = 'account' | 'prediction' | 'alpaca_paper';
+
 interface AskedCommand {
   readonly kind: 'place' | 'replace' | 'cancel';
-  readonly stream: 'account' | 'prediction';
+  readonly stream: LoadStream;
   readonly accountId: string;
   readonly orderId?: string;
   /** No two commands of a load ask for the same: what the platform did can be told apart by it. */
@@ -20,7 +22,7 @@ interface Acknowledged {
 }
 
 interface KnownOrder {
-  readonly stream: 'account' | 'prediction';
+  readonly stream: LoadStream;
   readonly orderId: string;
   readonly accountId: string;
   replaces: number;
@@ -30,13 +32,15 @@ interface KnownOrder {
 interface LoadAccount {
   readonly id: string;
   readonly predictions: boolean;
+  /** The stream of its securities; `account` unless it says so. */
+  readonly securities?: 'account' | 'alpaca_paper';
 }
 
 const firstQuantity = 10;
 const lookEveryMs = 400;
 
 /**
- * A caller that places on both streams, replaces and cancels its own orders, repeats a key after
+ * A caller that places on all streams of its accounts, replaces and cancels its own orders, repeats a key after
  * each broken answer, and sends a fifth of its commands several times at once. It resumes what was
  * halted, as the person on call would.
  *
@@ -134,10 +138,10 @@ export class CommandLoad {
     const draw = this.deps.random.next();
     const quantity = String(firstQuantity + index);
     if (draw < 0.2) {
-      const order = this.pick((one) => one.stream === 'prediction' && one.replaces < 3 && !one.cancelled);
+      const order = this.pick((one) => one.stream !== 'account' && one.replaces < 3 && !one.cancelled);
       if (order !== undefined) {
         order.replaces += 1;
-        return { kind: 'replace', stream: 'prediction', accountId: order.accountId, orderId: order.orderId, quantity };
+        return { kind: 'replace', stream: order.stream, accountId: order.accountId, orderId: order.orderId, quantity };
       }
     } else if (draw < 0.4) {
       const order = this.pick((one) => !one.cancelled);
@@ -146,10 +150,12 @@ export class CommandLoad {
         return { kind: 'cancel', stream: order.stream, accountId: order.accountId, orderId: order.orderId };
       }
     }
-    const stream = draw < 0.7 ? 'account' : 'prediction';
-    const accounts = this.deps.accounts.filter(({ predictions }) => predictions || stream === 'account');
+    const enrolled = this.deps.accounts.filter(({ predictions }) => predictions);
+    const isSecurity = draw < 0.7 || enrolled.length === 0;
+    const accounts = isSecurity ? this.deps.accounts : enrolled;
     const account = accounts[index % accounts.length];
-    if (account === undefined) throw new Error(`no account for the ${stream} stream`);
+    if (account === undefined) throw new Error('no account to place on');
+    const stream = isSecurity ? (account.securities ?? 'account') : 'prediction';
     return { kind: 'place', stream, accountId: account.id, quantity, callerRef: `ref-${index}` };
   }
 
@@ -158,7 +164,7 @@ export class CommandLoad {
     return fitting[Math.floor(this.deps.random.next() * fitting.length)];
   }
 
-  private know(stream: 'account' | 'prediction', orderId: string, accountId: string): void {
+  private know(stream: LoadStream, orderId: string, accountId: string): void {
     if (!this.orders.has(orderId))
       this.orders.set(orderId, { stream, orderId, accountId, replaces: 0, cancelled: false });
   }
@@ -181,26 +187,27 @@ export class CommandLoad {
  */
 function restAsk({ kind, stream, accountId, orderId = '', quantity, callerRef }: AskedCommand, index: number): RestAsk {
   const account = encodeURIComponent(accountId);
+  const orders = stream === 'prediction' ? '/v1/predictions/orders' : '/v1/orders';
   if (kind === 'cancel') {
-    const path = stream === 'account' ? '/v1/orders' : '/v1/predictions/orders';
-    return { method: 'DELETE', path: `${path}/${encodeURIComponent(orderId)}?accountId=${account}` };
+    const query = `accountId=${account}${stream === 'alpaca_paper' ? `&stream=${stream}` : ''}`;
+    return { method: 'DELETE', path: `${orders}/${encodeURIComponent(orderId)}?${query}` };
   }
   if (kind === 'replace')
     return {
       method: 'PATCH',
-      path: `/v1/predictions/orders/${encodeURIComponent(orderId)}`,
-      body: { accountId, quantity },
+      path: `${orders}/${encodeURIComponent(orderId)}`,
+      body: stream === 'alpaca_paper' ? { accountId, stream, qty: quantity } : { accountId, quantity },
     };
-  if (stream === 'account') {
+  if (stream !== 'prediction') {
     const price = index % 5 === 0 ? '230' : `${100 + (index % 50)}`;
     const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', timeInForce: 'GTC', price };
-    return { method: 'POST', path: '/v1/orders', body: { accountId, ...terms, qty: quantity, clientId: callerRef } };
+    return { method: 'POST', path: orders, body: { accountId, stream, ...terms, qty: quantity, clientId: callerRef } };
   }
   const price = index % 5 === 0 ? '0.7' : `0.${10 + (index % 40)}`;
   const terms = { symbol: 'FED-CUT-DEC26', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', price };
   return {
     method: 'POST',
-    path: '/v1/predictions/orders',
+    path: orders,
     body: { accountId, ...terms, quantity, clientOrderRef: callerRef },
   };
 }

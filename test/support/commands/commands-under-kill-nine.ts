@@ -5,12 +5,12 @@ import { type JournaledCommand, judgeCommands } from '../../../src/demo/proof/ju
 import { journaledCommands } from '../../../src/demo/proof/prove-commands.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
-import { platformSettings, type SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
+import { platformSettings } from '../../../src/sandbox/describe-sandbox.ts';
 import type { FaultOrder } from '../../../src/sandbox/faults/fault-shapes.ts';
 import { control, runningSandbox } from '../platform/sandbox.ts';
 import { RestCaller } from '../rest/rest-caller.ts';
 import { eventually } from '../runs/poll.ts';
-import { nothingWrong, type RunningService, World } from '../runs/service-under-test.ts';
+import { nothingWrong, type ProvenSandbox, type RunningService, World } from '../runs/service-under-test.ts';
 import { printedRandom } from '../runs/test-seed.ts';
 import { readAll } from '../servers/kafka-fixture.ts';
 import { withDossiers } from './command-dossier.ts';
@@ -149,7 +149,7 @@ export async function commandsUnderKillNine({
 
 interface CommandsSent {
   readonly world: World;
-  readonly description: SandboxDescription;
+  readonly description: ProvenSandbox;
   readonly rest: RestCaller;
   readonly load: CommandLoad;
   /** At least so many were acknowledged. */
@@ -257,7 +257,7 @@ async function expectVisible(rest: RestCaller, world: World): Promise<void> {
 async function expectOrdersNamed(world: World): Promise<void> {
   const wrong = await world.query(
     `select c.command_id, o.order_id from commands c left join current_orders o on o.stream = c.stream and o.order_id = c.order_id
-     where c.kind = 'place' and c.state = 'applied'
+     where c.state = 'applied' and (c.kind = 'place' or c.kind = 'replace' and c.stream = 'alpaca_paper')
        and (o.order_id is null or o.state ->> 'commandId' is distinct from c.command_id::text
          or o.state ->> 'callerRef' is distinct from c.caller_ref or o.state ->> 'origin' is distinct from 'tidemark')`,
   );

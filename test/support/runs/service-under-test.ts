@@ -2,6 +2,7 @@ import { inject } from 'vitest';
 import { parseSamples, type Sample, sumOf } from '../../../bench/prometheus-text.ts';
 import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../../../src/demo/proof/prove-run.ts';
 import { TopicCounts } from '../../../src/demo/proof/topic-counts.ts';
+import type { AlpacaDescription } from '../../../src/sandbox/alpaca/describe-alpaca.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import type { TopicNames } from '../../../src/service/log/topics.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
@@ -39,6 +40,9 @@ const quick = {
   TIDEMARK_STREAM_IDLE_MS: '4000',
   TIDEMARK_WATERMARK_INTERVAL_MS: '2000',
 };
+
+/** The platform, or Alpaca with its first account. */
+export type ProvenSandbox = SandboxDescription | AlpacaDescription;
 
 /** A database and topics of the test's own, for one service or several. */
 export class World {
@@ -100,15 +104,19 @@ export class World {
    * Ledger, database and topic side by side, as they are now; the
    * topic read whole by a new consumer.
    */
-  async proof(sandbox: SandboxDescription): Promise<RunProof> {
-    const accounts = await visibleAccounts(fetch, sandbox);
+  async proof(sandbox: ProvenSandbox): Promise<RunProof> {
+    const isAlpaca = 'venue' in sandbox;
+    const accounts = isAlpaca
+      ? new Set(sandbox.accounts.slice(0, 1).map(({ accountNumber }) => accountNumber))
+      : await visibleAccounts(fetch, sandbox);
+    const stream = isAlpaca ? 'alpaca_paper' : 'account';
     const counts = new TopicCounts();
     for (const { partition, value } of await readAll(this.brokers, this.topics.updates)) {
       if (value !== undefined) counts.addUpdate(partition, value);
     }
     const pool = this.pool();
     try {
-      return await proveRun({ pool, fetch, counts }, { control: sandbox.control, accounts });
+      return await proveRun({ pool, fetch, counts }, { control: sandbox.control, accounts, stream });
     } finally {
       await pool.end();
     }
@@ -118,7 +126,7 @@ export class World {
    * Waits until nothing is under way any more, and returns the proof. The market must be at rest
    * and healed. Throws with what is still missing.
    */
-  resolvedProof(sandbox: SandboxDescription, deadlineMs = 120_000): Promise<RunProof> {
+  resolvedProof(sandbox: ProvenSandbox, deadlineMs = 120_000): Promise<RunProof> {
     return eventually(
       async () => {
         const proof = await this.proof(sandbox);
