@@ -1,14 +1,4 @@
-import {
-  aboveBaseline,
-  endedUnseen,
-  flaggedBy,
-  isBeforeSend,
-  isConfirmed,
-  nextUnderId,
-  pendingAfter,
-  type SeenPending,
-  verdictBy,
-} from './above-baseline.ts';
+import { aboveBaseline, endedUnseen, flaggedBy, isConfirmed, nextUnderId, verdictBy } from './above-baseline.ts';
 import { isFinal } from './command.ts';
 import { isTerminal } from './order.ts';
 import { resolvePlace } from './resolve-place.ts';
@@ -19,9 +9,10 @@ import { type Finding, nothing, type Resolving } from './resolving.ts';
  * reference of ours, so it resolves the command like a place: `applied` once the venue has taken
  * it, `rejected` if it is refused.
  *
- * Until then the old order gives reason to look: it has ended, or its pending replace is gone. If
- * the look finds none, the doubt is over. While the command is open its write may still leave, and
- * a look proves nothing.
+ * Until then only the old order's end gives reason to look: if the look finds none, the doubt is
+ * over. A pending replace that went away was another request's: this one's makes an order at once,
+ * or may still come. While the command is open its write may still leave, and a look proves
+ * nothing.
  */
 export function resolveSuccessor(resolving: Resolving): Finding {
   const { command, updates, successor } = resolving;
@@ -33,27 +24,15 @@ export function resolveSuccessor(resolving: Resolving): Finding {
   const named = updates.filter(({ order }) => order.orderId === request.orderId);
   const next = nextUnderId(baseline, named);
   if (next !== undefined) return endedUnseen(next);
-  let pending: SeenPending | undefined;
   for (const update of aboveBaseline(baseline, named)) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
-    if (!isConfirmed(order)) continue;
-    const hasEnded = isTerminal(order.status);
-    if (order.pendingAction !== 'none' && !hasEnded) {
-      pending = pendingAfter(pending, update, isBeforeSend(command, update));
-      continue;
-    }
-    if (!hasEnded && pending === undefined) continue;
+    if (!isConfirmed(order) || !isTerminal(order.status)) continue;
     const reference = attempts.at(-1)?.attemptId;
     if (successor === undefined)
       return { kind: 'look_for_successor', orderId: request.orderId, ...(reference !== undefined && { reference }) };
     if (successor.orderId !== undefined) return nothing;
-    return hasEnded
-      ? verdictBy(update, 'moot', 'ended', { code: 'ORDER_ENDED', message: `the order was ${order.status} first` })
-      : verdictBy(update, 'rejected', 'venue_refused', {
-          code: 'VENUE_REFUSED',
-          message: 'the venue refused the replace, and the order works on as it was',
-        });
+    return verdictBy(update, 'moot', 'ended', { code: 'ORDER_ENDED', message: `the order was ${order.status} first` });
   }
   return nothing;
 }

@@ -52,14 +52,20 @@ describe('a replace that makes a new order', () => {
     const look = { kind: 'look_for_successor', reference: attempt.attemptId };
     for (const status of ['filled', 'canceled', 'replaced'] as const)
       expect(resolve([update(4, { status })])).toMatchObject(look);
-    expect(resolve([pending, update(5, {})])).toMatchObject(look);
   });
 
-  it('is moot or rejected once the order has ended or works on, and a look has found none', () => {
+  it('is moot once the order has ended, and a look has found none', () => {
     const none = { successor: {} };
     expect(resolve([update(4, { status: 'filled' })], none)).toMatchObject({ result: 'moot', because: 'ended' });
-    expect(resolve([pending, update(5, {})], none)).toMatchObject({ result: 'rejected', because: 'venue_refused' });
-    expect(resolve([update(4, {})], none), 'it was never pending').toEqual({ kind: 'nothing' });
+    expect(resolve([update(4, {})], none)).toEqual({ kind: 'nothing' });
+  });
+
+  describe('issue: A replace was called rejected because of another request, and its order came later.', () => {
+    it.each(['cancel', 'replace'] as const)('is not resolved by a pending %s that went away', (pendingAction) => {
+      const updates = [update(4, { pendingAction }), update(5, {})];
+      expect(resolve(updates)).toEqual({ kind: 'nothing' });
+      expect(resolve(updates, { successor: {} })).toEqual({ kind: 'nothing' });
+    });
   });
 
   it('waits for the order that a look has found, and for its write', () => {
