@@ -1,6 +1,8 @@
+import { makesOrder } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { ReadBudget } from '../../venue/order-reads.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type AccountReads, runProbe } from './account-reads.ts';
 import { type Declined, declined } from './answer.ts';
@@ -9,7 +11,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';
 import { TokenBucket } from './rate-budget.ts';
-import type { Watched } from './watched.ts';
+import { listLagMs, type Watched } from './watched.ts';
 
 interface LookDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly journal: Pick<CommandJournal, 'addEvidence'>;
@@ -62,12 +64,14 @@ export async function lookAtElder({ accounts, reads, resolve }: LookDeps, entry:
 /**
  * A replace's order has ended: before the replace is called `moot`, a complete read has to show no
  * other order in its place. One look at a time; an incomplete look is repeated with the next probe.
- * Never rejects.
+ * The reads may not show an order yet that the replace has made, so there the look waits, and has
+ * to show the order that replaced the named one. Never rejects.
  */
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
   const { accounts, reads, book, clock, journal, log } = deps;
   const { commandId, request, orderId } = entry.command;
   if (entry.warnings.has('looking')) return;
+  if (makesOrder(request) && clock.monotonicMs() < entry.sentAtMs + listLagMs) return;
   entry.warnings.add('looking');
   const { stream, accountId } = request;
   try {
@@ -81,7 +85,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
                 : undefined,
             entry.term.over,
           );
-    if (!look.complete || !look.certain) return;
+    if (!look.complete || !look.certain || !(await showsReplacing(deps, entry))) return;
     // Without a reference nothing ties one order to another: the other orders of a complete read
     // belong to other commands.
     const other = reference === undefined ? undefined : look.shown.find((id) => id !== orderId);
@@ -95,6 +99,18 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
   } finally {
     entry.warnings.delete('looking');
   }
+}
+
+/** The order that replaced the named one is shown, if one did: then a reference of ours has bound it. */
+async function showsReplacing({ accounts, reads }: LookDeps, entry: Watched): Promise<boolean> {
+  const { stream, accountId } = entry.command.request;
+  const replacedBy = entry.updates.findLast(({ order }) => order.replacedBy !== undefined)?.order.replacedBy;
+  if (replacedBy === undefined) return true;
+  const read = (signal: AbortSignal, budget: ReadBudget) =>
+    accounts.account(stream, accountId)?.lookAt(replacedBy, signal, budget);
+  const look = await reads.inTurn(read, entry.term.over);
+  entry.behind = true;
+  return look.complete && look.shown.includes(replacedBy);
 }
 
 /**

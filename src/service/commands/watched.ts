@@ -80,7 +80,7 @@ export function watchedFrom(command: Command, term: Term, sentAtMs: number, nowM
 }
 
 /** How long after the last possible send a list may still not show what became of it. */
-const listLagMs = 10_000;
+export const listLagMs = 10_000;
 
 /**
  * A complete read begun at `calledAtMs`, which is certain of this order, has been judged: an order

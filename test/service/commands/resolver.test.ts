@@ -12,7 +12,7 @@ import {
   word,
   workingOrder,
 } from '../../support/commands/command-rig.ts';
-import { instantAt, predictionView } from '../../support/orders/arbitrary-orders.ts';
+import { equityView, instantAt, predictionView } from '../../support/orders/arbitrary-orders.ts';
 
 const minute = 60_000;
 const quiet = failedLook('down');
@@ -407,6 +407,40 @@ describe('a replace', () => {
     expect(await rig.during(rig.commands.operator.resolve(commandId, 'applied', word))).toMatchObject({
       kind: 'done',
     });
+  });
+});
+
+describe('issue: A replace was called moot although it had made an order, since reads were late.', () => {
+  const before = { ...equityView, stream: 'alpaca_paper', orderId: 'order-1', origin: 'tidemark' } as const;
+  const request = { kind: 'replace', stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'order-1' } as const;
+  const rigWithReplaced = async (replacedBy?: string) => {
+    const rig = await CommandRig.leading();
+    rig.commit(before);
+    rig.entry.scripts.push({ result: unknown });
+    const { commandId } = await rig.send({ ...request, terms: { price: '191' } });
+    rig.commit({ ...before, status: 'replaced', leavesQty: '0', ...(replacedBy && { replacedBy }) });
+    return { rig, commandId };
+  };
+
+  it('is not concluded from a look in the first 10 s', async () => {
+    const { rig, commandId } = await rigWithReplaced();
+    await rig.clock.advance(9_900);
+    expect(rig.state(commandId)).toBe('unknown');
+    await rig.clock.advance(6_000);
+    expect(rig.state(commandId)).toBe('moot');
+    expect(rig.codes(commandId)).toContain('no_successor');
+  });
+
+  it('is not concluded before the order that replaced it is shown, which may be its own', async () => {
+    const { rig, commandId } = await rigWithReplaced('order-2');
+    await rig.clock.advance(5 * minute);
+    expect(rig.state(commandId)).toBe('unknown');
+    rig.probes.answer = ({ kind, id = '' }) => {
+      if (kind === 'order') rig.commit({ ...before, orderId: id, clOrdId: 'of-another' });
+      return rig.probes.complete(...(kind === 'order' ? [id] : []));
+    };
+    await rig.clock.advance(5 * minute);
+    expect(rig.state(commandId)).toBe('moot');
   });
 });
 
