@@ -1,4 +1,4 @@
-import type { CommandKind } from './command.ts';
+import { type CommandRequest, makesOrder } from './command.ts';
 import type { RecomputedVerdict } from './recompute-verdict.ts';
 
 type Basis = RecomputedVerdict['because'];
@@ -21,7 +21,7 @@ const rules: Readonly<Record<Exclude<Basis, 'answer' | 'landed' | 'venue_refused
  * (docs/commands.md, "How `unknown` is resolved").
  */
 export function verdictRule(
-  kind: CommandKind,
+  request: CommandRequest,
   { because, state }: Pick<RecomputedVerdict, 'because' | 'state'>,
 ): string {
   if (because === 'answer') return answerRule(state);
@@ -30,7 +30,7 @@ export function verdictRule(
     return `an order that carries the reference of this command is there, and ${decided}`;
   }
   if (because !== 'venue_refused') return rules[because];
-  return kind === 'place'
+  return makesOrder(request)
     ? 'the order that carries the reference of this command was rejected, without a fill'
     : 'the platform had it pending, then no more, and the order works on as it was';
 }

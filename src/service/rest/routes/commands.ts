@@ -285,7 +285,7 @@ async function planVerdict(
     const isWhole = looked.length === orderIds.length && evidence.every(({ number }, at) => number === at + 1);
     const complete = isWhole && known.every((each) => each.complete);
     const { state, because, agrees } = verdict;
-    return { state, because, rule: verdictRule(request.kind, verdict), agrees, complete };
+    return { state, because, rule: verdictRule(request, verdict), agrees, complete };
   };
   return { rows: runs.reduce((sum, { rows }) => sum + rows, 0), recompute };
 }
