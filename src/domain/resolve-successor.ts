@@ -10,9 +10,8 @@ import { type Finding, nothing, type Resolving } from './resolving.ts';
  * it, `rejected` if it is refused.
  *
  * Until then only the old order's end gives reason to look: if the look finds none, the doubt is
- * over. A pending replace that went away was another request's: this one's makes an order at once,
- * or may still come. While the command is open its write may still leave, and a look proves
- * nothing.
+ * over. A pending replace went away without an order: it was another request's, and this one may
+ * still come. While the command is open its write may still leave, and a look proves nothing.
  */
 export function resolveSuccessor(resolving: Resolving): Finding {
   const { command, updates, successor } = resolving;

@@ -71,7 +71,7 @@ class Three {
   }
 }
 
-/** Another program of the account's owner: it replaces orders of ours, with references of its own. */
+/** Another program of the owner: it replaces orders of ours, with references of its own. */
 async function meddle(client: Client, random: Random, isOver: () => boolean): Promise<void> {
   for (let count = 1; !isOver(); count += 1) {
     await systemClock.sleep(300 + random.next() * 700);

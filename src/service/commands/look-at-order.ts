@@ -101,7 +101,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
   }
 }
 
-/** The order that replaced the named one is shown, if one did: then a reference of ours has bound it. */
+/** If another order replaced the named one, it is shown: our reference has bound it by then. */
 async function showsReplacing({ accounts, reads }: LookDeps, entry: Watched): Promise<boolean> {
   const { stream, accountId } = entry.command.request;
   const replacedBy = entry.updates.findLast(({ order }) => order.replacedBy !== undefined)?.order.replacedBy;

@@ -40,9 +40,9 @@ const firstQuantity = 10;
 const lookEveryMs = 400;
 
 /**
- * A caller that places on all streams of its accounts, replaces and cancels its own orders, repeats a key after
- * each broken answer, and sends a fifth of its commands several times at once. It resumes what was
- * halted, as the person on call would.
+ * A caller that places on all streams of its accounts, replaces and cancels its own orders, repeats
+ * a key after each broken answer, and sends a fifth of its commands several times at once. It
+ * resumes what was halted, as the person on call would.
  *
  * Invariant: `acknowledged` holds one entry for each key that was ever answered 200 or 202; what
  * contradicts an earlier answer is in `contradictions`. Of requests under way at the same time, one
