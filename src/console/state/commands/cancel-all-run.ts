@@ -31,7 +31,7 @@ export interface SweptLine {
   /** The state of its cancel, or the code for the lack of one. */
   readonly word: string;
   readonly why: string | undefined;
-  /** How its order ended, if that is known here. */
+  /** How its order ended, if known here. */
   readonly status: string | undefined;
 }
 
