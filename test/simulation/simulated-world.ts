@@ -551,10 +551,11 @@ function drawSetBack(random: Random, clock: VirtualClock, { faultyMs }: FaultPla
   return { untilMs, aheadMs: 60_000 + Math.floor(random.next() * 180_000) };
 }
 
-/** What ingest can read of a place from the moment its attempt is there. */
+/** What ingest can read of a command from the moment its attempt is there. */
 function bindable({ commandId, request, callerRef, attempts }: Command, into: Map<string, Binding>): void {
-  if (request.kind !== 'place') return;
-  const { stream, accountId, terms } = request;
-  const binding = { commandId, stream, accountId, side: terms.side, ...(callerRef !== undefined && { callerRef }) };
+  if (request.kind === 'cancel') return;
+  const { stream, accountId } = request;
+  const side = request.kind === 'place' ? request.terms.side : null;
+  const binding = { commandId, stream, accountId, side, ...(callerRef !== undefined && { callerRef }) };
   for (const { attemptId } of attempts) into.set(attemptId, binding);
 }

@@ -1,4 +1,4 @@
-import { type Command, type CommandState, isFinal } from '../../../src/domain/command.ts';
+import { type Command, type CommandState, isFinal, makesOrder } from '../../../src/domain/command.ts';
 import { decodeHead } from '../../../src/domain/head.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
@@ -55,6 +55,7 @@ function allowedStates(command: Command, world: SimulatedWorld): ReadonlySet<Com
   // versions that start again are no evidence.
   if (request.stream === 'prediction' && platform.storesLost.has(request.accountId)) return anything;
   if (request.kind === 'place') return placed(done);
+  if (makesOrder(request)) return done === undefined ? new Set([...notDone, 'moot']) : placed(done);
   const order = platform.exchange.orders.get(command.orderId ?? '');
   // A correction may bring back an order that had ended.
   if (order === undefined || platform.corrected.has(order)) return anything;

@@ -1,4 +1,4 @@
-import type { Command, CommandState } from '../../../src/domain/command.ts';
+import { type Command, type CommandState, makesOrder } from '../../../src/domain/command.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { type ExchangeOrder, isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
 import type { Miss } from '../../../src/store/commands/command-journal.ts';
@@ -233,7 +233,7 @@ function applied(
   if (done === undefined) return 'it was not done';
   if (orderId !== done.order?.terms.orderId && !isSuccessor(order, done.order))
     return `it is bound to ${orderId}, and made ${done.order?.terms.orderId}`;
-  if (request.kind === 'place')
+  if (makesOrder(request))
     return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
   return done.venue === 'granted' ? undefined : `the venue says ${done.venue ?? 'nothing yet'}`;
 }
@@ -250,7 +250,7 @@ export function wasTaken({ firstAckAt, cumQty, certainState, state }: ExchangeOr
 
 function rejected({ request }: Command, may: LedgerWrite): string | undefined {
   if (may.fate === 'underway') return 'it is still on its way';
-  if (request.kind === 'place') return may.order?.state === 'rejected' ? undefined : `its order is ${may.order?.state}`;
+  if (makesOrder(request)) return may.order?.state === 'rejected' ? undefined : `its order is ${may.order?.state}`;
   return may.venue === 'refused' || may.venue === 'ended' ? undefined : `the venue says ${may.venue ?? 'nothing yet'}`;
 }
 

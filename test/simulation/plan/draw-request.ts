@@ -48,7 +48,6 @@ export function drawReplace(
   { streamOf }: Pick<SimulatedVenue, 'streamOf'>,
 ): CommandRequest | undefined {
   const stream = streamOf('prediction');
-  // A replace that makes a new order joins here, with terms of its own.
   if (!canReplace(stream)) return undefined;
   const order = drawOrder(random, database, stream);
   if (order === undefined) return undefined;
@@ -84,7 +83,8 @@ function canReplace(stream: Stream): stream is StreamWith<'replaces', 'in_place'
 }
 
 function drawTerms(random: Random, order: Order): ReplaceTerms {
-  const price = { price: `0.${4 + below(random, 4)}` };
+  const isPrediction = traits[order.stream].market === 'predictions';
+  const price = { price: isPrediction ? `0.${4 + below(random, 4)}` : `${100 + below(random, 4)}` };
   const { quantity: worked = '0' } = order.working;
   const quantity = { quantity: String(Number(worked) + oneOf(random, [-4, -1, 1, 3, 10])) };
   return oneOf<ReplaceTerms>(random, [

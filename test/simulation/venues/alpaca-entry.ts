@@ -1,6 +1,10 @@
 import type { Random } from '../../../src/runtime/random.ts';
-import { cancelAlpacaOrder, placeAlpacaOrder } from '../../../src/sandbox/alpaca/alpaca-order-writes.ts';
-import { readPlace } from '../../../src/sandbox/alpaca/read-alpaca-order.ts';
+import {
+  cancelAlpacaOrder,
+  placeAlpacaOrder,
+  replaceAlpacaOrder,
+} from '../../../src/sandbox/alpaca/alpaca-order-writes.ts';
+import { readPatch, readPlace } from '../../../src/sandbox/alpaca/read-alpaca-order.ts';
 import { MemberFault } from '../../../src/sandbox/entry/request-members.ts';
 import type { EntryDeps, Refusal, Write } from '../../../src/sandbox/entry/write.ts';
 import { oneOf } from '../../../src/sandbox/market/instruments.ts';
@@ -14,7 +18,7 @@ const refused = (status: number, code: number, message: string): Refusal => ({
   ...{ refused: true, status, code: String(code), message, shape: 'alpaca' },
 });
 
-/** Place and cancel. A replace makes a new order: `replaceAlpacaOrder` understands it. */
+/** Place, replace and cancel. */
 export const alpacaEntry: SimulatedEntry = {
   isGood: ({ headers }, tokens) => headers['apca-api-key-id'] !== undefined && !tokens.loginRequired,
   unauthorized: reply(401, '{"message":"request is not authorized"}'),
@@ -27,10 +31,13 @@ function understand(deps: EntryDeps, { method, url, headers, body }: WriteReques
   const account = callerOf(headers, deps.exchange);
   const { pathname } = new URL(url);
   if (account === undefined) return refused(403, 40310000, 'forbidden.');
-  if (method === 'DELETE')
-    return cancelAlpacaOrder(deps, account, decodeURIComponent(pathname.slice(ordersPath.length + 1)));
+  const orderId = decodeURIComponent(pathname.slice(ordersPath.length + 1));
+  if (method === 'DELETE') return cancelAlpacaOrder(deps, account, orderId);
+  const bytes = Buffer.from(body ?? '');
   try {
-    return placeAlpacaOrder(deps, account, readPlace(Buffer.from(body ?? '')));
+    return method === 'PATCH'
+      ? replaceAlpacaOrder(deps, account, orderId, readPatch(bytes))
+      : placeAlpacaOrder(deps, account, readPlace(bytes));
   } catch (error) {
     if (!(error instanceof MemberFault)) throw error;
     return refused(422, 40010001, error.message);
@@ -47,7 +54,7 @@ function spoiled(
   { body, other }: { readonly body: string | undefined; readonly other: string | undefined },
 ): HttpResult | typeof hangs {
   const html = '<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>';
-  const isPlace = asked.kind === 'place';
+  const isPlace = asked.kind !== 'cancel';
   const answers: (HttpResult | typeof hangs)[] = [
     hangs,
     broken('reset'),

@@ -4,6 +4,8 @@ import {
   type Evidence,
   isDoubtful,
   isFinal,
+  madeOrder,
+  makesOrder,
   type Reason,
 } from '../../../src/domain/command.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
@@ -213,7 +215,7 @@ export class MemoryJournal implements CommandJournal {
         .filter(
           ({ shard: its, request, orderId, state }) =>
             its === shard &&
-            request.kind === 'place' &&
+            request.kind !== 'cancel' &&
             isFinal(state) &&
             (orderId === undefined || state !== 'applied'),
         )
@@ -262,10 +264,16 @@ export class MemoryJournal implements CommandJournal {
 
   unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
     return this.hook('unseenPlaces', () =>
-      this.oldestFirst().flatMap(({ commandId, state, orderId, request, principal, callerRef, attempts }) => {
-        const { kind, accountId, stream } = request;
-        if (kind !== 'place' || orderId !== undefined || isFinal(state) || !accountIds.includes(accountId)) return [];
-        const { symbol, side } = request.terms;
+      this.oldestFirst().flatMap((command) => {
+        const { commandId, state, request, principal, callerRef, attempts } = command;
+        const { accountId, stream } = request;
+        const isUnseen = makesOrder(request) && madeOrder(command) === undefined && !isFinal(state);
+        if (request.kind === 'cancel' || !isUnseen || !accountIds.includes(accountId)) return [];
+        const named = request.kind === 'place' ? undefined : this.orders.readOrder(stream, request.orderId)?.order;
+        const { symbol, side } =
+          request.kind === 'place'
+            ? request.terms
+            : { symbol: named?.instrument.symbol ?? '', side: named?.side ?? 'unknown' };
         const references = [
           ...(callerRef === undefined ? [] : [callerRef]),
           ...attempts.map(({ attemptId }) => attemptId),
