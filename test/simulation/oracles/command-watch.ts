@@ -208,7 +208,7 @@ function contradiction(
     case 'accepted':
       return done === undefined ? 'it was not done' : undefined;
     case 'moot':
-      return moot(command, order);
+      return moot(command, done, order);
     default:
       return undefined;
   }
@@ -233,8 +233,7 @@ function applied(
   if (done === undefined) return 'it was not done';
   if (orderId !== done.order?.terms.orderId && !isSuccessor(order, done.order))
     return `it is bound to ${orderId}, and made ${done.order?.terms.orderId}`;
-  if (makesOrder(request))
-    return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
+  if (makesOrder(request)) return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
   return done.venue === 'granted' ? undefined : `the venue says ${done.venue ?? 'nothing yet'}`;
 }
 
@@ -254,7 +253,12 @@ function rejected({ request }: Command, may: LedgerWrite): string | undefined {
   return may.venue === 'refused' || may.venue === 'ended' ? undefined : `the venue says ${may.venue ?? 'nothing yet'}`;
 }
 
-function moot({ request }: Command, order: ExchangeOrder | undefined): string | undefined {
+function moot(
+  { request }: Command,
+  done: LedgerWrite | undefined,
+  order: ExchangeOrder | undefined,
+): string | undefined {
   if (request.kind === 'place') return 'a place has nothing that could end before it';
+  if (makesOrder(request) && done !== undefined) return `it made ${done.order?.terms.orderId}`;
   return order === undefined || isClosed(order.state) ? undefined : `the order is ${order.state}`;
 }

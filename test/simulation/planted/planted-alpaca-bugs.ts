@@ -183,8 +183,8 @@ const frames: readonly PlantedBug[] = [
     deps: () => ({
       intoIngest: (sink) =>
         passing(sink, (item) => {
-          const elder = item.kind === 'order' ? item.view.extra?.['replaces'] : undefined;
-          if (item.kind !== 'order' || typeof elder !== 'string') return item;
+          const elder = item.kind === 'order' ? item.view.replaces : undefined;
+          if (item.kind !== 'order' || elder === undefined) return item;
           return { ...item, view: { ...item.view, orderId: elder } };
         }),
     }),
@@ -246,8 +246,21 @@ const writes: readonly PlantedBug[] = [
   },
 ];
 
+/** Mistakes with a replace that makes a new order. */
+const replaces: readonly PlantedBug[] = [
+  {
+    name: 'the old order, pending to be replaced, counts as the replace',
+    shows: /\(replace\) becomes applied: it/,
+    plant: judging('replace', (finding, command, entry) =>
+      finding.kind === 'nothing' && entry.updates.some(({ order }) => order.pendingAction === 'replace')
+        ? verdict('applied', { orderId: command.orderId ?? 'none' })
+        : finding,
+    ),
+  },
+];
+
 /** Mistakes that one could make at Alpaca, and hardly at the platform of the specification. */
-export const plantedAlpacaBugs: readonly PlantedBug[] = [...lists, ...frames, ...writes].map((bug) => ({
+export const plantedAlpacaBugs: readonly PlantedBug[] = [...lists, ...frames, ...writes, ...replaces].map((bug) => ({
   ...bug,
   venue: 'alpaca',
 }));
