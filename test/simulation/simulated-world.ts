@@ -1,4 +1,4 @@
-import type { Command } from '../../src/domain/command.ts';
+import { type Command, makesOrder } from '../../src/domain/command.ts';
 import { isTerminal, type OrderStatus } from '../../src/domain/order.ts';
 import { shardOf } from '../../src/domain/partition.ts';
 import type { Logger } from '../../src/observability/logger.ts';
@@ -553,7 +553,7 @@ function drawSetBack(random: Random, clock: VirtualClock, { faultyMs }: FaultPla
 
 /** What ingest can read of a command from the moment its attempt is there. */
 function bindable({ commandId, request, callerRef, attempts }: Command, into: Map<string, Binding>): void {
-  if (request.kind === 'cancel') return;
+  if (!makesOrder(request)) return;
   const { stream, accountId } = request;
   const side = request.kind === 'place' ? request.terms.side : null;
   const binding = { commandId, stream, accountId, side, ...(callerRef !== undefined && { callerRef }) };

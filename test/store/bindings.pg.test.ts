@@ -5,18 +5,23 @@ import { batch } from '../support/orders/store-rig.ts';
 import { storedOrder } from '../support/orders/stored-orders.ts';
 
 describe('bindings', () => {
-  it('are what places asked for under each of their attempts, whatever else an order’s reference says', async () => {
+  it('are what asked for an order under each of its attempts, whatever else an order’s reference says', async () => {
     await using rig = await journalRig();
     const place = newPlace({ callerRef: 'my-1' });
     const plain = newPlace();
     const replace = newReplace('p-1');
-    for (const asked of [place, plain, replace]) await rig.journal.open(asked, fence);
-    const ids = [place.attemptId, plain.attemptId, replace.attemptId, attemptId(), 'tm-n\0l'].map(String);
+    const named = { stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'o-1' } as const;
+    const making = newReplace('o-1', { request: { kind: 'replace', ...named, terms: { price: '192' } } });
+    for (const asked of [place, plain, replace, making]) await rig.journal.open(asked, fence);
+    const ids = [place.attemptId, plain.attemptId, replace.attemptId, making.attemptId, attemptId(), 'tm-n\0l'].map(
+      String,
+    );
     const terms = { stream: 'account', accountId: 'acct-1', side: 'buy' };
     expect(await rig.store.readBindings(ids)).toEqual(
       new Map([
         [place.attemptId, { commandId: place.commandId, callerRef: 'my-1', ...terms }],
         [plain.attemptId, { commandId: plain.commandId, ...terms }],
+        [making.attemptId, { commandId: making.commandId, ...terms, stream: 'alpaca_paper', side: null }],
       ]),
     );
     expect(await rig.store.readBindings([])).toEqual(new Map());

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { orderJsonOf } from '../../domain/encode-update.ts';
 import { decodeHead, type Head, type UnreadableHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { connectionOptions } from '../session/pool.ts';
@@ -179,8 +180,10 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
     text: 'select * from public.bindings_of($1)',
     values: [textArray(askable)],
   });
+  // A replace in place makes no order, so none has its id.
+  const making = rows.filter(({ side, stream }) => side !== null || traits[stream].replaces === 'new_order');
   return new Map(
-    rows.map((row) => [
+    making.map((row) => [
       row.attempt_id,
       {
         commandId: row.command_id,
