@@ -162,7 +162,7 @@ describe('the keys', () => {
     const { page, address, commands } = await fourOrders();
     await onOrder(page, address, 'o-1');
     await page.keyboard.press('r');
-    await page.getByRole('status').getByText('Only an open prediction order can be replaced.').waitFor();
+    await page.getByRole('status').getByText('This order cannot be replaced.').waitFor();
     expect(await dialog(page).count()).toBe(0);
     await choose(page, 'p-3');
     await page.getByText('Only an open prediction').waitFor({ state: 'hidden' });
