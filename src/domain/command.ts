@@ -262,10 +262,14 @@ export function makesOrder({ kind, stream }: CommandRequest): boolean {
   return kind === 'place' || (kind === 'replace' && traits[stream].replaces === 'new_order');
 }
 
+/** A replace or a cancel names it. */
+export function isForOrder(request: CommandRequest, orderId: string | undefined): boolean {
+  return request.kind !== 'place' && request.orderId === orderId;
+}
+
 /** The order with its reference, once it was seen. */
 export function madeOrder({ request, orderId }: Pick<Command, 'request' | 'orderId'>): string | undefined {
-  const isNamed = request.kind !== 'place' && request.orderId === orderId;
-  return makesOrder(request) && !isNamed ? orderId : undefined;
+  return makesOrder(request) && !isForOrder(request, orderId) ? orderId : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Command, makesOrder } from '../../domain/command.ts';
+import { isForOrder, makesOrder } from '../../domain/command.ts';
 import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
@@ -22,13 +22,9 @@ function ordersOf({ command: { request }, bound }: Watched): readonly string[] {
   return request.kind === 'place' ? made : [request.orderId, ...made];
 }
 
-function isNamed({ request }: Command, orderId: string): boolean {
-  return request.kind !== 'place' && request.orderId === orderId;
-}
-
 /** The entry's newest revision for an order, or the baseline it began above. */
 function lastRevision({ command, updates }: Watched, orderId: string): number {
-  const begun = isNamed(command, orderId) ? command.baseline?.revision : undefined;
+  const begun = isForOrder(command.request, orderId) ? command.baseline?.revision : undefined;
   return updates.findLast(({ order }) => order.orderId === orderId)?.revision ?? begun ?? 0;
 }
 
@@ -110,7 +106,7 @@ async function catchUpOrder(journal: CommandJournal, entry: Watched, orderId: st
   }
   // The order's whole log may be past its retention. A verdict on a named order is never read from
   // its state alone: the changes that led there decide.
-  if (isNamed(entry.command, orderId) || lastRevision(entry, orderId) > 0) return;
+  if (isForOrder(request, orderId) || lastRevision(entry, orderId) > 0) return;
   const stored = await journal.readOrder(request.stream, orderId);
   if (stored !== undefined) takeLogged(entry, stored);
 }

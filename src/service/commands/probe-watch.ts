@@ -154,7 +154,7 @@ export class ProbeWatch {
     );
     if (look.complete) await judge(entries, { look, by: 'account', calledAtMs });
     this.accounts.delete(key);
-    // An unclear one was nobody's: each asks for itself.
+    // An unclear read counts for none of them: each asks for itself.
     if (look.complete || look.error !== unclear) for (const entry of entries) this.rearm(entry);
     return look;
   }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type AccountPlaceTerms,
   type CommandRequest,
+  isForOrder,
   makesOrder,
   platformCurrency,
   type ReplaceTerms,
@@ -160,8 +161,7 @@ const evidence = [
 function made(body: unknown, request: CommandRequest, attemptId: string): WriteAnswer | string {
   const order = madeOrder.safeParse(body).data;
   if (order === undefined || !isPlatformId(order.id)) return 'the answer is not an order';
-  const isNamed = request.kind !== 'place' && order.id === request.orderId;
-  if (isNamed || order.client_order_id !== attemptId) return 'the answer is about another order';
+  if (isForOrder(request, order.id) || order.client_order_id !== attemptId) return 'the answer is about another order';
   return { kind: 'accepted', answer: evidenceOf(order, evidence), order };
 }
 

@@ -20,7 +20,8 @@ import { readStore } from '../problem.ts';
 import { atHolder } from '../problem-codes.ts';
 import { accountField, limitField, pageDefault } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
-import { type Route, route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJsonText, sendProblem } from '../send-answer.ts';
 import { sendCommand } from '../send-command.ts';
 import { storedOrderText } from './order-lists.ts';
@@ -119,14 +120,7 @@ export const replacePredictionOrder: Route = {
   headers: orderCommandHeaders,
   answers: commandAnswers,
   problems: replaceProblems,
-  handle: (parts, call) => {
-    const body = parseReplace(call.request.body);
-    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { accountId, terms, supersedes } = body;
-    const { orderId = '' } = call.params;
-    const request = { kind: 'replace', stream: 'prediction', accountId, orderId, terms } as const;
-    return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
-  },
+  handle: (parts, call) => sendReplace(parts, call, parseReplace(call.request.body)),
 };
 
 export const replaceOrder: Route = {
@@ -143,15 +137,19 @@ export const replaceOrder: Route = {
   headers: orderCommandHeaders,
   answers: commandAnswers,
   problems: replaceProblems,
-  handle: (parts, call) => {
-    const body = parseReplaceAccount(call.request.body);
-    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { accountId, stream, terms, supersedes } = body;
-    const { orderId = '' } = call.params;
-    const request = { kind: 'replace', stream, accountId, orderId, terms } as const;
-    return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
-  },
+  handle: (parts, call) => sendReplace(parts, call, parseReplaceAccount(call.request.body)),
 };
+
+type ReplaceAsked = ReturnType<typeof parseReplace | typeof parseReplaceAccount>;
+
+function sendReplace(parts: RouteParts, call: Call, body: ReplaceAsked) {
+  if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+  const { accountId, terms, supersedes } = body;
+  const stream = 'stream' in body ? body.stream : 'prediction';
+  const { orderId = '' } = call.params;
+  const request = { kind: 'replace', stream, accountId, orderId, terms } as const;
+  return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
+}
 
 const query = z.strictObject({ accountId: accountField.describe('The account that the order is on') });
 const securitiesQuery = query.extend({ stream: securitiesStream.optional() });
