@@ -65,7 +65,7 @@ export const commandOptions = inGroup('Commands', {
     max: 10_000,
     fallback: '100',
     describe:
-      'Cancels a second that one account may send over time, beside its places; above it 429 `RATE_LIMITED`. It stops a loop that runs away; the cancels of a cancel-all do not count.',
+      'Cancels a second that one account may send over time, beside its places; above it 429 `RATE_LIMITED`. The cancels of a cancel-all do not count.',
   }),
   cancelBurst: integer({
     env: 'TIDEMARK_CANCEL_BURST',
@@ -80,7 +80,7 @@ export const commandOptions = inGroup('Commands', {
     max: 1_000_000,
     fallback: '3000',
     describe:
-      'So many places and replaces on one account within `TIDEMARK_BREAKER_WINDOW_MS` halt the account until a person resumes it: only cancels pass. Those that got 429 count, so the number has to be above what `TIDEMARK_COMMAND_RATE` and `TIDEMARK_COMMAND_BURST` allow. It stops a loop that runs away; it is not for pacing.',
+      'So many places and replaces on one account within `TIDEMARK_BREAKER_WINDOW_MS` halt the account until a person resumes it: only cancels pass. Those that got 429 count, so it has to be above what `TIDEMARK_COMMAND_RATE` and `TIDEMARK_COMMAND_BURST` allow.',
   }),
   breakerWindowMs: integer({
     env: 'TIDEMARK_BREAKER_WINDOW_MS',

@@ -61,6 +61,11 @@ function platformMetrics({ counter, gauge, histogram }: MetricMaker) {
       [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5],
       { operation: asSeen, code_class: asSeen },
     ),
+    requestsHeld: counter(
+      'tidemark_platform_requests_held_total',
+      'Requests to a venue that waited, so that its last ones of the minute stay for those that go first: cancel, probe, place, resync, audit',
+      { purpose: ['cancel', 'probe', 'place', 'resync', 'audit'] },
+    ),
     tokenExpiry: gauge('tidemark_token_expiry_timestamp_seconds', 'When the first of the access tokens in use expires'),
     credentials: gauge(
       'tidemark_credentials',

@@ -1,8 +1,10 @@
 import type { Stream } from '../domain/order.ts';
 import type { PlatformError } from './platform-error.ts';
+import type { Purpose } from './request-budget.ts';
 
 /** One read's allowed cost, if requests are counted. */
 export interface ReadBudget {
+  readonly purpose: Purpose;
   /**
    * A request leaves. Never waits: a read already begun is not left half done, and others wait the
    * longer.

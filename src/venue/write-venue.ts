@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { codeClassOf, type HttpResult } from './http.ts';
 import { reasonOf } from './platform-error.ts';
 import type { Dialect } from './read-venue.ts';
+import type { Purpose, RequestBudget } from './request-budget.ts';
 import type { TokenSource } from './tokens.ts';
 import { notSent, type WriteLines, type WriteOptions, type WriteRequest, type WriteResult } from './write-result.ts';
 
@@ -11,12 +12,16 @@ export interface WriteDeps {
   readonly clock: Clock;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
+  /** Of the key. Left out: the venue counts no requests. */
+  readonly requests?: RequestBudget;
 }
 
 /** One write. `judge`: its result, by what was observed of it; pure. */
 interface VenueWrite extends Omit<WriteRequest, 'headers'> {
   /** A metric label. */
   readonly operation: string;
+  /** Left out: a place. */
+  readonly purpose?: Purpose;
   readonly judge: (observed: HttpResult) => WriteResult;
 }
 
@@ -26,9 +31,9 @@ interface VenueWrite extends Omit<WriteRequest, 'headers'> {
  * attempt.
  */
 export async function writeVenue(
-  { tokens, lines, clock, metrics }: WriteDeps,
+  { tokens, lines, clock, metrics, requests }: WriteDeps,
   sign: Dialect['sign'],
-  { operation, judge, ...request }: VenueWrite,
+  { operation, purpose = 'place', judge, ...request }: VenueWrite,
   { mayWrite, mayStillWrite, signal }: WriteOptions,
 ): Promise<WriteResult> {
   const credential = await tokens.get(request.url);
@@ -36,6 +41,11 @@ export async function writeVenue(
     const { retryable, retryAfterMs } = credential.error;
     const reason = reasonOf(credential.error);
     return { kind: 'not_sent', reason, mayRepeat: retryable, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
+  const held = requests?.take(purpose);
+  if (held !== undefined) {
+    const reason = { code: 'REQUESTS_USED_UP', message: held.message };
+    return { kind: 'not_sent', reason, mayRepeat: true, retryAfterMs: held.waitMs };
   }
   const { generation, secret } = credential.token;
   const opened = await lines.open(request.url, signal);
@@ -53,6 +63,7 @@ export async function writeVenue(
     return notSent('NOT_PERMITTED', refusal ?? givenUp);
   }
   const observed = await line.send({ ...request, headers }, signal);
+  requests?.saw(observed);
   metrics.requestSeconds.observe(
     { operation, code_class: codeClassOf(observed) },
     (clock.monotonicMs() - startedMs) / 1000,

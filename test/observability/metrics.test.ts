@@ -77,6 +77,7 @@ describe('every metric', () => {
       'by',
       'limit',
       'port',
+      'purpose',
     ];
     expect([...new Set(labels)].filter((label) => !bounded.includes(String(label)))).toEqual([]);
   });

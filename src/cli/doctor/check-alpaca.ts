@@ -9,7 +9,8 @@ import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
 import { keyPairSource } from '../../venue/alpaca/key-source.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import type { ReadDeps } from '../../venue/read-venue.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import { RequestBudget } from '../../venue/request-budget.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 type AlpacaCheckDeps = Omit<ReadDeps, 'tokens' | 'metrics' | 'budget'> & { readonly openSocket: SocketFactory };
 
@@ -24,8 +25,9 @@ export async function checkAlpaca(config: Config, deps: AlpacaCheckDeps): Promis
   const { url, isPaper, stream, streamUrl } = alpacaAddresses(config);
   const tokens = keyPairSource(deps.clock, { keyId, secretKey });
   // Its first answer counts.
-  const budget = { spend: () => undefined, mayRepeat: () => false };
-  const reads = alpacaReads({ ...deps, tokens, budget, metrics: createMetrics().platform }, { url, isPaper });
+  const budget = { purpose: 'probe', spend: () => undefined, mayRepeat: () => false } as const;
+  const requests = new RequestBudget(deps.clock);
+  const reads = alpacaReads({ ...deps, tokens, budget, requests, metrics: createMetrics().platform }, { url, isPaper });
   const listed = await reads.listAccounts(new AbortController().signal);
   if (!listed.complete) return [fail('alpaca', `${url}: ${listed.error.message}`, fixOf(listed.error, environment))];
   const [account] = listed.accounts;
@@ -34,10 +36,19 @@ export async function checkAlpaca(config: Config, deps: AlpacaCheckDeps): Promis
   const end = credential.ok ? await signIn(deps, { stream, url: streamUrl, token: credential.token }) : undefined;
   return [
     ok('alpaca', shown),
+    ...checkAudits(requests.limit, config.auditIntervalMs),
     end === undefined
       ? ok('alpaca stream', 'the sign-in succeeds')
       : fail('alpaca stream', `${streamUrl}: ${end.detail}`, 'Check ALPACA_STREAM_URL: it is of the same environment.'),
   ];
+}
+
+/** An audit reads the open orders, and the newer ones: a page each, where the account is small. */
+function checkAudits(limit: number, auditIntervalMs: number): Finding[] {
+  const audits = Math.ceil((2 * 60_000) / auditIntervalMs);
+  if (audits <= limit / 2) return [];
+  const detail = `audits want ${audits} of the ${limit} requests a minute, and get half of them`;
+  return [warn('alpaca requests', detail, 'Lengthen TIDEMARK_AUDIT_INTERVAL_MS.')];
 }
 
 function fixOf({ code }: PlatformError, environment: string): string {

@@ -55,6 +55,7 @@ export class ProbeBudget {
   ofOneRead(): ReadBudget {
     let paid = 1;
     return {
+      purpose: 'probe',
       spend: () => {
         if (paid > 0) paid -= 1;
         else this.bucket.owe();

@@ -189,7 +189,9 @@ export class SendAttempts {
     const reason = permit.refusal ?? result.reason ?? { code: 'NOT_PERMITTED', message: 'the write was not permitted' };
     const mayRepeat =
       permit.refusal === undefined ? result.kind === 'not_sent' && result.mayRepeat : permit.mayAskAgain;
-    return { result: { kind: 'not_sent', reason, mayRepeat }, abandoned: true };
+    const retryAfterMs = result.kind === 'not_sent' ? result.retryAfterMs : undefined;
+    const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
+    return { result: { kind: 'not_sent', reason, mayRepeat, ...asked }, abandoned: true };
   }
 
   /**

@@ -4,6 +4,7 @@ import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
 import { writeAlpacaOrder } from '../../venue/alpaca/alpaca-writes.ts';
 import { keyPairSource } from '../../venue/alpaca/key-source.ts';
+import { RequestBudget } from '../../venue/request-budget.ts';
 import type { Connected } from './platform-parts.ts';
 
 /** As `/status` names the login. */
@@ -15,11 +16,12 @@ export function alpacaParts({ clock, random, log, metrics, outside }: Connected,
   if (!config.venues.includes('alpaca') || keyId === undefined || secretKey === undefined) return undefined;
   const { url, streamUrl, stream, isPaper } = alpacaAddresses(config);
   const tokens = keyPairSource(clock, { keyId, secretKey });
-  const deps = { clock, random, http: outside.http, tokens, metrics: metrics.platform };
+  const requests = new RequestBudget(clock, (purpose) => metrics.platform.requestsHeld.inc({ purpose }));
+  const deps = { clock, random, http: outside.http, tokens, requests, metrics: metrics.platform };
   const login = {
     ...{ venue: { [stream]: alpacaVenue[stream] }, tokens, log: log.child({ credential }) },
     reads: alpacaReads(deps, { url, isPaper }),
   };
   const status = () => ({ state: tokens.isRefused ? ('login_required' as const) : ('held' as const) });
-  return { credential, login, stream, url, streamUrl, status, write: writeAlpacaOrder };
+  return { credential, login, stream, url, streamUrl, requests, status, write: writeAlpacaOrder };
 }

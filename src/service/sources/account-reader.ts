@@ -82,6 +82,8 @@ const kinds: Readonly<Record<ReadKind, Kind>> = {
 const auditPageRows = 100;
 const auditRest = 9;
 const auditRestMaxMs = 2_000;
+/** It gives way to all other requests. */
+const auditBudget: ReadBudget = { purpose: 'audit', spend: () => undefined, mayRepeat: () => true };
 
 /**
  * The one reader for an account's lists: it asks the platform for pages, gives each row to ingest,
@@ -148,7 +150,7 @@ export class AccountReader {
     kind: ReadKind,
     signal: AbortSignal,
     from?: LookSince,
-    budget?: ReadBudget,
+    budget = kinds[kind].isSlow ? auditBudget : undefined,
   ): Promise<AccountReadResult> {
     if (signal.aborted) return incomplete(givenUp);
     const { unrecovered, reads, intake, silencePace, doubts } = this.deps;

@@ -132,6 +132,7 @@ export async function writeAlpacaOrder(
   const write = {
     ...call,
     operation: `${request.kind}_order`,
+    purpose: request.kind === 'cancel' ? ('cancel' as const) : ('place' as const),
     url: `${url}${path}`,
     judge,
   };

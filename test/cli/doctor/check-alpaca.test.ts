@@ -18,8 +18,8 @@ async function findings(env: Readonly<Record<string, string>>) {
   return found.map(({ verdict, part, detail, fix }) => [verdict, part, fix ?? detail]);
 }
 
-async function settings() {
-  const { at } = await alpacaClient();
+async function settings(requestsPerMinute = 200) {
+  const { at } = await alpacaClient({ alpaca: { requestsPerMinute } });
   const { keyId = '', secretKey = '' } = at.accounts[0] ?? {};
   return { ALPACA_URL: at.url, ALPACA_STREAM_URL: at.stream, ALPACA_KEY_ID: keyId, ALPACA_SECRET_KEY: secretKey };
 }
@@ -30,6 +30,11 @@ describe('doctor on Alpaca', () => {
       ['ok', 'alpaca', 'the paper account SIM-1001 is ACTIVE'],
       ['ok', 'alpaca stream', 'the sign-in succeeds'],
     ]);
+  });
+
+  it('says when audits alone would use up the requests', async () => {
+    const hasty = { ...(await settings(50)), TIDEMARK_AUDIT_INTERVAL_MS: '4000' };
+    expect(await findings(hasty)).toContainEqual(['warn', 'alpaca requests', 'Lengthen TIDEMARK_AUDIT_INTERVAL_MS.']);
   });
 
   it.each([

@@ -311,6 +311,15 @@ describe('issue: 400 cancels of one caller became 400 requests to the platform, 
       expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(4_000);
     });
 
+    it('wait as long where the reason was there before anything was journaled', async () => {
+      const rig = await CommandRig.leading();
+      const result = { ...atCapacity, retryAfterMs: 4_000 } as typeof atCapacity;
+      rig.entry.scripts.push({ connect: { result }, result });
+      const beganMs = rig.clock.monotonicMs();
+      await rig.send(placePrediction);
+      expect(rig.entry.sent.map(({ atMs }) => atMs - beganMs >= 4_000)).toEqual([true]);
+    });
+
     it('are not made where the platform asks for more than the deadline leaves', async () => {
       const rig = await CommandRig.leading();
       rig.entry.scripts.push({ result: { ...atCapacity, retryAfterMs: 60_000 } as typeof atCapacity });

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import { seededRandom } from '../../src/sandbox/seeded-random.ts';
+import type { HttpResult } from '../../src/venue/http.ts';
+import { KeySource } from '../../src/venue/key-source.ts';
+import type { ReadBudget } from '../../src/venue/order-reads.ts';
+import { answeredError } from '../../src/venue/platform-error.ts';
+import { type Dialect, readVenue } from '../../src/venue/read-venue.ts';
+import { type Purpose, purposes, RequestBudget } from '../../src/venue/request-budget.ts';
+import { writeVenue } from '../../src/venue/write-venue.ts';
+
+const noonMs = Date.parse('2026-11-30T12:00:00Z');
+
+interface Told {
+  readonly left: number;
+  readonly limit?: number;
+  /** By the venue's clock. */
+  readonly endsInMs?: number;
+  readonly date?: string;
+}
+
+/** A venue a day behind our clock, which says what is left. */
+function says({ left, limit = 200, endsInMs = 30_000, date = 'Sun, 29 Nov 2026 12:00:00 GMT' }: Told): HttpResult {
+  const reset = (Date.parse(date) || noonMs) / 1000 + endsInMs / 1000;
+  const words = { limit, remaining: left, reset };
+  const headers = Object.fromEntries(Object.entries(words).map(([name, value]) => [`x-ratelimit-${name}`, `${value}`]));
+  return { kind: 'answered', status: 200, headers: { date, ...headers }, text: '{}' };
+}
+
+/** Its sleeps are over at once, and take their time from the clock. */
+function budgetAt(answer?: HttpResult) {
+  const at = { ms: 5_000 };
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => at.ms,
+    nowMs: () => noonMs + at.ms,
+    sleep: async (ms: number) => {
+      at.ms += ms;
+    },
+  };
+  const held: Purpose[] = [];
+  const budget = new RequestBudget(clock, (purpose) => held.push(purpose));
+  if (answer !== undefined) budget.saw(answer);
+  const takes = (purpose: Purpose) => {
+    let count = 0;
+    while (count < 1_000 && budget.take(purpose) === undefined) count += 1;
+    return count;
+  };
+  return { at, clock, budget, held, takes };
+}
+
+describe("a venue's requests", () => {
+  it('go to audits first of all no more, then to resyncs, places, look-ups, and last to cancels', () => {
+    const { takes, budget, held } = budgetAt(says({ left: 200 }));
+    expect([...purposes].reverse().map((purpose) => [purpose, takes(purpose)])).toEqual([
+      ['audit', 100],
+      ['resync', 40],
+      ['place', 20],
+      ['probe', 20],
+      ['cancel', 20],
+    ]);
+    expect(held).toEqual([...purposes].reverse());
+    expect(budget.take('cancel')).toEqual({
+      waitMs: 30_000,
+      message: "not sent: of the venue's 200 requests none is left for 30 s",
+    });
+  });
+
+  it('are all there again once the venue counts anew, by its own clock', () => {
+    const { takes, at, budget } = budgetAt(says({ left: 10 }));
+    expect([takes('probe'), takes('cancel')]).toEqual([0, 10]);
+    at.ms += 29_999;
+    expect(budget.take('cancel')).toMatchObject({ waitMs: 1 });
+    at.ms += 1;
+    expect(takes('audit')).toBe(100);
+  });
+
+  it("count the user's other programs, by the newest answer", () => {
+    const { takes, budget } = budgetAt(says({ left: 200 }));
+    budget.saw(says({ left: 25 }));
+    expect([takes('place'), takes('probe'), takes('cancel')]).toEqual([0, 5, 20]);
+  });
+
+  it.each<[string, HttpResult | undefined]>([
+    ['nothing', undefined],
+    ['no numbers', { kind: 'answered', status: 429, headers: {}, text: '' }],
+    ['only how many are left', { kind: 'answered', status: 200, headers: { 'x-ratelimit-remaining': '0' }, text: '' }],
+    ['no number', says({ left: -1 })],
+    ['a number of 20 digits', says({ left: 0, limit: 2e19 })],
+    ['a limit of none', says({ left: 0, limit: 0 })],
+    ['no answer', { kind: 'failed', code: 'deadline', message: 'no answer', sent: 'maybe' }],
+  ])('are not limited where the venue said %s', (_what, answer) => {
+    expect(budgetAt(answer).takes('audit')).toBe(1_000);
+  });
+
+  it.each<[string, Partial<Told>, number]>([
+    ['in a year', { endsInMs: 365 * 86_400_000 }, 60_000],
+    ['in the past', { endsInMs: -5_000 }, 0],
+    ['without a Date', { date: '', endsInMs: 20_000 }, 15_000],
+  ])('are waited for as long as is sensible where the venue counts anew %s', (_what, told, waitMs) => {
+    expect(budgetAt(says({ left: 0, ...told })).budget.take('cancel')?.waitMs ?? 0).toBe(waitMs);
+  });
+});
+
+const dialect: Dialect = {
+  sign: () => ({}),
+  errorOf: (status, _body, retryAfterMs) => answeredError(status, { message: 'no' }, retryAfterMs),
+};
+
+function venueWith(told: Told) {
+  const made = budgetAt(says(told));
+  const { clock, budget: requests, at } = made;
+  const sentAt: number[] = [];
+  const http = {
+    request: async () => {
+      sentAt.push(at.ms);
+      return says({ left: 150 });
+    },
+    close: async () => undefined,
+  };
+  const tokens = new KeySource(clock, new Secret('hush'), 'refused');
+  const deps = { clock, random: seededRandom(1), tokens, requests, http, metrics: createMetrics().platform };
+  const read = (purpose: Purpose) => {
+    const budget: ReadBudget = { purpose, spend: () => undefined, mayRepeat: () => true };
+    const address = { operation: 'list_orders', url: 'http://venue/orders' };
+    return readVenue({ ...deps, budget }, dialect, address, new AbortController().signal);
+  };
+  const opened: string[] = [];
+  const send = async () => says({ left: 3 });
+  const lines = {
+    open: async (url: string) => {
+      opened.push(url);
+      return { open: true, line: { send, close: () => undefined } } as const;
+    },
+  };
+  const write = (purpose: Purpose) =>
+    writeVenue(
+      { ...deps, lines },
+      dialect.sign,
+      {
+        ...{ operation: 'place_order', purpose, method: 'POST', url: 'http://venue/orders' },
+        judge: () => ({ kind: 'accepted', answer: {} }),
+      },
+      { mayWrite: async () => true, mayStillWrite: () => true, signal: new AbortController().signal },
+    );
+  return { ...made, read, write, sentAt, opened };
+}
+
+describe('issue: Used-up requests at Alpaca left a cancel in doubt, since its 429 proves nothing.', () => {
+  it('a write that the venue would not take is not sent, and may be repeated when it counts anew', async () => {
+    const { write, opened, takes } = venueWith({ left: 21 });
+    expect(await write('place')).toEqual({
+      ...{ kind: 'not_sent', mayRepeat: true, retryAfterMs: 30_000 },
+      reason: {
+        code: 'REQUESTS_USED_UP',
+        message: "not sent: of the venue's 200 requests the last 21 are kept for more urgent ones for 30 s",
+      },
+    });
+    expect(opened).toEqual([]);
+    expect(await write('cancel')).toMatchObject({ kind: 'accepted' });
+    // Its answer said so.
+    expect(takes('cancel')).toBe(3);
+    expect(await write('cancel')).toMatchObject({
+      kind: 'not_sent',
+      reason: { message: expect.stringContaining('none is left') },
+    });
+    expect(opened).toHaveLength(1);
+  });
+
+  it('a read waits for the next minute, or says when it is where that is too long', async () => {
+    const soon = venueWith({ left: 60, endsInMs: 20_000 });
+    expect(await soon.read('audit')).toMatchObject({ ok: true });
+    expect([soon.sentAt, soon.held]).toEqual([[25_000], ['audit']]);
+    const late = venueWith({ left: 60, endsInMs: 40_000 });
+    expect(await late.read('audit')).toMatchObject({
+      ok: false,
+      error: { code: 'REQUESTS_USED_UP', sent: 'no', retryable: true, retryAfterMs: 40_000 },
+    });
+    expect(await late.read('probe')).toMatchObject({ ok: true });
+    expect(late.sentAt).toEqual([5_000]);
+  });
+});
