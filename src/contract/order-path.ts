@@ -1,5 +1,5 @@
 import type { Stream } from '../domain/order.ts';
-import { securitiesStreams, traits } from '../domain/streams.ts';
+import { isNamed, traits } from '../domain/streams.ts';
 
 interface Named {
   readonly stream: Stream;
@@ -15,6 +15,5 @@ export function orderPath({ stream, orderId }: Pick<Named, 'stream' | 'orderId'>
 /** The same for its cancel: with its account, and its stream where another one is meant without. */
 export function cancelPath({ accountId, ...order }: Named): string {
   const { stream } = order;
-  const isNamed = traits[stream].market === 'securities' && stream !== securitiesStreams[0];
-  return `${orderPath(order)}?${new URLSearchParams({ accountId, ...(isNamed && { stream }) })}`;
+  return `${orderPath(order)}?${new URLSearchParams({ accountId, ...(isNamed(stream) && { stream }) })}`;
 }

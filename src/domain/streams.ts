@@ -91,6 +91,16 @@ export const replaceableSecurities = securitiesStreams.filter(
   (stream): stream is Replaceable => traits[stream].replaces !== 'no',
 ) as [Replaceable, ...Replaceable[]];
 
+/** Requests have to name it: without a name, another stream of its market is meant. */
+export function isNamed(stream: keyof typeof traits): boolean {
+  return traits[stream].market === 'securities' && stream !== securitiesStreams[0];
+}
+
+/** For people: `ACCT-1`, or with a stream to name, `ACCT-1 (stream)`. */
+export function accountText({ accountId, stream }: { accountId: string; stream: keyof typeof traits }): string {
+  return isNamed(stream) ? `${accountId} (${stream})` : accountId;
+}
+
 interface Listed {
   readonly stream: keyof typeof traits;
   readonly createdAt?: string | undefined;

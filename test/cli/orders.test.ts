@@ -42,6 +42,18 @@ describe('orders ls', () => {
     expect(row?.slice(1)).toEqual(['ACC?[2J', 'AAPL', 'buy', 'partially_filled', '40 of 100', '191.5', 'ord-1']);
   });
 
+  it('names the stream beside the account where the same account may be at another venue', async () => {
+    const streams = ['account', 'prediction', 'alpaca', 'alpaca_paper'] as const;
+    const { out } = await run(
+      ['ls'],
+      streams.map((stream, n) => listed({ stream, orderId: `ord-${n}` })),
+    );
+    const accounts = out.split('\n').slice(1, 5);
+    expect(accounts.map((line) => line.split(/ {2,}/)[1])).toEqual([
+      ...['ACC-1', 'ACC-1', 'ACC-1 (alpaca)', 'ACC-1 (alpaca_paper)'],
+    ]);
+  });
+
   it('passes the filters on, goes on behind an empty page, and says that there are more', async () => {
     const flags = [
       '--all',

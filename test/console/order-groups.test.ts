@@ -37,6 +37,13 @@ describe('issue: The sums of a group added what it buys to what it sells.', () =
     expect(lines()).toEqual(['ACC-1, sell 2 340 true', 'short', 'sold']);
   });
 
+  it('an account of the same name at another venue has lines of its own', () => {
+    const { add, lines } = listOf(['account']);
+    add({ orderId: 'here', side: 'buy', quantity: '300' });
+    add({ orderId: 'there', stream: 'alpaca_paper', side: 'buy', quantity: '40' });
+    expect(lines()).toEqual(expect.arrayContaining(['ACC-1, buy 1 300 true', 'ACC-1 (alpaca_paper), buy 1 40 true']));
+  });
+
   it('both lines are folded as one, and a group by side names it once', () => {
     const { list, add, lines } = listOf(['side', 'account']);
     add({ orderId: 'sold', side: 'sell', quantity: '300' });

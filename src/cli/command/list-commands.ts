@@ -1,5 +1,6 @@
 import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
+import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { ageOf, printable, tableText } from '../io/format-text.ts';
 import { addFilterFlags, type ListFlags, type ListVerb } from '../rest/list-verb.ts';
@@ -63,7 +64,7 @@ function commandTable(commands: readonly Listed[], nowMs: number): string {
       AGE: ({ createdAt }) => ageOf(createdAt, nowMs),
       RESULT: ({ result, presumedAbsent }) => result + (presumedAbsent ? ', presumed absent' : ''),
       KIND: 'kind',
-      ACCOUNT: 'accountId',
+      ACCOUNT: accountText,
       TERMS: ({ kind, terms }) => termsText(kind, terms),
       ORDER: ({ orderId, orderStatus }) => (orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`),
       COMMAND: 'commandId',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { orderAnswer } from '../../contract/rest-answers.ts';
 import type { updateRecord } from '../../contract/update-record.ts';
+import { accountText } from '../../domain/streams.ts';
 import { ageOf, factsText, tableText } from './format-text.ts';
 
 export type ListedOrder = z.infer<typeof orderAnswer>;
@@ -13,7 +14,7 @@ export function orderTable(
 ): string {
   const columns = {
     CHANGED: ({ order }: ListedOrder) => ageOf(order.updatedAt, nowMs),
-    ACCOUNT: 'accountId',
+    ACCOUNT: accountText,
     INSTRUMENT: ({ order }: ListedOrder) => instrumentText(order),
     SIDE: ({ order }: ListedOrder) => order.side,
     STATUS: ({ order }: ListedOrder) => order.status,

@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
+import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText, commandTone, stateMeaning } from '../parts/command-words.ts';
 import { reasonText } from '../parts/fact-words.ts';
@@ -77,7 +78,7 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
 }
 
 function headOf(command: CommandHistory): VNode {
-  const { commandId, kind, state, terms, presumedAbsent, accountId } = command;
+  const { commandId, kind, state, terms, presumedAbsent } = command;
   return (
     <header class="order-head">
       <p class="crumb">
@@ -93,7 +94,7 @@ function headOf(command: CommandHistory): VNode {
         {presumedAbsent && <span class="doubt">presumed absent</span>}
       </h1>
       <p class="soft">
-        Account {accountId}. {stateMeaning(command)}
+        Account {accountText(command)}. {stateMeaning(command)}
       </p>
     </header>
   );

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { Age } from '../parts/age.tsx';
 import { commandStateText, commandTone } from '../parts/command-words.ts';
@@ -68,7 +69,7 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
       </td>
       {!ofOneOrder && (
         <td class="account" data-label="Account">
-          {accountId}
+          {accountText({ accountId, stream })}
         </td>
       )}
       <td data-label="Caller’s reference">{callerRef ?? <span class="soft">–</span>}</td>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ExposureLine } from '../../contract/rest-answers.ts';
+import { accountText } from '../../domain/streams.ts';
 import { textFilter, typedIn } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
@@ -42,8 +43,8 @@ export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly
 }
 
 function tableOf(all: readonly ExposureLine[], wanted: string) {
-  const lines = all.filter(({ accountId, symbol, outcome = '' }) =>
-    `${accountId} ${symbol} ${outcome}`.toLowerCase().includes(wanted),
+  const lines = all.filter((line) =>
+    `${accountText(line)} ${line.symbol} ${line.outcome ?? ''}`.toLowerCase().includes(wanted),
   );
   if (lines.length === 0) {
     const why = all.length === 0 ? 'No open order, and no command without a known result.' : 'Nothing matches.';
@@ -88,7 +89,7 @@ function lineOf(line: ExposureLine) {
   const orders = blotterAddress({ ...defaultView, stream, accountId, symbol, side: direction });
   return (
     <tr key={[accountId, stream, symbol, outcome, side].join(' ')}>
-      <td class="account">{accountId}</td>
+      <td class="account">{accountText(line)}</td>
       <td>{symbol === '' ? <span class="soft">not known</span> : `${symbol} ${outcome}`.trim()}</td>
       <td>
         <span class={`side ${direction}`}>{sideText(side)}</span>

@@ -1,5 +1,6 @@
 import { useContext, useEffect, useMemo } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
+import { accountText } from '../../domain/streams.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Go, Link } from '../parts/link.tsx';
@@ -96,7 +97,7 @@ function shownPrice({ row, price, inferred }: FillRow): string | undefined {
 function lineOf(fill: FillRow, nowMs: number) {
   const { row, atText, quantity, inferred, takenBack } = fill;
   const price = shownPrice(fill);
-  const { order, accountId, orderId, revision } = row;
+  const { order, orderId, revision } = row;
   return (
     <tr key={`${row.key} ${revision}`}>
       <td>
@@ -121,7 +122,7 @@ function lineOf(fill: FillRow, nowMs: number) {
         {amountCell('price', price, price === undefined ? 0 : placesOf(price), undefined, fill.price)}
       </td>
       <td class="account">{timeText(atText, nowMs)}</td>
-      <td class="account">{accountId}</td>
+      <td class="account">{accountText(row)}</td>
       <td class="number">{`${amountText(order.cumQty)} / ${sizeText(order)}`}</td>
       <td class="id account">
         <Link to={orderAddress(row)}>{orderId}</Link>

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
@@ -120,7 +121,7 @@ function hitView(hit: Hit): VNode {
       </>
     );
   if (hit.kind === 'command') {
-    const { commandId, kind, terms, state, accountId, callerRef } = hit.command;
+    const { commandId, kind, terms, state, callerRef } = hit.command;
     return (
       <>
         <b>Command</b>
@@ -128,12 +129,14 @@ function hitView(hit: Hit): VNode {
           {kind} {kind === 'cancel' ? '' : termsText(kind, terms)}
         </span>
         <span class="soft">
-          {[commandStateText(state), accountId, callerRef, commandId].filter((part) => part !== undefined).join(', ')}
+          {[commandStateText(state), accountText(hit.command), callerRef, commandId]
+            .filter((part) => part !== undefined)
+            .join(', ')}
         </span>
       </>
     );
   }
-  const { order, orderId, accountId } = hit.order;
+  const { order, orderId } = hit.order;
   return (
     <>
       <b>Order</b>
@@ -141,7 +144,7 @@ function hitView(hit: Hit): VNode {
         {sideText(order.side)} {sizeText(order)} {instrumentText(order.instrument)}
       </span>
       <span class="soft">
-        {[statusText(order.status), accountId, order.callerRef, orderId]
+        {[statusText(order.status), accountText(hit.order), order.callerRef, orderId]
           .filter((part) => part !== undefined)
           .join(', ')}
       </span>

@@ -1,7 +1,7 @@
 import type { Stream } from '../../../../types/records.d.ts';
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
-import { securitiesStreams, traits } from '../../../domain/streams.ts';
+import { isNamed, traits } from '../../../domain/streams.ts';
 import type { Answer } from '../rest.ts';
 import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
@@ -194,7 +194,7 @@ export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketField
 
 /** The stream of an account, as a ticket names it: not the usual one. */
 export function namedStream(stream: Stream): string {
-  return traits[stream].market === 'predictions' || stream === securitiesStreams[0] ? '' : stream;
+  return isNamed(stream) ? stream : '';
 }
 
 type Placed = Pick<CommandAnswer, 'stream' | 'accountId' | 'terms'>;

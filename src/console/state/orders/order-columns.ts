@@ -1,3 +1,4 @@
+import { accountText } from '../../../domain/streams.ts';
 import { productUnits, roundUnits, textOfUnits, unitsOf } from '../text/decimal-text.ts';
 import type { OrderRow } from './order-row.ts';
 
@@ -19,7 +20,7 @@ interface Column {
 /** In their usual order. */
 const orderColumns = {
   updated: { label: 'Changed', kind: 'time', value: ({ order }) => order.updatedAt, fields: [] },
-  account: { label: 'Account', kind: 'word', value: ({ accountId }) => accountId, fields: [] },
+  account: { label: 'Account', kind: 'word', value: accountText, fields: [] },
   instrument: {
     label: 'Instrument',
     kind: 'word',

@@ -1,3 +1,4 @@
+import { accountText } from '../../../domain/streams.ts';
 import { unitsOf } from '../text/decimal-text.ts';
 import { type ColumnName, columnOf, valueUnits } from './order-columns.ts';
 import { directionOf, type OrderRow } from './order-row.ts';
@@ -7,7 +8,7 @@ export type GroupPart = (typeof groupParts)[number];
 
 /** Opposite outcomes are two instruments, and a short sale sells. */
 export const partOf: Readonly<Record<GroupPart, (row: OrderRow) => string>> = {
-  account: ({ accountId }) => accountId,
+  account: accountText,
   symbol: ({ order: { instrument } }) =>
     instrument.outcome === undefined ? instrument.symbol : `${instrument.symbol} ${instrument.outcome}`,
   side: ({ order }) => directionOf(order.side),
