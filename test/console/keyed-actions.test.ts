@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { changedTerms, OrderAction, orderActions } from '../../src/console/state/commands/order-actions.ts';
 import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
 import {
+  accountOf,
+  accountsFor,
   emptyFields,
   faultsIn,
   fieldsOf,
@@ -158,6 +160,18 @@ describe('a ticket', () => {
     const again = fieldsOf({ stream: 'alpaca_paper', accountId: 'ACC-1', terms });
     expect(again && requestOf(again).body).toEqual({ stream: 'alpaca_paper', accountId: 'ACC-1', ...terms });
     expect([namedStream('account'), namedStream('prediction')]).toEqual(['', '']);
+  });
+
+  it('offers an account of each venue, also of one name, and takes the one that was chosen', async () => {
+    const ticket = filled(await started());
+    const streams = ['account', 'alpaca_paper', 'prediction'] as const;
+    const all = streams.map((stream) => ({ accountId: 'ACC-1', stream, isSim: true, state: 'live' }) as never);
+    const offered = accountsFor(ticket.fields.value, all);
+    expect([...offered.keys()]).toEqual(['ACC-1', 'ACC-1 (alpaca_paper)']);
+    const chosen = (stream: string) => accountOf({ ...ticket.fields.value, stream }, offered)?.stream;
+    expect(['', 'alpaca_paper', 'alpaca'].map(chosen)).toEqual(['account', 'alpaca_paper', 'account']);
+    expect([...accountsFor({ ...ticket.fields.value, kind: 'prediction' }, all).keys()]).toEqual(['ACC-1']);
+    expect(accountOf({ ...ticket.fields.value, accountId: 'ACC-2' }, offered)).toBeUndefined();
   });
 
   it('begins with the words of its address that it knows', () => {

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
-import { traits } from '../../domain/streams.ts';
+import { accountText } from '../../domain/streams.ts';
 import { TicketField } from '../parts/ticket-field.tsx';
 import {
   accountSides,
@@ -13,7 +13,7 @@ import {
   withNone,
 } from '../parts/ticket-words.ts';
 import type { Ticket } from '../state/commands/ticket.ts';
-import { fieldsShown, namedStream, type TicketFields } from '../state/commands/ticket-body.ts';
+import { accountOf, accountsFor, fieldsShown, namedStream, type TicketFields } from '../state/commands/ticket-body.ts';
 import { TicketLegs } from './ticket-legs.tsx';
 
 interface TicketFormProps {
@@ -31,7 +31,8 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
   const shown = fieldsShown(fields);
   const isPrediction = fields.kind === 'prediction';
   const disabled = !ticket.mayChange();
-  const account = fitting(fields, accounts).find(({ accountId }) => accountId === fields.accountId);
+  const offered = accountsFor(fields, accounts);
+  const account = accountOf(fields, offered);
   const stream = account === undefined ? fields.stream : namedStream(account.stream);
   useEffect(() => {
     if (stream !== fields.stream) ticket.set({ stream });
@@ -51,7 +52,7 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
   return (
     <>
       <div class="form-pair">
-        {field('accountId', 'Account', accountChoices(fields, accounts))}
+        {field('accountId', 'Account', accountChoices(ticket, offered, account))}
         {field('symbol', fields.kind === 'option' ? 'Underlying' : isPrediction ? 'Market' : 'Symbol', {
           known: () => symbols(false),
         })}
@@ -95,20 +96,21 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
  * Accounts open to orders of this kind, each said to be simulated or real; any text if the list
  * could not be read.
  */
-function accountChoices(fields: TicketFields, accounts: AccountListDocument['items']): object {
-  const { accountId } = fields;
-  const all = fitting(fields, accounts);
-  if (all.length === 0) return {};
-  const unknown =
-    accountId === '' || all.some((account) => account.accountId === accountId) ? [] : [[accountId, accountId]];
-  const known = all.map((account) => [
-    account.accountId,
-    `${account.accountId}, ${account.isSim ? 'simulated' : 'real money'}`,
-  ]);
-  return { choices: withNone('an account', Object.fromEntries([...unknown, ...known])) };
-}
-
-function fitting({ kind }: TicketFields, accounts: AccountListDocument['items']): AccountListDocument['items'] {
-  const market = kind === 'prediction' ? 'predictions' : 'securities';
-  return accounts.filter(({ stream }) => traits[stream].market === market);
+function accountChoices(
+  ticket: Ticket,
+  offered: ReturnType<typeof accountsFor>,
+  chosen: ReturnType<typeof accountOf>,
+): object {
+  if (offered.size === 0) return {};
+  const { accountId } = ticket.fields.peek();
+  const unknown = accountId === '' || chosen !== undefined ? [] : [[accountId, accountId]];
+  const known = [...offered].map(([text, { isSim }]) => [text, `${text}, ${isSim ? 'simulated' : 'real money'}`]);
+  const change = (text: string) => {
+    const { accountId: id = text, stream } = offered.get(text) ?? {};
+    ticket.set({ accountId: id, stream: stream === undefined ? '' : namedStream(stream) });
+  };
+  return {
+    ...{ value: chosen === undefined ? accountId : accountText(chosen), change },
+    choices: withNone('an account', Object.fromEntries([...unknown, ...known])),
+  };
 }

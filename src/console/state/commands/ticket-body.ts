@@ -1,7 +1,8 @@
 import type { Stream } from '../../../../types/records.d.ts';
+import type { AccountListDocument } from '../../../contract/account-answers.ts';
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
-import { isNamed, traits } from '../../../domain/streams.ts';
+import { accountText, isNamed, traits } from '../../../domain/streams.ts';
 import type { Answer } from '../rest.ts';
 import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
@@ -195,6 +196,21 @@ export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketField
 /** The stream of an account, as a ticket names it: not the usual one. */
 export function namedStream(stream: Stream): string {
   return isNamed(stream) ? stream : '';
+}
+
+type Accounts = AccountListDocument['items'];
+
+/** The accounts for orders of the ticket's kind, by their words for people. */
+export function accountsFor({ kind }: TicketFields, accounts: Accounts): ReadonlyMap<string, Accounts[number]> {
+  const market = kind === 'prediction' ? 'predictions' : 'securities';
+  const fitting = accounts.filter(({ stream }) => traits[stream].market === market);
+  return new Map(fitting.map((account) => [accountText(account), account]));
+}
+
+/** The ticket's account; of a ticket that names no known stream, the first with its id. */
+export function accountOf({ accountId, stream }: TicketFields, accounts: ReturnType<typeof accountsFor>) {
+  const named = [...accounts.values()].filter((account) => account.accountId === accountId);
+  return named.find((account) => namedStream(account.stream) === stream) ?? named[0];
 }
 
 type Placed = Pick<CommandAnswer, 'stream' | 'accountId' | 'terms'>;
