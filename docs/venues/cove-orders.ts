@@ -12,6 +12,7 @@ export const cove = trialStream('cove', {
   replaces: 'no',
   orderId: 'any',
   enrolls: false,
+  extendedHours: false,
   lists: 'by_change',
   namesAccount: true,
   reference: 'clOrdId',

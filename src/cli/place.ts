@@ -33,6 +33,7 @@ interface PlaceFlags extends KeyFlags {
   readonly stream?: string;
   readonly currency?: string;
   readonly destination?: string;
+  readonly extendedHours?: true;
   readonly leg?: readonly string[];
   readonly supersedes?: string;
 }
@@ -60,6 +61,7 @@ export const placeVerb: Verb<typeof sentAnswer, PlaceFlags> = {
       .option('--expire-time <instant>', 'prediction orders, gtd: when it ends, as 2026-12-31T21:00:00Z')
       .option('--currency <code>', 'account orders: three letters')
       .option('--destination <name>', 'account orders: exchange destination')
+      .option('--extended-hours', 'with --stream, where its venue has it: also before and after the regular session')
       .option('--leg <symbol:side:ratio:effect>', 'account orders: an option leg (OPEN or CLOSE); up to four', collect)
       .option('--ref <text>', 'your own reference; it comes back as callerRef on every update of the order')
       .option('--supersedes <command>', 'the presumed absent command that this one takes the place of'),
@@ -161,13 +163,14 @@ function accountBody(flags: PlaceFlags): object {
     stopPrice: flags.stopPrice,
     currency: flags.currency,
     exDestination: flags.destination,
+    extendedHours: flags.extendedHours,
     legs: flags.leg?.map(legOf),
     supersedes: flags.supersedes,
   };
 }
 
 function predictionBody(flags: PlaceFlags): object {
-  refuseFlags(flags, ['currency', 'destination', 'leg', 'stream'], 'does not belong to --prediction');
+  refuseFlags(flags, ['currency', 'destination', 'extendedHours', 'leg', 'stream'], 'does not belong to --prediction');
   return {
     accountId: flags.account,
     symbol: flags.symbol,

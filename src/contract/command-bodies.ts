@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalAccountTerms, canonicalPredictionTerms, canonicalReference } from '../domain/canonical-terms.ts';
 import type { AccountPlaceTerms, PredictionPlaceTerms } from '../domain/command.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
-import { securitiesStreams } from '../domain/streams.ts';
+import { securitiesStreams, traits } from '../domain/streams.ts';
 import { longestOptionSymbol } from '../domain/symbol.ts';
 import {
   type BodyResult,
@@ -91,6 +91,10 @@ export const placeAccountBody = z
       .regex(/^[!-~]{0,10}$/, 'must be at most 10 visible ASCII characters')
       .optional()
       .describe('Sent in upper case; empty: left out'),
+    extendedHours: z
+      .boolean()
+      .optional()
+      .describe('Also before and after the regular session: LIMIT for DAY or GTC, on a stream whose venue has it'),
     legs: z
       .array(legBody)
       .max(4, 'must have at most 4 legs')
@@ -146,7 +150,8 @@ type PlacedSecurities = Placed<AccountPlaceTerms> & { readonly stream: (typeof s
 export function parsePlaceAccount(body: unknown): BodyResult<PlacedSecurities> {
   return parseBody(placeAccountBody, withoutNulls(body), (value) => {
     const { accountId, tradingAccountId, stream = securitiesStreams[0], clientId, supersedes: named, ...terms } = value;
-    const ours = canonicalAccountTerms(present(terms));
+    const { extendedHours, ...others } = terms;
+    const ours = canonicalAccountTerms({ ...present(others), ...(extendedHours === true && { extendedHours }) });
     return { ...placed(accountId ?? tradingAccountId ?? '', ours, clientId, named), stream };
   });
 }
@@ -176,8 +181,11 @@ export type Context = z.core.$RefinementCtx;
 interface AccountFields {
   readonly accountId?: string | undefined;
   readonly tradingAccountId?: string | undefined;
+  readonly stream?: string | undefined;
   readonly type: string;
   readonly side: string;
+  readonly timeInForce: string;
+  readonly extendedHours?: boolean | undefined;
   readonly price?: string | undefined;
   readonly stopPrice?: string | undefined;
   readonly legs?: readonly { readonly side: string }[] | undefined;
@@ -193,6 +201,7 @@ function checkAccountRules(body: AccountFields, context: Context): void {
     belongs(context, 'price', body.price, type.endsWith('LIMIT'), `a ${type} order`);
     belongs(context, 'stopPrice', body.stopPrice, type.startsWith('STOP'), `a ${type} order`);
   }
+  if (body.extendedHours === true) checkHours(body, context);
   // Several legs have a net price, and a credit is negative: the specification says "decimal", so
   // it is left to the platform there.
   if (legs.length < 2) {
@@ -203,6 +212,13 @@ function checkAccountRules(body: AccountFields, context: Context): void {
   const firstSide: unknown = legs[0]?.side;
   if (isOf(accountSide, side) && isOf(accountSide, firstSide) && firstSide !== side)
     fault(context, ['side'], 'must be the side of the first leg');
+}
+
+function checkHours({ type, timeInForce, stream = securitiesStreams[0] }: AccountFields, context: Context): void {
+  if (type !== 'LIMIT' || !['DAY', 'GTC'].includes(timeInForce))
+    fault(context, ['extendedHours'], 'belongs to LIMIT orders for DAY or GTC');
+  if (isOf(securitiesStream, stream) && !traits[stream].extendedHours)
+    fault(context, ['extendedHours'], `is not offered on the stream ${stream}`);
 }
 
 function belongs(context: Context, name: string, value: unknown, wanted: boolean, where: string): void {

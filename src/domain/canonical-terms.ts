@@ -14,7 +14,7 @@ import { canonicalSymbol } from './symbol.ts';
  * `orderedLegs`.
  */
 export function canonicalAccountTerms(terms: AccountPlaceTerms): AccountPlaceTerms {
-  const { symbol, qty, price, stopPrice, currency, exDestination, legs = [], ...words } = terms;
+  const { symbol, qty, price, stopPrice, currency, exDestination, extendedHours, legs = [], ...words } = terms;
   const money = currency?.toUpperCase();
   return {
     ...words,
@@ -24,6 +24,7 @@ export function canonicalAccountTerms(terms: AccountPlaceTerms): AccountPlaceTer
     ...(stopPrice !== undefined && { stopPrice: canonicalDecimal(stopPrice) }),
     ...(money !== undefined && money !== '' && money !== platformCurrency && { currency: money }),
     ...(exDestination !== undefined && exDestination !== '' && { exDestination: exDestination.toUpperCase() }),
+    ...(extendedHours && { extendedHours }),
     ...(legs.length > 0 && { legs: orderedLegs(words.side, legs.map(canonicalLeg)) }),
   };
 }

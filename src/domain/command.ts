@@ -25,6 +25,8 @@ export interface AccountPlaceTerms {
   readonly stopPrice?: Decimal;
   readonly currency?: string;
   readonly exDestination?: string;
+  /** Also before and after the regular session. */
+  readonly extendedHours?: true | undefined;
   readonly legs?: readonly Leg[];
 }
 

@@ -14,6 +14,8 @@ interface StreamTraits {
   readonly enrolls: boolean;
   /** Its lists go by the last change of an order, or by its creation. */
   readonly lists: 'by_change' | 'by_creation';
+  /** Its venue takes orders for the time before and after the regular session. */
+  readonly extendedHours: boolean;
   /** Otherwise a login's orders all belong to the one account it lists. */
   readonly namesAccount: boolean;
   /**
@@ -31,6 +33,7 @@ const alpacaOrders = {
   orderId: 'any',
   enrolls: false,
   lists: 'by_creation',
+  extendedHours: true,
   namesAccount: false,
   reference: 'clOrdId',
 } as const;
@@ -45,6 +48,7 @@ export const traits = {
     orderId: 'any',
     enrolls: false,
     lists: 'by_change',
+    extendedHours: false,
     namesAccount: true,
     reference: 'clOrdId',
   },
@@ -56,6 +60,7 @@ export const traits = {
     orderId: 'uuid',
     enrolls: true,
     lists: 'by_change',
+    extendedHours: false,
     namesAccount: true,
     reference: 'clientOrderRef',
   },

@@ -11,6 +11,7 @@ import {
   requestOf,
 } from '../../src/console/state/commands/ticket-body.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
+import type { PlaceAccountBody } from '../../src/contract/command-bodies.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
 const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
@@ -160,6 +161,17 @@ describe('a ticket', () => {
     const again = fieldsOf({ stream: 'alpaca_paper', accountId: 'ACC-1', terms });
     expect(again && requestOf(again).body).toEqual({ stream: 'alpaca_paper', accountId: 'ACC-1', ...terms });
     expect([namedStream('account'), namedStream('prediction')]).toEqual(['', '']);
+  });
+
+  it('has hours beyond the session where the venue has them, and keeps them in another ticket', async () => {
+    const ticket = filled(await started());
+    ticket.set({ stream: 'alpaca_paper', hours: 'extended', type: 'LIMIT', price: '1.10' });
+    const { body } = requestOf(ticket.fields.value);
+    expect(body).toMatchObject({ stream: 'alpaca_paper', extendedHours: true });
+    for (const over of [{ stream: '' }, { type: 'MARKET' }, { timeInForce: 'IOC' }, { hours: '' }])
+      expect(requestOf({ ...ticket.fields.value, ...over }).body).not.toHaveProperty('extendedHours');
+    const { accountId = '', stream: _stream, ...terms } = body as PlaceAccountBody;
+    expect(fieldsOf({ stream: 'alpaca_paper', accountId, terms })).toMatchObject({ hours: 'extended' });
   });
 
   it('offers an account of each venue, also of one name, and takes the one that was chosen', async () => {

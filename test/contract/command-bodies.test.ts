@@ -116,6 +116,24 @@ describe('the body of an equity or option order', () => {
     expect(faultPaths(parsePlaceAccount({ ...account, [field]: 'A'.repeat(longest + 1) }))).toEqual([field]);
   });
 
+  it.each([
+    [{ stream: 'alpaca_paper' }, []],
+    [{ stream: 'alpaca', timeInForce: 'GTC' }, []],
+    [{ stream: 'alpaca', timeInForce: 'IOC' }, ['belongs to LIMIT orders for DAY or GTC']],
+    [{ stream: 'alpaca', type: 'MARKET', price: undefined }, ['belongs to LIMIT orders for DAY or GTC']],
+    [{}, ['is not offered on the stream account']],
+    [{ stream: 'alpaca', extendedHours: 'yes' }, ['must be true or false']],
+  ])('beyond the regular session is taken where the venue has that: %j', (over, messages) => {
+    const parsed = parsePlaceAccount(body({ ...account, extendedHours: true }, over));
+    expect(parsed.ok ? [] : parsed.faults.map(({ message }) => message)).toEqual(messages);
+    if (parsed.ok) expect(parsed.terms).toMatchObject({ extendedHours: true });
+  });
+
+  it('within the regular session has one form', () => {
+    for (const extendedHours of [false, null])
+      expect(parsePlaceAccount({ ...account, extendedHours })).toEqual(parsePlaceAccount(account));
+  });
+
   it('has a currency of exactly three letters, or the one of the platform', () => {
     expect(parsePlaceAccount({ ...account, currency: 'eur' })).toMatchObject({ terms: { currency: 'EUR' } });
     for (const currency of ['usd', '', null])
@@ -365,10 +383,10 @@ describe('what is taken here', () => {
     );
   });
 
-  it('has the fields of the platform shapes, and one or two of ours', () => {
+  it('has the fields of the platform shapes, and a few of ours', () => {
     const names = (shape: { shape: object }) => Object.keys(shape.shape).sort();
     expect(names(placeAccountBody)).toEqual(
-      [...names(orderRequest), 'stream', 'supersedes', 'tradingAccountId'].sort(),
+      [...names(orderRequest), 'extendedHours', 'stream', 'supersedes', 'tradingAccountId'].sort(),
     );
     expect(names(placePredictionBody)).toEqual([...names(predictionOrderRequest), 'supersedes'].sort());
     expect(names(replaceBody)).toEqual([...names(replaceRequest), 'supersedes'].sort());

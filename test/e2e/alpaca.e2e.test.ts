@@ -77,20 +77,21 @@ describe('a service that follows Alpaca alone', () => {
     };
     let cents = 50;
     // Each at a price of its own: an unresolved place declines another one like it.
-    const place = (wait = '20') => {
+    const place = (wait = '20', ...more: string[]) => {
       cents -= 1;
       const terms = ['--symbol', 'AAPL', '--side', 'buy', '--type', 'limit', '--qty', '10', '--price', `187.${cents}`];
-      return run('place', ...terms, '--wait', wait);
+      return run('place', ...terms, '--wait', wait, ...more);
     };
     const atVenue = async (attemptId: string) =>
       (await client.get(`/v2/orders:by_client_order_id?client_order_id=${attemptId}`)).json;
     const attemptsOf = async ({ commandId }: { commandId: string }) =>
       world.query<{ id: string }>('select attempt_id as id from attempts where command_id = $1', [commandId]);
 
-    const placed = await place();
+    const placed = await place('20', '--extended-hours');
     expect(placed).toMatchObject({ code: 0, result: 'applied', orderStatus: 'new' });
     const [attempt] = await attemptsOf(placed);
-    expect(await atVenue(attempt?.id ?? '')).toMatchObject({ id: placed.orderId, status: 'new' });
+    const shown = { id: placed.orderId, status: 'new', extended_hours: true };
+    expect(await atVenue(attempt?.id ?? '')).toMatchObject(shown);
     expect(await run('cancel', placed.orderId, '--wait', '20')).toMatchObject({ code: 0, result: 'applied' });
     expect((await client.order(placed.orderId)).status).toBe('canceled');
     const io = cliIo(env);

@@ -70,6 +70,8 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
         {field('timeInForce', 'Time in force', {
           choices: isPrediction ? predictionTimesInForce : accountTimesInForce,
         })}
+        {shown.hours &&
+          field('hours', 'Hours', { choices: { '': 'Regular session', extended: 'Also before and after it' } })}
         {shown.expireTime && field('expireTime', 'Ends at', { hint: 'With its zone, as 2026-12-31T21:00:00Z' })}
         {field('reference', 'Your reference', { hint: 'May be left out; it comes back with every update' })}
       </div>

@@ -39,6 +39,7 @@ const orderBody = z.strictObject({
   time_in_force: z.enum(['day', 'gtc', 'opg', 'cls', 'ioc', 'fok']),
   limit_price: z.string().optional(),
   stop_price: z.string().optional(),
+  extended_hours: z.literal(true).optional(),
   position_intent: z.enum(['buy_to_open', 'buy_to_close', 'sell_to_open', 'sell_to_close']).optional(),
   client_order_id: z.string().min(1).max(128),
 });
@@ -95,7 +96,19 @@ function replacementOf(terms: ReplaceTerms, attemptId: string): Readonly<Record<
 
 /** Terms that Alpaca has no field for stay in it: the shape refuses them by name. */
 function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<string, unknown>> {
-  const { symbol, side, type, qty, timeInForce, price, stopPrice, currency, legs = [], ...others } = terms;
+  const {
+    symbol,
+    side,
+    type,
+    qty,
+    timeInForce,
+    price,
+    stopPrice,
+    currency,
+    extendedHours,
+    legs = [],
+    ...others
+  } = terms;
   const [leg, ...more] = legs;
   const word = orderWord(leg?.side ?? side);
   const direction = word.split('_', 1)[0];
@@ -109,6 +122,7 @@ function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<st
     time_in_force: orderWord(timeInForce),
     ...(price !== undefined && { limit_price: price }),
     ...(stopPrice !== undefined && { stop_price: stopPrice }),
+    ...(extendedHours && { extended_hours: true }),
     ...(intent !== undefined && { position_intent: intent }),
     client_order_id: attemptId,
     ...(currency !== undefined && currency !== platformCurrency && { currency }),

@@ -15,6 +15,7 @@ describe('a place', () => {
     ['a stop-limit order', { type: 'STOP_LIMIT', stopPrice: '180' }, { type: 'stop_limit', stop_price: '180' }],
     ['a short sale', { side: 'SELL_SHORT' }, { side: 'sell', position_intent: 'sell_to_open' }],
     ['the end of a short sale', { side: 'BUY_TO_COVER' }, { side: 'buy', position_intent: 'buy_to_close' }],
+    ['an order beyond the session', { extendedHours: true }, { limit_price: '187.5', extended_hours: true }],
     ['one contract', { legs: [call] }, { symbol: call.symbol, side: 'sell', position_intent: 'sell_to_open' }],
   ])('of %s has the words of Alpaca, and the attempt as its reference', (_what, over, shown) => {
     const prepared = place(over);

@@ -27,6 +27,8 @@ export interface TicketFields {
   readonly price: string;
   readonly stopPrice: string;
   readonly expireTime: string;
+  /** `extended`: also before and after the regular session. */
+  readonly hours: string;
   readonly reference: string;
   readonly legs: readonly TicketLeg[];
   /** The command it supersedes: it comes by the address only. */
@@ -63,6 +65,7 @@ export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
     price: '',
     stopPrice: '',
     expireTime: '',
+    hours: '',
     reference: '',
     supersedes: '',
   };
@@ -70,7 +73,7 @@ export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
 }
 
 /** The fields for a ticket with these choices; others are neither shown nor sent. */
-export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
+export function fieldsShown({ kind, type, timeInForce, stream }: TicketFields) {
   const isPrediction = kind === 'prediction';
   return {
     outcome: isPrediction,
@@ -80,12 +83,16 @@ export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
     price: /limit$/i.test(type),
     stopPrice: /^stop/i.test(type),
     expireTime: isPrediction && timeInForce === 'gtd',
+    hours:
+      Object.entries(traits).some(([name, { extendedHours }]) => name === stream && extendedHours) &&
+      type === 'LIMIT' &&
+      ['DAY', 'GTC'].includes(timeInForce),
   };
 }
 
 /** Whether each field that the order needs has a text; the service judges what it says. */
 export function isWhole(fields: TicketFields): boolean {
-  const { reference: _reference, supersedes: _supersedes, stream: _stream, ...needed } = fields;
+  const { reference: _reference, supersedes: _supersedes, stream: _stream, hours: _hours, ...needed } = fields;
   const shown = new Map<string, boolean>(Object.entries(fieldsShown(fields)));
   const legs = shown.get('legs') === true ? fields.legs : [];
   return (
@@ -124,6 +131,7 @@ function accountBody(fields: TicketFields): PlaceAccountBody {
     timeInForce: fields.timeInForce,
     price: shown.price ? plainNumber(fields.price) : '',
     stopPrice: shown.stopPrice ? plainNumber(fields.stopPrice) : '',
+    extendedHours: (shown.hours && fields.hours === 'extended') || '',
     clientId: fields.reference,
     ...(shown.legs && { legs }),
     supersedes: fields.supersedes,
@@ -170,6 +178,7 @@ const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
   price: ['price'],
   stopPrice: ['stopPrice', 'stopPx'],
   expireTime: ['expireTime'],
+  hours: ['extendedHours'],
   reference: ['clientId', 'clientOrderRef'],
   supersedes: ['supersedes'],
 };
@@ -179,7 +188,8 @@ const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
  * a field for one, such as the currency: it would be another order.
  */
 export function fieldsOf({ stream, accountId, terms = {} }: Placed): TicketFields | undefined {
-  const { legs, ...texts } = terms;
+  const { legs, extendedHours, ...rest } = terms;
+  const texts = { ...rest, ...(extendedHours === true && { extendedHours: 'extended' }) };
   const fields: [name: string, text: string][] = [];
   for (const [name, text] of Object.entries(texts)) {
     const field = fieldOfPath(name);
@@ -207,7 +217,7 @@ export function accountsFor({ kind }: TicketFields, accounts: Accounts): Readonl
   return new Map(fitting.map((account) => [accountText(account), account]));
 }
 
-/** The ticket's account; of a ticket that names no known stream, the first with its id. */
+/** The ticket's account; without a known stream, the first with its id. */
 export function accountOf({ accountId, stream }: TicketFields, accounts: ReturnType<typeof accountsFor>) {
   const named = [...accounts.values()].filter((account) => account.accountId === accountId);
   return named.find((account) => namedStream(account.stream) === stream) ?? named[0];
