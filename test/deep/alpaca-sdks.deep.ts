@@ -81,7 +81,7 @@ describe('alpaca-py 0.44.0 against the emulator', () => {
 });
 
 describe('@alpacahq/alpaca-trade-api 4.0.2 against the emulator', () => {
-  it('places, finds, replaces, lists, cancels and streams, and reads each refusal', async () => {
+  it('places, finds, replaces, lists, cancels and streams, and reads refusals and activities', async () => {
     const { seen } = await official('node', 'whole');
     expect(seen).toEqual({
       account: ['SIM-1001', 'ACTIVE'],
@@ -93,6 +93,7 @@ describe('@alpacahq/alpaca-trade-api 4.0.2 against the emulator', () => {
         placed: ['pending_new', 'new', 'pending_replace', 'replaced'],
         successor: ['pending_new', 'new', 'pending_cancel', 'canceled'],
       },
+      activities: [['TRD', 'fill', '2', 'filled']],
       refusals: {
         repeated: ['ValidationError', 422, 40010001, repeated],
         'canceled twice': ['ValidationError', 422, 42210000, closed],

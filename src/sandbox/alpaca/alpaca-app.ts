@@ -10,6 +10,7 @@ import { openListener } from '../rest/open-listener.ts';
 import { attemptWrite, noteTurnedAway, performWrite } from '../rest/perform-write.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { nextInSession } from '../venue/match-order.ts';
+import { readActivitiesQuery, streamActivities } from './activities.ts';
 import { findByClientId, getAlpacaOrder, isTrue, listAlpacaOrders, readAlpacaQuery } from './alpaca-lists.ts';
 import { badRequest, cancelAlpacaOrder, placeAlpacaOrder, replaceAlpacaOrder } from './alpaca-order-writes.ts';
 import { uuidOf } from './alpaca-words.ts';
@@ -75,6 +76,12 @@ function callerOf(parts: SandboxParts, { headers }: FastifyRequest): ExchangeAcc
 function readRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get('/v2/account', async (request) => describeAccount(callerOf(parts, request)));
   app.get('/v2/clock', async () => describeClock(parts.clock));
+  app.get<{ Querystring: Record<string, unknown> }>('/v2beta1/events/activities', async (request, reply) => {
+    const query = readActivitiesQuery(request.query);
+    if ('fault' in query) return alpacaError(reply, 422, query.fault);
+    const text = streamActivities(parts, callerOf(parts, request), query, request.lagMs);
+    return reply.type('text/event-stream').send(text);
+  });
   app.get('/v2/assets', async () => stocks.map(({ symbol }) => describeAsset(symbol)));
   app.get<{ Params: { name: string } }>('/v2/assets/:name', async (request, reply) => {
     const { name } = request.params;

@@ -13,7 +13,7 @@ export function nanosOf(at: Micros): bigint {
 }
 
 /** As Alpaca writes it: up to nine digits, without zeros at the end. */
-function nanosText(at: Micros): string {
+export function nanosText(at: Micros): string {
   const made = String(at % 997).padStart(3, '0');
   return `${`${instantText(at).slice(0, -1)}${made}`.replace(/\.?0+$/, '')}Z`;
 }
@@ -55,6 +55,14 @@ function instrumentOf({ terms }: ExchangeOrder): { symbol: string; class: string
   return leg === undefined ? { symbol: terms.symbol, class: 'us_equity' } : { symbol: leg.symbol, class: 'us_option' };
 }
 
+export function symbolOf(order: ExchangeOrder): string {
+  return instrumentOf(order).symbol;
+}
+
+export function sideWord({ terms }: ExchangeOrder): 'buy' | 'sell' {
+  return terms.side.startsWith('BUY') ? 'buy' : 'sell';
+}
+
 function intentOf({ terms }: ExchangeOrder): string {
   const [leg] = terms.legs ?? [];
   if (leg === undefined) return intents[terms.side] ?? '';
@@ -92,7 +100,7 @@ function encodeAlpacaOrder(order: ExchangeOrder): string {
     order_class: terms.group?.kind ?? '',
     order_type: type,
     type,
-    side: terms.side.startsWith('BUY') ? 'buy' : 'sell',
+    side: sideWord(order),
     position_intent: intentOf(order),
     time_in_force: working.timeInForce.toLowerCase(),
     limit_price: textOf(order.workingPrice),
@@ -129,15 +137,25 @@ const events: Readonly<Record<string, string>> = {
   replace_refused: 'order_replace_rejected',
   done_for_day: 'done_for_day',
   suspended: 'suspended',
-  corrected: 'trade_correct',
 };
+
+/** The event for a step that is an execution. A bust leaves nothing of the trades. */
+export function executionOf({ state, cumQty }: ExchangeOrder, step: string): string | undefined {
+  if (step === 'fill') return state === 'filled' ? 'fill' : 'partial_fill';
+  if (step === 'corrected') return cumQty === 0n ? 'trade_bust' : 'trade_correct';
+  return undefined;
+}
+
+/** For the order's last change. */
+export function executionId({ terms, updatedAt }: Pick<ExchangeOrder, 'terms' | 'updatedAt'>): string {
+  return uuidOf(`${terms.orderId} ${updatedAt}`);
+}
 
 function encodeTradeUpdate(order: ExchangeOrder, data: string, step: string): string {
   const { lastQuantity, lastPrice, updatedAt } = order;
-  const fills = step === 'fill';
-  const event = fills ? (order.state === 'filled' ? 'fill' : 'partial_fill') : (events[step] ?? 'restated');
-  const fill = fills ? `"price":"${formatFixed(lastPrice)}","qty":"${formatFixed(lastQuantity)}",` : '';
-  const id = uuidOf(`${order.terms.orderId} ${updatedAt}`);
+  const event = executionOf(order, step) ?? events[step] ?? 'restated';
+  const fill = step === 'fill' ? `"price":"${formatFixed(lastPrice)}","qty":"${formatFixed(lastQuantity)}",` : '';
+  const id = executionId(order);
   return `{"stream":"trade_updates","data":{"event":"${event}","execution_id":"${id}","timestamp":"${nanosText(updatedAt)}",${fill}"order":${data}}}`;
 }
 

@@ -1,6 +1,7 @@
 import { type Cast, castOf } from '../register-cast.ts';
 import type { SandboxInput, SandboxOptions } from '../sandbox-options.ts';
 import { type EmulatedVenue, type RunningSandbox, type SandboxDeps, startVenue } from '../start-sandbox.ts';
+import { noteActivity } from './activities.ts';
 import { createAlpacaApp } from './alpaca-app.ts';
 import { alpacaProtocol } from './alpaca-stream.ts';
 import { alpacaWords, uuidOf } from './alpaca-words.ts';
@@ -13,7 +14,10 @@ const alpaca: EmulatedVenue<'platform', AlpacaDescription> = {
   // No prediction orders, a replace always makes a new order, and no order has several legs.
   market: { predictionShare: 0, successorShare: 1, maxLegs: 1 },
   answersEveryOrder: true,
-  changed: followGroup,
+  changed: (entry, order, step) => {
+    noteActivity(order, step);
+    followGroup(entry, order, step);
+  },
   cast: withoutPredictions,
   protocol: alpacaProtocol,
   apps: (parts, options) => ({ platform: createAlpacaApp(parts, options.alpaca) }),

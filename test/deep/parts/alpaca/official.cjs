@@ -2,7 +2,7 @@
 const { createRequire } = require('node:module');
 const { setTimeout: sleep } = require('node:timers/promises');
 
-const { Alpaca } = createRequire(`${process.env.ALPACA_SDK}/`)('@alpacahq/alpaca-trade-api');
+const { Alpaca, trading } = createRequire(`${process.env.ALPACA_SDK}/`)('@alpacahq/alpaca-trade-api');
 const { ALPACA_URL: url, ALPACA_STREAM: streamUrl, ALPACA_CONTROL: control } = process.env;
 const { ALPACA_KEY: keyId, ALPACA_SECRET: secret } = process.env;
 
@@ -39,6 +39,18 @@ const isNow = (orderId, status) =>
 
 const terms = { symbol: 'AAPL', qty: 10, side: 'buy', limitPrice: 187.5 };
 
+/** The execution types of the order. The SDK asks for the stream and knows its events, and reads no stream. */
+async function executionsOf(order) {
+  const { timestamp } = await client.trading.clock.legacyClock();
+  const asked = { since: order.createdAt, until: timestamp };
+  const { raw } = await client.trading.events.subscribeToActivitiesSSERaw(asked);
+  const events = [...(await raw.text()).matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data));
+  return events
+    .map((event) => [trading.ActivityEventV2FromJSON(event), trading.ActivityV2DetailTRDFromJSON(event.details)])
+    .filter(([, { orderId }]) => orderId === order.id)
+    .map(([{ activityType, qty }, details]) => [activityType, details.executionType, qty, details.orderStatus]);
+}
+
 async function wholeWay() {
   const events = [];
   const stream = client.trading.stream({ url: streamUrl });
@@ -63,6 +75,7 @@ async function wholeWay() {
   await orders.deleteOrderByOrderID({ orderId: successor.id });
   await isNow(successor.id, 'canceled');
   await until('the last event', () => events.some(([event, id]) => event === 'canceled' && id === successor.id));
+  const bought = await isNow((await orders.market({ symbol: 'AAPL', qty: 2, side: 'buy' })).id, 'filled');
   stream.disconnect();
   const eventsOf = (order) => events.filter(([, id]) => id === order.id).map(([event]) => event);
   return {
@@ -77,6 +90,7 @@ async function wholeWay() {
     ],
     open: open.map(({ clientOrderId }) => clientOrderId).filter((id) => id.startsWith('js-')),
     events: { placed: eventsOf(placed), successor: eventsOf(successor) },
+    activities: await executionsOf(bought),
     refusals: {
       repeated: await refusal(() => orders.limit({ ...terms, clientOrderId: 'js-place' })),
       'canceled twice': await refusal(() => orders.deleteOrderByOrderID({ orderId: successor.id })),
