@@ -76,6 +76,22 @@ export type AccountsResult =
   | { readonly complete: true; readonly accounts: readonly PlatformAccount[]; readonly unreadable?: number }
   | { readonly complete: false; readonly error: PlatformError };
 
+/** Something happened to an order: a fill, or its bust or correction. */
+export interface TouchedOrder {
+  readonly orderId: string;
+  /** ISO 8601. With an `updatedAt` from then on, the order shows it. */
+  readonly at: string;
+  /** The quantity filled since, a canonical decimal. Left out: not shown. */
+  readonly cumQty?: string;
+}
+
+export type TouchedResult =
+  /** Each order once. */
+  | { readonly kind: 'read'; readonly orders: readonly TouchedOrder[] }
+  /** The venue has no such read for this credential. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'failed'; readonly error: PlatformError };
+
 /**
  * A connector's reads. None writes, so they are repeated on 5xx, 429 and broken answers with
  * jittered backoff until their deadline, or as long as `budget` lets them, and once on 401 with a
@@ -100,4 +116,13 @@ export interface OrderReads {
     budget?: ReadBudget,
   ): Promise<GetResult>;
   listAccounts(signal: AbortSignal): Promise<AccountsResult>;
+  /**
+   * If lists go by creation, none shows a late fill in an order already ended, or a bust. This read
+   * names the orders with such news since `after`, ISO 8601. Left out: only an event tells it.
+   */
+  touchedOrders?(
+    request: { readonly stream: Stream; readonly accountId: string; readonly after: string },
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<TouchedResult>;
 }

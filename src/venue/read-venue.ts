@@ -27,6 +27,8 @@ export interface ReadDeps extends Pick<Ambient, 'clock' | 'random'> {
 export interface VenueRead extends Pick<HttpRequest, 'operation' | 'url'> {
   /** Beside the credential. */
   readonly headers?: HttpRequest['headers'];
+  /** The media type to ask for; JSON when left out. */
+  readonly accept?: string;
   /** How the body becomes a value; `parseJson` when left out. Throws if it is none. */
   readonly parse?: (text: string) => unknown;
   /** As in `HttpRequest`. */
@@ -117,7 +119,7 @@ export async function readOrderAt(
 async function attempt(
   deps: ReadDeps,
   dialect: Dialect,
-  { operation, url, headers = {}, parse = parseJson, maxBytes }: VenueRead,
+  { operation, url, headers = {}, accept = 'application/json', parse = parseJson, maxBytes }: VenueRead,
   token: AccessToken,
   signal: AbortSignal,
 ): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
@@ -126,7 +128,7 @@ async function attempt(
     operation,
     method: 'GET',
     url,
-    headers: { ...headers, accept: 'application/json', ...signature },
+    headers: { ...headers, accept, ...signature },
     signal,
     ...(maxBytes !== undefined && { maxBytes }),
   };

@@ -7,6 +7,7 @@ import { answeredError, type PlatformError } from '../platform-error.ts';
 import { listFault, readListPages } from '../read-list-pages.ts';
 import { type Dialect, type ReadDeps, readOrderAt, readVenue } from '../read-venue.ts';
 import { signRequest } from './key-source.ts';
+import { touchedOrders } from './touched-orders.ts';
 
 const dialect: Dialect = { sign: signRequest, errorOf };
 
@@ -34,6 +35,7 @@ export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions)
     listOrders: (request, onPage, signal, budget) => listOrders({ ...deps, budget }, url, request, onPage, signal),
     getOrder: (_stream, _accountId, orderId, signal, budget) => getOrder({ ...deps, budget }, url, orderId, signal),
     listAccounts: (signal) => listAccounts(deps, { url, isPaper }, signal),
+    touchedOrders: ({ after }, signal, budget) => touchedOrders({ ...deps, budget }, dialect, { url, after }, signal),
   };
 }
 
