@@ -1,3 +1,5 @@
+import { isUnreadable } from '../../src/domain/head.ts';
+import { orderKey } from '../../src/domain/order.ts';
 import type { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { AccountRegistry } from '../../src/store/fleet/account-registry.ts';
@@ -5,7 +7,7 @@ import type { LaneStore } from '../../src/store/fleet/lane-store.ts';
 import type { ShardStore } from '../../src/store/fleet/shard-store.ts';
 import type { OrderStore } from '../../src/store/orders/order-store.ts';
 import type { UpdateLog } from '../../src/store/orders/update-log.ts';
-import { laneSession } from './database-rows.ts';
+import { heldOrder, laneSession } from './database-rows.ts';
 import type { Host } from './host.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
 
@@ -62,6 +64,10 @@ export function databaseClient(database: MemoryDatabase, host: Host, random: Ran
       load: () => host.answer(database.load()),
       save: (record) => host.answer(database.save(record, lease.lane, lease.checkpoint.newest)),
       openOrders: (...call) => host.answer(database.openOrders(...call)),
+      ordersNamed: async (stream, orderIds) => {
+        const heads = await host.answer(database.readHeads(orderIds.map((orderId) => orderKey(stream, orderId))));
+        return [...heads.values()].flatMap((head) => (isUnreadable(head) ? [] : [heldOrder(head)]));
+      },
     }),
   };
 }

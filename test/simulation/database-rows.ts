@@ -99,11 +99,17 @@ export function openOrdersOf(
     )
     .sort((a, b) => (a.order.orderId < b.order.orderId ? -1 : 1))
     .slice(0, limit)
-    .map(({ order: { orderId, status, updatedAt, createdAt, sentAt }, sourceVersion }) => ({
-      ...{ orderId, status, sourceVersion, updatedAt },
-      ...(createdAt !== undefined && { createdAt }),
-      ...(sentAt !== undefined && { sentAt }),
-    }));
+    .map(heldOrder);
+}
+
+/** As an `AccountRegistry` shows it. */
+export function heldOrder({ order, sourceVersion }: Head): OpenOrder {
+  const { orderId, status, updatedAt, createdAt, sentAt, cumQty } = order;
+  return {
+    ...{ orderId, status, sourceVersion, updatedAt, cumQty },
+    ...(createdAt !== undefined && { createdAt }),
+    ...(sentAt !== undefined && { sentAt }),
+  };
 }
 
 /** As `OrderStore.readUnproven`, from the rows of one lane. */

@@ -116,6 +116,8 @@ export class AccountReader {
   private inTrouble = false;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
+  /** It was logged that the venue does not say which orders were touched. */
+  private hasNoActivities = false;
   private saved: Promise<unknown> = Promise.resolve();
   /** By the reads that make the account live. */
   readonly repairs = new Repairs();
@@ -159,10 +161,13 @@ export class AccountReader {
     const { beganMs } = progress;
     const page = (each: Page) => this.page(each, progress);
     // Listing.
-    for (const request of this.requests(progress, from)) {
+    const requests = this.requests(progress, from);
+    for (const request of requests) {
       const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
+    const failed = await this.readTouched(progress, requests.at(-1)?.after);
+    if (failed !== undefined) return incomplete(failed);
     // Not from what follows: a list with the open orders shows newer changes than the lists before,
     // and no order ended in between.
     const { highest } = progress;
@@ -205,6 +210,7 @@ export class AccountReader {
       signal,
       budget,
       shownOpen: new Set(),
+      touched: new Map(),
       shown: [],
       working: [],
       uncertain: [],
@@ -256,6 +262,28 @@ export class AccountReader {
     return Math.min(...told.filter((at) => at < msOf(mark) - overlapMs), Number.POSITIVE_INFINITY);
   }
 
+  /**
+   * Behind the lists: all that happened until their end is shown now, and the next read that looks
+   * far begins before it. Returns the error if it stays incomplete.
+   */
+  private async readTouched(progress: ReadProgress, after: string | undefined): Promise<PlatformError | undefined> {
+    const { reads, log } = this.deps;
+    const { stream } = this.options;
+    if (after === undefined || !kinds[progress.kind].looksFar) return undefined;
+    const request = { stream, accountId: this.current.accountId, after };
+    const result = await reads.touchedOrders?.(request, progress.signal, progress.budget);
+    if (result?.kind === 'failed') return result.error;
+    if (result?.kind === 'read') for (const order of result.orders) progress.touched.set(order.orderId, order);
+    if (result?.kind === 'absent' && !this.hasNoActivities) {
+      this.hasNoActivities = true;
+      log.warn(
+        { stream, accountId: request.accountId },
+        'the venue shows this key no activities: a change of an ended order is seen by its event alone',
+      );
+    }
+    return undefined;
+  }
+
   private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {
     const { clock, sink } = this.deps;
     const startedMs = clock.monotonicMs();
@@ -292,6 +320,7 @@ export class AccountReader {
       if (item.kind === 'unreadable' && orderId !== undefined) this.deps.unrecovered.unread(orderId);
       return;
     }
+    progress.touched.delete(item.view.orderId);
     if (item.view.certainty !== 'certain') progress.certain = false;
     if (!kinds[progress.kind].showsAbsence) return;
     progress.shown.push(item.view.orderId);

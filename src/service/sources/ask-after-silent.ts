@@ -28,6 +28,8 @@ interface AskDeps {
 }
 
 type SilentOrder = Pick<OpenOrder, 'orderId' | 'sourceEpoch'>;
+/** Without an instant: it is not known here. */
+type Found = SilentOrder & Partial<OpenOrder>;
 
 const pageSize = 500;
 const atOnce = 4;
@@ -45,9 +47,10 @@ const mostUnanswered = 3;
 /**
  * Waits until the read's rows are committed. Then it asks for silent orders: we hold them open,
  * nothing wrote them since the read began, and it did not show them. So a lost terminal frame is
- * found. The answer "no such order" proves nothing and changes nothing; orders with a recent one
- * are left out. Most audits ask only for those whose answer is older (`SilencePace`). Returns the
- * error if the read stays incomplete. Rejects when the rows can't be committed.
+ * found, and by the touched orders (`findTouched`) a lost frame of an ended order. The answer "no
+ * such order" proves nothing and changes nothing; orders with a recent one are left out. Most
+ * audits ask only for those whose answer is older (`SilencePace`). Returns the error if the read
+ * stays incomplete. Rejects when the rows can't be committed.
  */
 export async function askAfterSilent(
   deps: AskDeps,
@@ -55,7 +58,12 @@ export async function askAfterSilent(
   accountId: string,
   progress: ReadProgress,
 ): Promise<PlatformError | undefined> {
-  const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
+  const silentOrders = async (most?: number): Promise<Found[]> => {
+    const silent = await findSilent(deps, { stream, accountId, most }, progress);
+    const isNew = new Set(silent.map(({ orderId }) => orderId));
+    const touched = await findTouched(deps, stream, progress);
+    return [...silent, ...touched.filter(({ orderId }) => !isNew.has(orderId))];
+  };
   const listOpen = () =>
     deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
   const listSince = (after: string) =>
@@ -70,7 +78,10 @@ export async function askAfterSilent(
   // first list still counts: one list too many at worst.
   if (progress.asksSilent && progress.kind !== 'complete') {
     const silent = await silentOrders(byChange ? listAbove + 1 : undefined);
-    const created = silent.map((order) => listedAt({ stream, ...order })).sort(compareInstants);
+    const created = silent.flatMap(({ updatedAt, ...order }) =>
+      updatedAt === undefined ? [] : [listedAt({ stream, ...order, updatedAt })],
+    );
+    created.sort(compareInstants);
     const oldest = created[listAbove];
     const list = oldest === undefined ? undefined : await (byChange ? listOpen() : listSince(oldest));
     if (list?.complete === false) return list.error;
@@ -113,6 +124,29 @@ async function findSilent(
     if (last === undefined || open.length < pageSize || silent.length >= most || signal.aborted) return silent;
     after = last.orderId;
   }
+}
+
+/**
+ * Those of the touched orders that may be older here: they are not known, were changed before that,
+ * or have another quantity filled. A late fill may be of before the end that is shown here.
+ */
+async function findTouched({ registry, absent }: AskDeps, stream: Stream, { touched }: ReadProgress): Promise<Found[]> {
+  const older: Found[] = [];
+  const rest = [...touched.values()].filter(({ orderId }) => absent.isDue(orderId));
+  while (rest.length > 0) {
+    const some = rest.splice(0, pageSize);
+    const named = await registry.ordersNamed(
+      stream,
+      some.map(({ orderId }) => orderId),
+    );
+    const known = new Map(named.map((order) => [order.orderId, order]));
+    for (const { orderId, at, cumQty } of some) {
+      const order = known.get(orderId);
+      const isSame = cumQty === undefined || order?.cumQty === cumQty;
+      if (order === undefined || !isSame || compareInstants(order.updatedAt, at) < 0) older.push(order ?? { orderId });
+    }
+  }
+  return older;
 }
 
 async function lookAtEach(

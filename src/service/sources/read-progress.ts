@@ -1,5 +1,5 @@
 import type { Cause } from '../../domain/observation.ts';
-import type { ReadBudget } from '../../venue/order-reads.ts';
+import type { ReadBudget, TouchedOrder } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import type { OnRowResult } from './row-intake.ts';
 
@@ -55,6 +55,8 @@ export interface ReadProgress {
    * is then no longer open. Kept only where silent orders are asked for.
    */
   readonly shownOpen: Set<string>;
+  /** By id: something happened to them, and no row has shown them since that was read. */
+  readonly touched: Map<string, TouchedOrder>;
   readonly shown: string[];
   readonly working: string[];
   readonly uncertain: string[];

@@ -21,7 +21,7 @@ export interface AccountRecord {
   readonly auditedUpTo: string | undefined;
 }
 
-/** An order we hold to be open, for the reader to read again. */
+/** An order we hold, for the reader to read again. */
 export interface OpenOrder {
   readonly orderId: string;
   readonly status: string;
@@ -29,6 +29,7 @@ export interface OpenOrder {
   readonly updatedAt: string;
   readonly createdAt?: string;
   readonly sentAt?: string;
+  readonly cumQty?: string;
   /** Absent: 0. */
   readonly sourceEpoch?: number;
 }
@@ -51,6 +52,8 @@ export interface AccountRegistry {
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]>;
+  /** Those of the orders that are known, open or ended, in no order. */
+  ordersNamed(stream: Stream, orderIds: readonly string[]): Promise<OpenOrder[]>;
 }
 
 interface OpenOrderRow {
@@ -60,6 +63,7 @@ interface OpenOrderRow {
   readonly updated_at: string;
   readonly created_at: string | null;
   readonly sent_at: string | null;
+  readonly cum_qty: string | null;
   readonly source_epoch: number | null;
 }
 
@@ -129,18 +133,31 @@ export class PostgresAccountRegistry implements AccountRegistry {
     afterOrderId: string,
     limit: number,
   ): Promise<OpenOrder[]> {
+    // An order written in the database's future was written before its clock was set back.
+    return this.orders(
+      `o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3
+         and o.updated_at not between clock_timestamp() - make_interval(secs => $4::double precision / 1000) and clock_timestamp()
+       order by o.order_id limit $5`,
+      [accountId, stream, afterOrderId, withinMs, limit],
+    );
+  }
+
+  ordersNamed(stream: Stream, orderIds: readonly string[]): Promise<OpenOrder[]> {
+    return this.orders('o.stream = $1 and o.order_id = any($2)', [stream, orderIds]);
+  }
+
+  /**
+   * The state is read once for its fields: from the log, where it is. An unreadable one is older
+   * than all: the order is asked for.
+   */
+  private orders(where: string, values: readonly unknown[]): Promise<OpenOrder[]> {
     return retryTransaction(this.deps, async () => {
-      // The state is read once for its fields: from the log, where it is. An unreadable one
-      // is older than all: the order is still open, and is asked for. An order written in the
-      // database's future was written before its clock was set back.
       const { rows } = await this.deps.pool.query<OpenOrderRow>(
-        `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at, s."createdAt" as created_at, s."sentAt" as sent_at,
+        `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at, s."createdAt" as created_at, s."sentAt" as sent_at, s."cumQty" as cum_qty,
            case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as source_epoch
-         from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "createdAt" text, "sentAt" text, "sourceEpoch" text) on true
-         where o.account_id = $1 and o.stream = $2 and o.is_open and o.order_id > $3
-           and o.updated_at not between clock_timestamp() - make_interval(secs => $4::double precision / 1000) and clock_timestamp()
-         order by o.order_id limit $5`,
-        [accountId, stream, afterOrderId, withinMs, limit],
+         from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "createdAt" text, "sentAt" text, "cumQty" text, "sourceEpoch" text) on true
+         where ${where}`,
+        [...values],
       );
       return rows.map((row) => ({
         orderId: row.order_id,
@@ -149,6 +166,7 @@ export class PostgresAccountRegistry implements AccountRegistry {
         updatedAt: row.updated_at,
         ...(row.created_at !== null && { createdAt: row.created_at }),
         ...(row.sent_at !== null && { sentAt: row.sent_at }),
+        ...(row.cum_qty !== null && { cumQty: row.cum_qty }),
         ...(row.source_epoch !== null && { sourceEpoch: row.source_epoch }),
       }));
     });

@@ -1,5 +1,6 @@
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { ListRequest } from '../../../src/venue/order-reads.ts';
+import type { ListRequest, TouchedOrder } from '../../../src/venue/order-reads.ts';
 import { accountRow, eventText, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { Venue } from '../../../src/venue/venue.ts';
@@ -37,7 +38,10 @@ function listed(row: Row, { state, after }: ListRequest): boolean {
 }
 
 async function live(rows: readonly Row[]) {
-  const rig = connectorsRig({ streamUrls: { alpaca: 'ws://account' } }, undefined, undefined, venue);
+  const warnings: string[] = [];
+  const write = (line: string) => void warnings.push(JSON.parse(line).msg);
+  const log = pino({ level: 'warn', base: null }, { write });
+  const rig = connectorsRig({ streamUrls: { alpaca: 'ws://account' } }, undefined, log, venue);
   const store = storeBehind(rig);
   const shows = (...shown: readonly Row[]) => rig.platform.rows.set('alpaca:acct-1', [...shown]);
   rig.platform.shows = listed;
@@ -52,7 +56,7 @@ async function live(rows: readonly Row[]) {
     shows(...shown);
     await rig.until('alpaca', 'live');
   };
-  return { ...rig, shows, status, outage };
+  return { ...rig, store, warnings, shows, status, outage };
 }
 
 const at = (minutes: number) => new Date(Date.UTC(2026, 0, 5, 13, minutes)).toISOString();
@@ -67,6 +71,103 @@ describe('issue: An order that ended unseen stayed open for as long as our clock
     clock.stepWall(-3_600_000);
     shows(row('o-1', 10, { ...ended, updatedAt: at(59) }), row('o-2', 40));
     expect(await clock.advanceUntil(() => status('o-1') === 'filled', 120_000)).toBe(true);
+  });
+});
+
+/** Two orders of before the mark: one ended here, and the account goes on. */
+async function withEnded(over: Row = {}) {
+  const canceled = {
+    ordStatus: 'CANCELED',
+    cumQty: '40',
+    leavesQty: '0',
+    avgPrice: '191.5',
+    updatedAt: at(50),
+    ...over,
+  };
+  const rows = (changed: Row = {}) => [row('o-1', 10, { ...canceled, ...changed }), row('o-2', 40)];
+  const rig = await live(rows());
+  const { clock, platform, store } = rig;
+  platform.shows = (each, request) => each['ordId'] === 'o-2' && listed(each, request);
+  platform.lists.length = platform.gets.length = 0;
+  const filled = () => store.heads.get('alpaca:o-1')?.order.cumQty;
+  const audits = async (count = 1) => {
+    const wanted = platform.lists.length + 2 * count;
+    expect(await clock.advanceUntil(() => platform.lists.length >= wanted, 120_000 * count)).toBe(true);
+    await clock.advance(10_000);
+  };
+  const touches = (...orders: TouchedOrder[]) => {
+    platform.touched = () => ({ kind: 'read', orders });
+  };
+  return { ...rig, filled, audits, touches, changes: (changed: Row) => rig.shows(...rows(changed)) };
+}
+
+describe('issue: A fill that was taken back from an ended order stayed for ever where its event was lost.', () => {
+  it('asks, with each audit, for the orders that something happened to since its mark', async () => {
+    const { platform, filled, audits, changes } = await withEnded();
+    const asked: string[] = [];
+    platform.touched = (after) => {
+      asked.push(after);
+      return { kind: 'read', orders: [{ orderId: 'o-1', at: at(58), cumQty: '30' }] };
+    };
+    changes({ cumQty: '30', updatedAt: at(58) });
+    await audits();
+    expect([filled(), asked]).toEqual(['30', [new Date(Date.parse(at(40)) - 300_000).toISOString()]]);
+  });
+
+  it('counts a late fill among the changes that the stream lost', async () => {
+    const { account, filled, audits, touches, changes } = await withEnded();
+    touches({ orderId: 'o-1', at: at(49), cumQty: '60' });
+    changes({ cumQty: '60', updatedAt: at(58) });
+    await audits();
+    expect([filled(), account('alpaca', 'acct-1')?.silentLosses.events]).toEqual(['60', 1]);
+  });
+
+  it.each<[string, TouchedOrder, boolean]>([
+    ['older than what happened', { orderId: 'o-1', at: at(51) }, true],
+    ['as new as what happened', { orderId: 'o-1', at: at(50) }, false],
+    ['newer, with as much filled', { orderId: 'o-1', at: at(45), cumQty: '40' }, false],
+    ['newer, without a late fill', { orderId: 'o-1', at: at(45), cumQty: '60' }, true],
+    ['not known', { orderId: 'o-7', at: at(1) }, true],
+    ['open, and in the list', { orderId: 'o-2', at: at(50) }, false],
+  ])('asks for an order alone if it is: %s', async (_what, order, isAsked) => {
+    const { platform, audits, touches } = await withEnded();
+    touches(order);
+    await audits();
+    expect(platform.gets).toEqual(isAsked ? [order.orderId] : []);
+  });
+
+  it('asks for many of them by one list since their creation', async () => {
+    const many = Array.from({ length: 30 }, (_, index) =>
+      row(`o-${index + 10}`, index, { ...ended, updatedAt: at(50) }),
+    );
+    const { platform, clock, status, shows } = await live([...many, row('o-9', 40)]);
+    platform.touched = () => ({
+      kind: 'read',
+      orders: many.map(({ ordId }) => ({ orderId: String(ordId), at: at(58) })),
+    });
+    shows(...many.map((each) => ({ ...each, cumQty: '100', updatedAt: at(58) })), row('o-9', 40));
+    platform.gets.length = platform.lists.length = 0;
+    expect(await clock.advanceUntil(() => platform.lists.length === 3, 120_000)).toBe(true);
+    await clock.advance(5_000);
+    expect(platform.lists[2]).toMatchObject({ state: 'all', after: new Date(Date.parse(at(8)) - 1_000).toISOString() });
+    expect(platform.gets.toSorted()).toEqual(many.slice(0, 8).map(({ ordId }) => ordId));
+    expect(status('o-10')).toBe('filled');
+  });
+
+  it('keeps its mark where the venue does not say which they are, and says that it has no such read', async () => {
+    const { platform, registry, audits, shows, warnings } = await withEnded();
+    shows(row('o-1', 10), row('o-2', 40), row('o-3', 50));
+    platform.shows = listed;
+    platform.touched = () => ({
+      kind: 'failed',
+      error: { code: 'X', message: 'down', retryable: true, sent: 'yes' },
+    });
+    await audits();
+    expect(registry.get('alpaca', 'acct-1')?.auditedUpTo).toBe(at(40));
+    platform.touched = () => ({ kind: 'absent' });
+    await audits(2);
+    expect(registry.get('alpaca', 'acct-1')?.auditedUpTo).toBe(at(50));
+    expect(warnings.filter((warning) => warning.includes('no activities'))).toHaveLength(1);
   });
 });
 

@@ -45,7 +45,10 @@ import { MemoryLanes } from './memory-lanes.ts';
  * Invariant: everything inside `locked` happens in one turn of the lock; a batch is checked against
  * epoch and number only then, as `enter_lane` does.
  */
-export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog, Omit<AccountRegistry, 'save'> {
+export class MemoryDatabase
+  extends MemoryLanes
+  implements OrderStore, UpdateLog, Omit<AccountRegistry, 'save' | 'ordersNamed'>
+{
   readonly heads = new Map<string, StoredHead>();
   readonly log: LogEntry[] = [];
   readonly deadLetters: DeadLetterRow[] = [];

@@ -88,3 +88,17 @@ describe('the open orders of an account', () => {
     expect(await registry.openOrders('prediction', 'acct-1', 60_000, '', 100)).toMatchObject([{ orderId: 'o-1' }]);
   });
 });
+
+it('an order is found by its id, open or ended', async () => {
+  await using rig = await storeRig();
+  const registry = new PostgresAccountRegistry(rig.deps);
+  const state = JSON.stringify({ updatedAt: '2026-11-21T14:31:07Z', cumQty: '100' });
+  const heads = [head('open', 1), head('filled', 1, { status: 'filled', state }), head('other', 1)];
+  await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads }));
+  const named = await registry.ordersNamed('prediction', ['filled', 'none', 'open']);
+  expect(named.toSorted((a, b) => (a.orderId < b.orderId ? -1 : 1))).toMatchObject([
+    { orderId: 'filled', status: 'filled', cumQty: '100', updatedAt: '2026-11-21T14:31:07Z' },
+    { orderId: 'open', status: 'new' },
+  ]);
+  expect(await registry.ordersNamed('account', ['open'])).toEqual([]);
+});

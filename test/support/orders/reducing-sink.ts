@@ -5,7 +5,7 @@ import { reduce } from '../../../src/domain/reduce.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { ObservationSink } from '../../../src/service/sources/observation-sink.ts';
 import type { OpenOrder } from '../../../src/store/fleet/account-registry.ts';
-import { openOrdersOf } from '../../simulation/database-rows.ts';
+import { heldOrder, openOrdersOf } from '../../simulation/database-rows.ts';
 import { ScriptedRegistry } from '../platform/scripted-registry.ts';
 
 /**
@@ -59,12 +59,16 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     const held = heads.map(([key, head]) => ({ ...head, touchedMs: this.touchedMs.get(key) ?? 0 }));
     return openOrdersOf(held, { withinMs, nowMs: this.clock.monotonicMs(), afterOrderId, limit });
   }
+
+  override async ordersNamed(stream: Stream, orderIds: readonly string[]): Promise<OpenOrder[]> {
+    return orderIds.flatMap((orderId) => this.heads.get(orderKey(stream, orderId)) ?? []).map(heldOrder);
+  }
 }
 
 interface StoreUsers {
   readonly clock: Clock;
   readonly sink: { offer: (item: IngestItem) => void };
-  readonly registry: { openOrders: ReducingSink['openOrders'] };
+  readonly registry: Pick<ReducingSink, 'openOrders' | 'ordersNamed'>;
 }
 
 /** The store behind a rig's connectors: it reduces what they bring, and knows the open orders. */
@@ -72,5 +76,6 @@ export function storeBehind({ clock, sink, registry }: StoreUsers): ReducingSink
   const store = new ReducingSink(clock);
   sink.offer = (item) => store.offer(item);
   registry.openOrders = (...asked) => store.openOrders(...asked);
+  registry.ordersNamed = (...asked) => store.ordersNamed(...asked);
   return store;
 }

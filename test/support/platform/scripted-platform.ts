@@ -10,6 +10,7 @@ import type {
   OrderReads,
   Page,
   PlatformAccount,
+  TouchedResult,
 } from '../../../src/venue/order-reads.ts';
 import { eventText, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import type { StreamTopic } from '../../../src/venue/platform/wire/stream-messages.ts';
@@ -44,6 +45,8 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   beforeList: ((request: ListRequest) => Promise<void>) | undefined;
   getError: ((orderId: string) => PlatformError | undefined) | undefined;
   beforeGet: ((orderId: string) => Promise<void>) | undefined;
+  /** The answer about touched orders since then. Left out: it has no such read. */
+  touched: ((after: string) => TouchedResult) | undefined;
   subscription: (stream: string, accountId: string) => Subscription = () => 'acknowledge';
   /** It sends a message beside each pong. */
   heartbeats = true;
@@ -130,6 +133,11 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
     if (this.accountsError !== undefined) return { complete: false, error: this.accountsError };
     const unreadable = this.unreadableAccounts;
     return { complete: true, accounts: [...this.accounts], ...(unreadable > 0 && { unreadable }) };
+  }
+
+  async touchedOrders({ after }: { readonly after: string }, signal: AbortSignal): Promise<TouchedResult> {
+    await this.clock.sleep(1, signal);
+    return this.touched?.(after) ?? { kind: 'absent' };
   }
 
   private token(): AccessToken {

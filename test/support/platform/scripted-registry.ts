@@ -31,6 +31,11 @@ export class ScriptedRegistry implements AccountRegistry {
     return held.filter(({ orderId }) => orderId > after).slice(0, limit);
   }
 
+  async ordersNamed(stream: Stream, orderIds: readonly string[]): Promise<OpenOrder[]> {
+    const held = [...this.open].flatMap(([key, orders]) => (key.startsWith(`${stream}:`) ? orders : []));
+    return held.filter(({ orderId }) => orderIds.includes(orderId));
+  }
+
   get(stream: Stream, accountId: string): AccountRecord | undefined {
     return this.records.get(`${stream}:${accountId}`);
   }
