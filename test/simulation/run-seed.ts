@@ -148,6 +148,12 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   const people = world.source(26);
   if (platform.venue.name === 'alpaca' && happens(people, 0.5))
     new AppUsers(world, people).begin(() => faulty, plan.changeEveryMs * 6);
+  const busts = world.source(28);
+  const bust = () => {
+    if (faulty) platform.correctUnseen(busts);
+    if (faulty) clock.after(busts.next() * plan.faultyMs, bust);
+  };
+  if (platform.venue.name === 'alpaca' && happens(busts, 0.3)) clock.after(busts.next() * plan.faultyMs, bust);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -39,6 +39,7 @@ const otherSides: Readonly<Record<string, string>> = { SELL: 'SELL_SHORT', BUY: 
  */
 export class Surprises {
   kinds: ReadonlySet<Surprise> = new Set();
+  readonly endsTakenBack = new Set<ExchangeOrder>();
   /** Orders of ours that others took the place of, and those. */
   readonly amended: { readonly elder: ExchangeOrder; readonly successor: ExchangeOrder }[] = [];
   private readonly deps: SurprisesDeps;
@@ -108,6 +109,7 @@ export class Surprises {
     clock.after(random.next() * 4_000, () => {
       if (order.state !== 'expired' || order.entry === undefined) return;
       corrected.add(order);
+      this.endsTakenBack.add(order);
       takeEndBack(exchange, order);
       market.adopt(order);
     });

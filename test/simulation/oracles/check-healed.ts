@@ -85,7 +85,7 @@ function stateAgainstTruth({ platform, database, journal }: SimulatedWorld): str
     }
     const { order, sourceVersion } = decodeHead(row);
     const expects = platform.venue.expected(truth);
-    if (isOutOfReach(order, truth, platform)) continue;
+    if (isOutOfReach(order, truth, platform) && order.cumQty === expects['cumQty']) continue;
     // An order that had ended, was corrected, and had filled beyond what was taken back before
     // anybody read it: the join keeps the end that it saw, and says `conflict` for a person to look
     // (docs/merging.md, "Account orders").
@@ -112,12 +112,12 @@ function stateAgainstTruth({ platform, database, journal }: SimulatedWorld): str
 }
 
 /**
- * By creation, a list shows no order that was made and had ended before the run: where the event of
- * its correction was lost, nothing tells of that (docs/connect.md, "Alpaca").
+ * By creation, a list shows no order that was made and had ended before the run. Its trades are
+ * activities; an end that is taken back for another one is none.
  */
 function isOutOfReach({ stream, status }: Order, truth: ExchangeOrder, platform: MemoryPlatform): boolean {
   const isOld = truth.createdAt < platform.beganAtUs && isTerminal(status);
-  return isOld && traits[stream].lists === 'by_creation' && platform.corrected.has(truth);
+  return isOld && traits[stream].lists === 'by_creation' && platform.surprises.endsTakenBack.has(truth);
 }
 
 /** The id was given again: we show the order that has it now, and its owner. */

@@ -95,6 +95,11 @@ const lists: readonly PlantedBug[] = [
     }),
   },
   {
+    name: 'nobody asks which ended orders something happened to',
+    shows: /not healed: alpaca_paper:.*: (cumQty|avgPrice|updatedAt) is/,
+    deps: reading(() => ({ touchedOrders: async () => ({ kind: 'read', orders: [] }) })),
+  },
+  {
     name: 'lists are taken for those of a venue that lists by change',
     seed: 39,
     shows: /not healed: alpaca_paper:/,

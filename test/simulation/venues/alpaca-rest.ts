@@ -1,6 +1,7 @@
 import { jsonOrUndefined } from '../../../src/runtime/json-or-undefined.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
+import { readActivitiesQuery, streamActivities } from '../../../src/sandbox/alpaca/activities.ts';
 import {
   findByClientId,
   getAlpacaOrder,
@@ -66,7 +67,14 @@ function shown({ pathname, searchParams }: URL, account: ExchangeAccount, showin
     const status = isOpen ? 'ACTIVE' : 'ACCOUNT_CLOSED';
     return reply(200, JSON.stringify({ account_number: account.id, status, trading_blocked: !isOpen }));
   }
+  if (pathname === '/v2/clock')
+    return reply(200, JSON.stringify({ timestamp: new Date(showing.nowMs()).toISOString() }));
   const look = { lagMs: showing.lagMs(account.id), nested: false };
+  if (pathname === '/v2beta1/events/activities') {
+    const query = readActivitiesQuery(Object.fromEntries(searchParams));
+    if ('fault' in query) return failure(422, 40010001, query.fault);
+    return reply(200, streamActivities(shelf, account, query, look.lagMs));
+  }
   if (pathname === ordersPath) {
     const query = readAlpacaQuery(Object.fromEntries(searchParams));
     if ('fault' in query) return failure(422, 40010001, query.fault);

@@ -1,4 +1,5 @@
 import { Secret } from '../../../src/runtime/secret.ts';
+import { noteActivity } from '../../../src/sandbox/alpaca/activities.ts';
 import { alpacaWords } from '../../../src/sandbox/alpaca/alpaca-words.ts';
 import { keysOf } from '../../../src/sandbox/alpaca/api-keys.ts';
 import { followGroup } from '../../../src/sandbox/alpaca/order-groups.ts';
@@ -22,7 +23,10 @@ export const simulatedAlpaca: SimulatedVenue = {
   words: alpacaWords,
   market: { predictionShare: 0, successorShare: 1, maxLegs: 1 },
   answersEveryOrder: true,
-  changed: followGroup,
+  changed: (entry, order, step) => {
+    noteActivity(order, step);
+    followGroup(entry, order, step);
+  },
   knowsSymbols: true,
   hasPredictions: false,
   listsAccounts: false,

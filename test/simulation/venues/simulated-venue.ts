@@ -84,6 +84,8 @@ export interface Showing {
   readonly pageSize: number;
   readonly unlisted: ReadonlySet<string>;
   readonly lagMs: (accountId: string) => number;
+  /** The venue's wall time. */
+  readonly nowMs: () => number;
 }
 
 /** A venue's REST side. */

@@ -104,10 +104,10 @@ export class MemoryHttp {
   }
 
   private answer(request: HttpRequest): HttpResult {
-    const { exchange, tokens, venue } = this.deps;
+    const { exchange, tokens, venue, clock } = this.deps;
     const { pageSize, unlisted } = this;
     const lagMs = (accountId: string) => this.lagMs(accountId);
-    return venue.reads.answer(request, { exchange, tokens, pageSize, unlisted, lagMs });
+    return venue.reads.answer(request, { exchange, tokens, pageSize, unlisted, lagMs, nowMs: () => clock.nowMs() });
   }
 
   private lagMs(accountId: string): number {

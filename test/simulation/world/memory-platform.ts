@@ -151,17 +151,26 @@ export class MemoryPlatform {
   }
 
   /** A trade of an account order is taken back, if there is one with fills. */
-  correct(): void {
+  correct(random = this.random, fits: (order: ExchangeOrder) => boolean = () => true): void {
     const filled = [...this.exchange.orders.values()].filter(
-      ({ terms, cumQty }) => terms.stream === 'account' && cumQty > whole(1),
+      (order) => order.terms.stream === 'account' && order.cumQty > whole(1) && fits(order),
     );
     if (filled.length === 0) return;
-    const order = oneOf(this.random, filled);
+    const order = oneOf(random, filled);
     this.market.release(order);
     this.corrected.add(order);
     const units = Number(order.cumQty / whole(1));
-    correctFill(this.exchange, order, whole(below(this.random, units)));
+    correctFill(this.exchange, order, whole(below(random, units)));
     if (!isClosed(order.state) && !this.entered.has(order)) this.market.adopt(order);
+  }
+
+  /** One of an order that ended and stays so, and no frame tells of it. */
+  correctUnseen(random: Random): void {
+    const { stream } = this;
+    const { faults } = stream;
+    stream.faults = { ...faults, silentLoss: 1 };
+    this.correct(random, ({ state }) => isClosed(state) && state !== 'filled');
+    stream.faults = faults;
   }
 
   /**
