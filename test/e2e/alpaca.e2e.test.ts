@@ -7,6 +7,7 @@ import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';
+import { readAll } from '../support/servers/kafka-fixture.ts';
 
 const stream = 'alpaca_paper';
 const quick = { market: { openOrders: 60, knownOrders: 200 }, alpaca: { requestsPerMinute: 100_000 } };
@@ -196,6 +197,38 @@ describe('a service that follows Alpaca alone', () => {
     await eventually(async () => {
       const { credentials } = await service.status();
       expect(credentials).toMatchObject([{ credential: 'alpaca', state: 'login_required' }]);
+    });
+  });
+});
+
+describe('issue: A fill that was taken back from an ended order stayed for ever where its event was lost.', () => {
+  it('is found by the next audit: Postgres and Kafka have it', async () => {
+    const client = await alpacaClient(quick);
+    const world = await World.create({ platform: alpacaSettings(client.at) });
+    const service = await world.serve();
+    await service.waitLive();
+    await eventually(async () => expect(await stored(world)).toEqual(await shownBy(client)));
+    // Made days before the newest one: no audit lists it.
+    const { json: ended } = await client.get('/v2/orders?status=closed&direction=asc&limit=500');
+    const rows = ended as { id: string; status: string; filled_qty: string }[];
+    const picked = rows.filter(({ status, filled_qty }) => status === 'canceled' && Number(filled_qty) > 1).slice(0, 2);
+    expect(picked).toHaveLength(2);
+
+    await client.fault({ on: 'event', fault: 'silent_loss', times: 2 });
+    for (const [i, cumQty] of ['1', '0'].entries())
+      await control(client.at, `/orders/${picked[i]?.id}`, { action: 'correct', cumQty });
+    await eventually(async () => {
+      const now = await stored(world);
+      expect(picked.map(({ id }) => now.get(id))).toEqual(['canceled 1', 'canceled 0']);
+    });
+    expect(await stored(world)).toEqual(await shownBy(client));
+    await eventually(async () => {
+      const told = new Map<string, string>();
+      for (const { value } of await readAll(world.brokers, world.topics.updates)) {
+        const { order } = JSON.parse(value ?? '{}');
+        told.set(order?.orderId, order?.cumQty);
+      }
+      expect(picked.map(({ id }) => told.get(id))).toEqual(['1', '0']);
     });
   });
 });
