@@ -43,9 +43,9 @@ export async function checkAlpaca(config: Config, deps: AlpacaCheckDeps): Promis
   ];
 }
 
-/** An audit reads the open orders, and the newer ones: a page each, where the account is small. */
+/** An audit of a small account: a page of open orders, one of newer ones, clock and activities. */
 function checkAudits(limit: number, auditIntervalMs: number): Finding[] {
-  const audits = Math.ceil((2 * 60_000) / auditIntervalMs);
+  const audits = Math.ceil((4 * 60_000) / auditIntervalMs);
   if (audits <= limit / 2) return [];
   const detail = `audits want ${audits} of the ${limit} requests a minute, and get half of them`;
   return [warn('alpaca requests', detail, 'Lengthen TIDEMARK_AUDIT_INTERVAL_MS.')];

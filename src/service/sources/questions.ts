@@ -4,8 +4,8 @@
  * only this: who goes first, and how long an order rests between two looks.
  * - `command`: a command waits for its result. Its budget says when it is asked.
  * - `frame`: its frame could not be read (`Unrecovered`).
- * - `silent`: we hold it open, and a list did not show it (`askAfterSilent`). Its rests are counted
- *   in audits (`SilencePace`).
+ * - `silent`: we hold it open, and a list did not show it, or something happened to it
+ *   (`askAfterSilent`). Its rests are counted in audits (`SilencePace`).
  * - `absent`: we hold it open, and the platform does not know it (`AbsentOrders`).
  * - `doubt`: a row contradicts what we have (`Doubts`).
  */
