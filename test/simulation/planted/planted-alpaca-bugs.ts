@@ -95,15 +95,9 @@ const lists: readonly PlantedBug[] = [
     }),
   },
   {
-    name: 'nobody asks which ended orders something happened to',
+    name: 'an order that has ended is not asked for where its fills are taken back, as if a list showed it',
     shows: /not healed: alpaca_paper:.*: (cumQty|avgPrice|updatedAt) is/,
     deps: reading(() => ({ touchedOrders: async () => ({ kind: 'read', orders: [] }) })),
-  },
-  {
-    name: 'lists are taken for those of a venue that lists by change',
-    seed: 39,
-    shows: /not healed: alpaca_paper:/,
-    plant: asTrait({ lists: 'by_change' }),
   },
   {
     name: 'a page of a list is lost',
