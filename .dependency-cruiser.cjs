@@ -81,7 +81,7 @@ module.exports = {
       from: { path: '^src/console/' },
       to: {
         path: '^src/contract/',
-        pathNot: '^src/contract/(list-filters|order-path)\\.ts$',
+        pathNot: '^src/contract/(list-filters|order-path|replace-terms)\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -89,7 +89,7 @@ module.exports = {
       // A browser fetches it: the shapes in zod are made from it, not the other way.
       name: 'the-filters-have-no-package',
       severity: 'error',
-      from: { path: '^src/contract/(list-filters|order-path)\\.ts$' },
+      from: { path: '^src/contract/(list-filters|order-path|replace-terms)\\.ts$' },
       to: { path: '.', pathNot: '^src/domain/(order|command|streams)\\.ts$' },
     },
     {

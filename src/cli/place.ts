@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { replaceBodyOf } from '../contract/replace-terms.ts';
+import type { Stream } from '../domain/order.ts';
 import { replaceableSecurities } from '../domain/streams.ts';
 import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
 import type { CliIo } from './io/io.ts';
@@ -91,7 +93,7 @@ interface ReplaceFlags extends KeyFlags, RevisionFlags {
   readonly stopPrice?: string;
   readonly tif?: string;
   readonly expireTime?: string;
-  readonly stream?: string;
+  readonly stream?: Stream;
 }
 
 export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
@@ -119,11 +121,9 @@ export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
   ask: (flags) => {
     const { account: accountId, stream, qty, price, stopPrice, tif, expireTime, ifRevision } = flags;
     if (stream !== undefined) refuseFlags(flags, ['expireTime'], 'belongs to prediction orders');
-    const body =
-      stream === undefined
-        ? { accountId, quantity: qty, price, stopPx: stopPrice, timeInForce: tif?.toLowerCase(), expireTime }
-        : { accountId, stream, qty, price, stopPrice, timeInForce: tif?.toUpperCase() };
-    return { headers: ifMatch(ifRevision), body };
+    const expires = expireTime !== undefined && { expireTime };
+    const terms = { quantity: qty, price, stopPx: stopPrice, timeInForce: tif?.toLowerCase(), ...expires };
+    return { headers: ifMatch(ifRevision), body: replaceBodyOf({ stream: stream ?? 'prediction', accountId }, terms) };
   },
   ...sentFields,
 };

@@ -14,7 +14,7 @@ const breach = z
       .optional()
       .describe('What it would be with this order. Left out: there is nothing to compare, or `why` says it'),
     why: z.string().optional().describe('Why the value can’t be computed, which refuses as well'),
-    broken: z.boolean().describe('A place would be refused'),
+    broken: z.boolean().describe('The command would be refused'),
   })
   .meta({ id: 'LimitReading', description: 'One limit that applies, and what the order makes of it' });
 
@@ -36,33 +36,35 @@ const quote = z
 
 const refusal = z
   .object({
-    code: z.string().describe('As a place answers it'),
+    code: z.string().describe('As the command answers it'),
     message: z.string(),
     retryAfterMs: z.int().optional(),
   })
-  .meta({ id: 'PreviewRefusal', description: 'One reason why a place would be declined now' });
+  .meta({ id: 'PreviewRefusal', description: 'One reason why the command would be declined now' });
 
 export const previewAnswer = z
   .object({
     stream,
     accountId: z.string(),
     terms: z.record(z.string(), z.unknown()).describe('What would be asked for; decimals in canonical form'),
-    quantity: decimal.optional().describe('Shares, or whole contracts of all legs'),
+    quantity: decimal
+      .optional()
+      .describe('Shares, or whole contracts of all legs; of a replace only where it raises them'),
     value: decimal
       .nullable()
       .describe('The most that the order can trade, in USD, as limits count it. Null: `noValue` says why'),
     noValue: z.string().optional().describe('Why it has no value'),
-    quotes: z.array(quote).describe('Empty for a prediction market, which has none'),
-    limits: z.array(breach).describe('Every limit that applies, in the order in which a place is judged'),
+    quotes: z.array(quote).describe('Empty for a replace, and for a prediction market, which has none'),
+    limits: z.array(breach).describe('Every limit that applies, in the order in which the command is judged'),
     refusals: z
       .array(refusal)
       .describe(
-        'All that would decline a place now; the first is the answer that it would get. Empty: it would be sent',
+        'All that would decline the command now; the first is the answer that it would get. Empty: it would be sent',
       ),
     at: instant,
   })
   .meta({
     id: 'OrderPreview',
-    description: 'What a place would come to at this moment; it promises nothing for the next one',
+    description: 'What a place or a replace would come to at this moment; it promises nothing for the next one',
   });
 export type PreviewAnswer = z.infer<typeof previewAnswer>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonicalReplaceTerms } from '../domain/canonical-terms.ts';
-import type { ReplaceTerms } from '../domain/command.ts';
+import type { CommandRequest, ReplaceTerms } from '../domain/command.ts';
 import { replaceableSecurities } from '../domain/streams.ts';
 import {
   type BodyResult,
@@ -65,15 +65,17 @@ function namesATerm(body: Readonly<Record<string, unknown>>, context: Context): 
     fault(context, [], 'must name at least one term to change');
 }
 
-export function parseReplace(body: unknown): BodyResult<Omit<Placed<ReplaceTerms>, 'callerRef'>> {
-  return parseBody(replaceBody, body, ({ accountId, supersedes: named, ...terms }) =>
-    placed(accountId, canonicalReplaceTerms(present(terms)), undefined, named),
-  );
+/** Either kind, as it is sent on. */
+type Replaced = Omit<Placed<ReplaceTerms>, 'callerRef'> & Pick<Extract<CommandRequest, { kind: 'replace' }>, 'stream'>;
+
+export function parseReplace(body: unknown): BodyResult<Replaced> {
+  return parseBody(replaceBody, body, ({ accountId, supersedes: named, ...terms }) => ({
+    ...placed(accountId, canonicalReplaceTerms(present(terms)), undefined, named),
+    stream: 'prediction',
+  }));
 }
 
-export function parseReplaceAccount(
-  body: unknown,
-): BodyResult<Omit<Placed<ReplaceTerms>, 'callerRef'> & { readonly stream: (typeof replaceableSecurities)[number] }> {
+export function parseReplaceAccount(body: unknown): BodyResult<Replaced> {
   return parseBody(replaceAccountBody, body, ({ accountId, stream, supersedes: named, ...terms }) => {
     const { qty: quantity, stopPrice: stopPx, timeInForce, price } = terms;
     const ours = present({ quantity, price, stopPx, timeInForce: timeInForce?.toLowerCase() });

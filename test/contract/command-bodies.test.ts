@@ -295,6 +295,7 @@ describe('the body of a replace', () => {
   it('gives canonical terms', () => {
     expect(parseReplace({ ...replace, price: '0.020' })).toEqual({
       ok: true,
+      stream: 'prediction',
       accountId: 'acct-1',
       terms: { quantity: '12', price: '0.02' },
     });

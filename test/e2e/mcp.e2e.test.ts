@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
+import { alpacaSettings } from '../../src/sandbox/alpaca/describe-alpaca.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { alpacaClient } from '../support/platform/alpaca.ts';
 import { control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { McpProcess } from '../support/rest/mcp-process.ts';
@@ -49,6 +51,8 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     expect(placed.data.evidence.length).toBeGreaterThan(0);
     const { orderId, commandId } = placed.data.command;
 
+    const named = { stream: 'prediction', orderId, accountId };
+
     const order = await rig.call('show_order', { stream: 'prediction', orderId });
     expect(order.data.order).toMatchObject({ commandId, callerRef: 'mine-1', quantity: '10', price: '0.01' });
     expect(order.data.history.length).toBeGreaterThan(0);
@@ -59,11 +63,12 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
       agrees: true,
     });
 
-    const replace = await rig.call('preview_replace', { orderId, terms: { accountId, price: '0.02' } });
+    const replace = await rig.call('preview_replace', { ...named, price: '0.02' });
+    expect(replace.data).toMatchObject({ changes: [{ term: 'price', from: '0.01', to: '0.02' }], refusals: [] });
     const replaced = await rig.call('commit', { previewId: replace.data.previewId, waitSeconds: 20 });
     expect(replaced.data).toMatchObject({ result: 'applied', command: { kind: 'replace' } });
-    const late = await rig.call('preview_replace', { orderId, terms: { accountId, price: '0.03' } });
-    const cancel = await rig.call('preview_cancel', { stream: 'prediction', orderId, accountId });
+    const late = await rig.call('preview_replace', { ...named, price: '0.03' });
+    const cancel = await rig.call('preview_cancel', named);
     const cancelled = await rig.call('commit', { previewId: cancel.data.previewId, waitSeconds: 20 });
     expect(cancelled.data).toMatchObject({ result: 'applied', command: { kind: 'cancel' } });
     const refused = await rig.call('commit', { previewId: late.data.previewId });
@@ -71,6 +76,38 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
       isError: true,
       data: { retryable: false },
     });
+  }, 240_000);
+
+  it('replaces once at Alpaca, where the answer is lost, and shows the orders on both ends', async () => {
+    const client = await alpacaClient({ alpaca: { requestsPerMinute: 100_000 } });
+    const world = await World.create({ platform: alpacaSettings(client.at), env: { TIDEMARK_COMMANDS: 'on' } });
+    const service = await world.serve();
+    await service.waitLive();
+    const { rig } = await McpProcess.start({ TIDEMARK_URL: await service.restAddress() });
+    const placed = { ...resting, accountId: client.accountNumber, stream: 'alpaca_paper', price: '187.10' };
+    const { previewId } = (await rig.call('preview_place', placed)).data;
+    const { orderId } = (await rig.call('commit', { previewId, waitSeconds: 20 })).data.command;
+
+    const named = { stream: 'alpaca_paper', orderId, accountId: client.accountNumber };
+    const preview = await rig.call('preview_replace', { ...named, quantity: '7', price: '187.20' });
+    expect(preview).toMatchObject({ isError: false, data: { value: '1310.4', refusals: [] } });
+    await client.fault({ on: 'write', fault: 'status_504', applied: 'yes' });
+    const commit = { previewId: preview.data.previewId, waitSeconds: 20 };
+    const [replaced, again] = [await rig.call('commit', commit), await rig.call('commit', commit)];
+    expect(replaced.data).toMatchObject({ result: 'applied', command: { kind: 'replace' } });
+    expect(again.data.command).toMatchObject({ commandId: replaced.data.command.commandId });
+    const next = replaced.data.command.orderId;
+    await eventually(async () => {
+      const orders = (await rig.call('list_orders', { includeClosed: true, symbol: 'AAPL', find: 'tm-' })).data.orders;
+      expect(orders).toContainEqual(expect.objectContaining({ orderId, status: 'replaced', replacedBy: next }));
+      expect(orders).toContainEqual(expect.objectContaining({ orderId: next, quantity: '7', replaces: orderId }));
+    });
+    const ours = (await client.get('/v2/orders?status=all&limit=500')).json.filter(
+      ({ client_order_id: id }: { client_order_id: string }) => id.startsWith('tm-'),
+    );
+    expect(ours).toHaveLength(2);
+    const late = await rig.call('preview_replace', { ...named, price: '187.30' });
+    expect(late.data.refusals).toMatchObject([{ code: 'ORDER_CLOSED' }]);
   }, 240_000);
 
   it('reads a list page by page, each order once', async () => {

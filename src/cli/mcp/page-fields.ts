@@ -12,4 +12,6 @@ export const cursor = z
   .optional()
   .describe('next of the page before, with the same filters');
 
-export const stream = z.enum(streams);
+export const streamOfOrder = z
+  .enum(streams)
+  .describe('As list_orders shows it. account: equities and options. prediction: prediction markets');

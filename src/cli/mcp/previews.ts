@@ -9,17 +9,16 @@ import {
 } from '../../contract/command-bodies.ts';
 import { cancelPath } from '../../contract/order-path.ts';
 import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
-import { parseReplace, replaceBody } from '../../contract/replace-bodies.ts';
 import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
 import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { measureReplace } from '../../domain/measure-command.ts';
-import { type Order, type Stream, streams } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
+import { traits } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
-import { segment } from '../rest/rest-flags.ts';
 import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
+import { streamOfOrder } from './page-fields.ts';
 import { keyOf, previewMs } from './preview-book.ts';
 import { readOrder } from './read-orders.ts';
 import { orderLine, shortOrder } from './short-order.ts';
@@ -27,26 +26,21 @@ import { problemOf, readOnly, readRest, type Session, tool } from './tool.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** A checked request, before its preview has an id. */
-interface Draft extends Traded {
+export interface Draft extends Traded {
   readonly kind: 'place' | 'replace' | 'cancel';
   readonly terms: Readonly<Record<string, unknown>>;
   readonly request: Omit<RestRequest, 'waitMs'>;
-  /** The value by the service or, for a replace, by this program. */
-  readonly worth?: Worth;
+  /** The service's word, for a place or a replace. */
+  readonly worth?: PreviewAnswer;
   /** For a replace or a cancel: as it is now. */
   readonly order?: ListedOrder;
+  /** For a replace. `from`: absent if the order has none now. */
+  readonly changes?: readonly { readonly term: string; readonly from?: string; readonly to: string }[];
 }
 
-/** `noValue`: why there is none. */
-interface Worth extends Partial<Pick<PreviewAnswer, 'quotes' | 'refusals'>> {
-  readonly quantity?: string | undefined;
-  readonly value?: string | null | undefined;
-  readonly noValue?: string | undefined;
-}
-
-const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
-const annotations = { ...readOnly, idempotentHint: false };
-const scopes = ['orders:write'] as const;
+export const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
+export const annotations = { ...readOnly, idempotentHint: false };
+export const scopes = ['orders:write'] as const;
 
 export const previewPlace = tool({
   name: 'preview_place',
@@ -84,9 +78,7 @@ async function previewOf(session: Session, place: Place, path: string, body: unk
   const client = session.client();
   const request = { method: 'POST', path, body } as const;
   await callerThatTrades(client);
-  const answer = await client.exchange({ ...request, path: `${path}/preview` });
-  if (isProblem(answer)) throw problemOf(answer);
-  const worth = understood('the preview', previewAnswer, answer.body);
+  const worth = await judgedBy(client, request);
   return preview(session, client, {
     kind,
     stream,
@@ -98,46 +90,12 @@ async function previewOf(session: Session, place: Place, path: string, body: unk
   });
 }
 
-export const previewReplace = tool({
-  name: 'preview_replace',
-  title: 'Preview new terms of a prediction order',
-  description: `Checks new terms of a working prediction order, and shows the order as it is now. Terms that are left out stay. The commit is refused if the order has changed since the preview. ${nothingSent}`,
-  scopes,
-  annotations,
-  input: z.strictObject({
-    orderId: platformIdText,
-    terms: replaceBody.describe(
-      'accountId, and the new terms as decimal strings; quantity is the new total, filled part included',
-    ),
-  }),
-  run: async (session, { orderId: id, terms: body }) => {
-    const { accountId, terms } = checked(parseReplace(body));
-    const client = session.client();
-    const order = await ownOrder(client, 'prediction', id, accountId);
-    // The reader has not seen a later revision: its replace would be another decision.
-    const request = {
-      method: 'PATCH',
-      path: `/v1/predictions/orders/${segment(id)}`,
-      body,
-      headers: { 'if-match': `"${order.revision}"` },
-    } as const;
-    const measure = measureReplace(
-      { kind: 'replace', stream: 'prediction', accountId, orderId: id, terms },
-      order.order as Order,
-    );
-    const { symbol } = order.order.instrument;
-    return preview(session, client, {
-      kind: 'replace',
-      stream: 'prediction',
-      accountId,
-      symbol,
-      terms: { ...terms },
-      request,
-      worth: { quantity: measure.quantity, value: measure.notional },
-      order,
-    });
-  },
-});
+/** The service judges a request as it would at its commit. */
+export async function judgedBy(client: RestClient, request: Draft['request']): Promise<PreviewAnswer> {
+  const answer = await client.exchange({ ...request, method: 'POST', path: `${request.path}/preview` });
+  if (isProblem(answer)) throw problemOf(answer);
+  return understood('the preview', previewAnswer, answer.body);
+}
 
 export const previewCancel = tool({
   name: 'preview_cancel',
@@ -146,7 +104,7 @@ export const previewCancel = tool({
   scopes,
   annotations,
   input: z.strictObject({
-    stream: z.enum(streams).describe('account: equities and options. prediction: prediction markets'),
+    stream: streamOfOrder,
     orderId: platformIdText,
     accountId: platformIdText,
   }),
@@ -167,12 +125,19 @@ export const previewCancel = tool({
   },
 });
 
-function checked<T extends object>(body: BodyResult<T>): T {
+/** `nameOf`: the tool's own name of a field. */
+export function checked<T extends object>(body: BodyResult<T>, nameOf = (path: string) => path): T {
   if (body.ok) return body;
-  throw new ToolError('INVALID_ORDER', body.faults.map(faultLine).join('; '));
+  const faults = body.faults.map(({ path, message }) => faultLine({ path: nameOf(path), message }));
+  throw new ToolError('INVALID_ORDER', faults.join('; '));
 }
 
-async function ownOrder(client: RestClient, stream: Stream, id: string, accountId: string): Promise<ListedOrder> {
+export async function ownOrder(
+  client: RestClient,
+  stream: Stream,
+  id: string,
+  accountId: string,
+): Promise<ListedOrder> {
   const order = await readOrder(client, stream, id);
   if (order.accountId === accountId) return order;
   throw new ToolError('ORDER_NOT_FOUND', `order ${id} is not of account ${accountId}`);
@@ -183,14 +148,14 @@ export async function readCaller(client: RestClient): Promise<CallerDocument> {
   return understood('the caller', callerAnswer, await readRest(client, '/v1/me'));
 }
 
-async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
+export async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
   const caller = await readCaller(client);
   if (caller.commands === 'off')
     throw new ToolError('COMMANDS_OFF', 'commands are off in the service (TIDEMARK_COMMANDS)');
   return caller;
 }
 
-async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
+export async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
   const caller = await callerThatTrades(client);
   const { previews } = session;
   const atStake = await readAtStake(client, caller, draft);
@@ -198,8 +163,8 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
   const headers = { ...draft.request.headers, 'idempotency-key': keyOf(previewId) };
   const request = { ...draft.request, headers };
   const { expiresAtMs } = previews.add(previewId, caller.principal, request);
-  const { kind, accountId, worth = {}, order, terms } = draft;
-  const { quantity, value, quotes, refusals } = worth;
+  const { kind, accountId, worth, order, changes, terms } = draft;
+  const { quantity, value, quotes, refusals } = worth ?? {};
   const words = termsText(kind, terms);
   const summary = `${kind === 'cancel' ? words : `${kind} ${words}`} on ${accountId}`;
   return {
@@ -207,7 +172,8 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
       `Preview ${previewId}: ${summary}`,
       `Request: ${request.method} ${request.path}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}`,
       ...(order === undefined ? [] : [`Order now: ${orderLine(order)}`]),
-      ...worthLines(worth),
+      ...(order === undefined || changes === undefined ? [] : changeLines(order, changes)),
+      ...(worth === undefined ? [] : worthLines(worth)),
       ...atStakeLines(atStake, draft),
       'Nothing was sent, and the service judges its limits again at the commit.',
       `To send it once: commit with this previewId, before ${formatInstant(expiresAtMs)}.`,
@@ -225,19 +191,33 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
       quotes,
       refusals,
       order: order === undefined ? undefined : shortOrder(order),
+      changes,
       ...atStakeData(atStake),
     }),
   };
 }
 
-function worthLines({ value, noValue = 'the service does not say why', quotes = [], refusals = [] }: Worth): string[] {
+/** The new total says little without what is filled of it. */
+function changeLines({ stream, order: { cumQty } }: ListedOrder, changes: NonNullable<Draft['changes']>): string[] {
+  return [
+    ...changes.map(({ term, from = 'none', to }) => {
+      const total = term === 'quantity' ? ` in all, ${cumQty} of them filled` : '';
+      return `Change: ${term} ${from} -> ${to}${total}`;
+    }),
+    ...(traits[stream].replaces === 'new_order'
+      ? ['The venue ends this order, and makes a new one with an id of its own.']
+      : []),
+  ];
+}
+
+function worthLines({ value, noValue = 'the service does not say why', quotes, refusals }: PreviewAnswer): string[] {
   return [
     ...quotes.map(({ symbol, bid = '-', ask = '-', last = '-', ageMs }) =>
       ageMs === undefined
         ? `Quote ${symbol}: none in time`
         : `Quote ${symbol}: bid ${bid}, ask ${ask}, last ${last}, ${ageMs} ms old`,
     ),
-    ...(value === undefined ? [] : [value === null ? `Value: not known, ${noValue}` : `Value at most: ${value}`]),
+    value === null ? `No value: ${noValue}` : `Value at most: ${value}`,
     ...refusals.map(({ code, message }) => `Would be refused now: ${message} (${code})`),
   ];
 }

@@ -7,7 +7,7 @@ import { clip } from '../io/format-text.ts';
 import { changeTexts, type ListedOrder, orderText } from '../io/order-text.ts';
 import { type RestClient, understood } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
-import { cursor, pageLimit, stream } from './page-fields.ts';
+import { cursor, pageLimit, streamOfOrder } from './page-fields.ts';
 import { orderLine, shortOrder } from './short-order.ts';
 import { noneOf, readOnly, readPage, readRest, tool } from './tool.ts';
 
@@ -46,7 +46,7 @@ export const showOrder = tool({
   scopes: ['orders:read'],
   annotations: readOnly,
   input: z.strictObject({
-    stream: stream.describe('account: equities and options. prediction: prediction markets'),
+    stream: streamOfOrder,
     orderId: platformIdText,
     afterRevision: z.int().min(0).default(0).describe('Only changes after this revision'),
     limit: pageLimit,

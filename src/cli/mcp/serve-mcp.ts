@@ -4,7 +4,8 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import { escapeControls } from '../../observability/escape-controls.ts';
 import { commit, receipt } from './commit.ts';
-import { previewCancel, previewPlace, previewPlacePrediction, previewReplace } from './previews.ts';
+import { previewReplace } from './preview-replace.ts';
+import { previewCancel, previewPlace, previewPlacePrediction } from './previews.ts';
 import { listCommands, showCommand } from './read-commands.ts';
 import { listOrders, showOrder } from './read-orders.ts';
 import { listAccounts, serviceStatus } from './read-service.ts';

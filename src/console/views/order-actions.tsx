@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import type { NewTerms } from '../../contract/replace-terms.ts';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { useKeys } from '../parts/keys.ts';
 import { fieldText, sideText, statusText } from '../parts/words.ts';
-import { changedTerms, type NewTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
+import { changedTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { type Change, changesBetween } from '../state/orders/version-ladder.ts';

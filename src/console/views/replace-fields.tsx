@@ -1,6 +1,7 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
+import { type NewTerms, type TermName, termsOf } from '../../contract/replace-terms.ts';
 import { predictionTimesInForce } from '../parts/ticket-words.ts';
-import { changedTerms, type NewTerms, type TermName, termsOf } from '../state/commands/order-actions.ts';
+import { changedTerms } from '../state/commands/order-actions.ts';
 
 const labels: Readonly<Record<TermName, string>> = {
   quantity: 'Total quantity',

@@ -9,7 +9,7 @@ import type { AccountStanding, FollowedAccounts } from '../sources/account-acces
 import { type Declined, declined } from './answer.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { PlaceAsked, Submission } from './commands.ts';
+import type { Submission } from './commands.ts';
 import type { Halts } from './halts.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 
@@ -49,39 +49,57 @@ export async function checkSubmission(
   isPaced: boolean,
 ): Promise<CheckResult> {
   const { request } = submission;
-  if (request.kind === 'place') {
-    const [objection] = placeObjections(deps, options, { request, supersedes: submission.supersedes });
-    return objection ?? takeToken(deps, request, {});
-  }
-  const untraded = untradedObjection(deps, options, request);
-  if (untraded !== undefined) return untraded;
-  if (request.kind !== 'cancel') {
-    const [objection] = placingObjections(deps, options, request);
-    if (objection !== undefined) return objection;
-  }
-  const priors = priorsOf(deps, request.accountId);
-  const held = await deps.journal.readOrder(request.stream, request.orderId);
-  // Another account's order is treated like one never seen: neither the answer nor its timing tells
-  // them apart.
-  if (held === undefined || held.order.accountId !== request.accountId)
-    return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
+  const [early] = objections(deps, options, submission);
+  if (early !== undefined) return early;
+  if (request.kind === 'place') return takeToken(deps, request, {});
+  const named = await readNamed(deps, request);
+  if (named === undefined) return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
+  const { held } = named;
   if (isAnotherThan(submission.onlyOf, held)) return idGivenAgain;
   if (submission.onlyOf?.whileOpen === true && isTerminal(held.order.status)) return hasEnded;
-  return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
+  return orderObjection(deps, submission, named) ?? passed(deps, submission, held, isPaced);
+}
+
+/** The order that a command names. `priors`: the account's commands from before it was read. */
+interface Named {
+  readonly held: ResolvingUpdate;
+  readonly priors: readonly Command[];
 }
 
 /**
- * All objections to a place before its budget and the journal are asked, in this order:
- * `checkSubmission` takes the first. One at a time, so a place pays for no further one.
+ * Another account's order is treated like one never seen: neither the answer nor its timing tells
+ * them apart. Rejects when the order could not be read.
  */
-export function* placeObjections(
+export async function readNamed(
+  deps: Pick<CheckDeps, 'journal' | 'book'>,
+  { stream, orderId, accountId }: Exclude<Submission['request'], { kind: 'place' }>,
+): Promise<Named | undefined> {
+  const priors = priorsOf(deps, accountId);
+  const held = await deps.journal.readOrder(stream, orderId);
+  return held?.order.accountId === accountId ? { held, priors } : undefined;
+}
+
+/**
+ * All objections to a command before its budget and the journal are asked, in this order:
+ * `checkSubmission` takes the first. One at a time, so a command pays for no further one. `named`:
+ * once the order is read; left out, only those to its account.
+ */
+export function* objections(
   deps: Omit<CheckDeps, 'journal' | 'budgets'>,
   options: CommandOptions,
-  { request, supersedes }: Pick<PlaceAsked, 'request'> & { readonly supersedes?: string | undefined },
+  asked: Pick<Submission, 'request' | 'supersedes' | 'ifRevision'>,
+  named?: Named,
 ): Generator<Declined> {
+  const { request, supersedes } = asked;
   const untraded = untradedObjection(deps, options, request);
   if (untraded !== undefined) yield untraded;
+  if (request.kind === 'cancel') return;
   yield* placingObjections(deps, options, request);
+  if (request.kind === 'replace') {
+    const objection = named && orderObjection(deps, asked, named);
+    if (objection !== undefined) yield objection;
+    return;
+  }
   const refusal = checkPlace(request, priorsOf(deps, request.accountId), supersedes);
   if (refusal !== undefined) yield { kind: 'declined', ...refusal };
 }
@@ -203,15 +221,14 @@ function notOpen({ status, unlistedSinceMs }: AccountStanding): Declined {
 }
 
 function orderObjection(
-  submission: Submission,
-  { order, revision }: ResolvingUpdate,
-  priors: readonly Command[],
-  nowMs: number,
+  { clock }: Pick<CheckDeps, 'clock'>,
+  { request, ifRevision, supersedes }: Pick<Submission, 'request' | 'supersedes' | 'ifRevision'>,
+  { held: { order, revision }, priors }: Named,
 ): Declined | undefined {
-  const { request, ifRevision, supersedes } = submission;
   if (ifRevision !== undefined && ifRevision !== revision)
     return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
-  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors, { supersedes, nowMs }) : undefined;
+  const refusal =
+    request.kind === 'replace' ? checkReplace(request, order, priors, { supersedes, nowMs: clock.nowMs() }) : undefined;
   return refusal && { kind: 'declined', ...refusal };
 }
 

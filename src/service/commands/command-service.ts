@@ -29,8 +29,8 @@ import type {
   Journaled,
   NextProbe,
   OpenCommands,
-  PlaceAsked,
   Preview,
+  PreviewAsked,
   Probed,
   Submission,
   TimersSet,
@@ -42,7 +42,7 @@ import { OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
 import { cancelAfterOfShards, cancelAllOfShards } from './over-shards.ts';
 import { PlacesUnderWay } from './places-under-way.ts';
-import { previewPlace } from './preview-place.ts';
+import { previewCommand } from './preview-command.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
@@ -259,11 +259,11 @@ export class CommandService implements Commands, Service {
     return result;
   }
 
-  async preview(asked: PlaceAsked): Promise<Answer<Preview>> {
+  async preview(asked: PreviewAsked): Promise<Answer<Preview>> {
     const under = this.maySend(this.deps.shardOf(asked.request.accountId));
     if ('code' in under) return under;
     const { deps, book, halts, budgets } = this;
-    return previewPlace({ ...deps, book, halts, budgets }, this.options, asked);
+    return previewCommand({ ...deps, book, halts, budgets }, this.options, asked);
   }
 
   wait(commandId: string, waitMs: number) {

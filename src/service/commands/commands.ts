@@ -43,18 +43,18 @@ export interface Submission {
   readonly span?: SpanContext | undefined;
 }
 
-/** A place that is only looked at. */
-export type PlaceAsked = Pick<Submission, 'principal' | 'callerRef' | 'supersedes' | 'requestId'> & {
-  readonly request: Extract<CommandRequest, { kind: 'place' }>;
+/** A place or a replace that is only looked at. */
+export type PreviewAsked = Pick<Submission, 'principal' | 'callerRef' | 'supersedes' | 'ifRevision' | 'requestId'> & {
+  readonly request: Exclude<CommandRequest, { kind: 'cancel' }>;
 };
 
-/** What a place would come to just now. Nothing was written or sent. */
+/** What a command would come to just now. Nothing was written or sent. */
 export type Preview = Done<{
   readonly measure: Measure;
   readonly quotes: readonly QuoteRead[];
   /** Every limit for it, in judging order. */
   readonly limits: readonly LimitReading[];
-  /** All objections; a place would get the first as its answer. */
+  /** All objections; the command would get the first as its answer. */
   readonly refusals: readonly Declined[];
 }>;
 
@@ -219,8 +219,8 @@ export interface NextProbe {
 export interface Commands {
   readonly operator: OperatorActs;
   submit(submission: Submission): Promise<Answer<Journaled>>;
-  /** What `submit` would say of a place just now; nothing is written or sent. */
-  preview(asked: PlaceAsked): Promise<Answer<Preview>>;
+  /** What `submit` would say of a place or a replace just now; nothing is written or sent. */
+  preview(asked: PreviewAsked): Promise<Answer<Preview>>;
   /**
    * Resolves with the command once it is final, or as it stands after
    * `waitMs`. Undefined: there is no such command.

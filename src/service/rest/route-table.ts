@@ -27,7 +27,7 @@ import {
   replaceOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
-import { previewOrder, previewPredictionOrder } from './routes/previews.ts';
+import { previewOrder, previewPredictionOrder, previewPredictionReplace, previewReplace } from './routes/previews.ts';
 import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
@@ -41,6 +41,8 @@ export const routeTable: readonly Route[] = [
   placePredictionOrder,
   previewOrder,
   previewPredictionOrder,
+  previewReplace,
+  previewPredictionReplace,
   replaceOrder,
   replacePredictionOrder,
   cancelOrder,

@@ -6,6 +6,8 @@ import { ScriptedRest } from '../../support/rest/scripted-rest.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const place = anyPlace;
+const predicted = { stream: 'prediction', orderId: 'o-1', accountId: 'SIM-1001' };
+const atAlpaca = { stream: 'alpaca_paper', orderId: 'a-1', accountId: 'SIM-1001' };
 
 describe('a preview', () => {
   it('shows the exact request, its value, the limits that hold and the exposure, and sends nothing', async () => {
@@ -100,10 +102,7 @@ describe('a preview', () => {
 
   it('of a replace is for the revision that it shows; a cancel is for any', async () => {
     const { service, rig } = await scriptedRest();
-    const replace = await rig.call('preview_replace', {
-      orderId: 'o-1',
-      terms: { accountId: 'SIM-1001', price: '0.45' },
-    });
+    const replace = await rig.call('preview_replace', { ...predicted, price: '0.45' });
     const cancel = await rig.call('preview_cancel', { stream: 'prediction', orderId: 'o-1', accountId: 'SIM-1001' });
     await rig.call('commit', { previewId: replace.data.previewId });
     await rig.call('commit', { previewId: cancel.data.previewId });
@@ -114,18 +113,95 @@ describe('a preview', () => {
     expect(replace.data.order).toMatchObject({ revision: 4, workingPrice: '0.42' });
   });
 
-  it.each([
-    ['no new term', { orderId: 'o-1', terms: { accountId: 'SIM-1001' } }, /must name at least one term/],
-    [
-      'the order of another account',
-      { orderId: 'o-1', terms: { accountId: 'SIM-1002', price: '0.45' } },
-      /ORDER_NOT_FOUND/,
-    ],
-  ])('of a replace refuses %s', async (_what, input, named) => {
+  it('of a replace shows each change, its value by the service, and whether a new order comes of it', async () => {
+    const { service, rig } = await scriptedRest();
+    service.previewed.refusals = [{ code: 'PLACING_HALTED', message: 'placing is halted (operator): a drill' }];
+    const { data, text } = await rig.call('preview_replace', { ...atAlpaca, quantity: '12', timeInForce: 'day' });
+    expect(data).toMatchObject({
+      request: { method: 'PATCH', path: '/v1/orders/a-1', headers: { 'if-match': '"7"' } },
+      changes: [
+        { term: 'timeInForce', from: 'gtc', to: 'day' },
+        { term: 'quantity', from: '10', to: '12' },
+      ],
+      ...{ quantity: '12', value: '2250', refusals: [{ code: 'PLACING_HALTED' }] },
+    });
+    expect(data.request.body).toEqual({
+      ...{ accountId: 'SIM-1001', stream: 'alpaca_paper', qty: '12', timeInForce: 'DAY' },
+    });
+    for (const line of [
+      'replace to 12, day on SIM-1001',
+      'Change: quantity 10 -> 12 in all, 4 of them filled',
+      'Change: timeInForce gtc -> day',
+      'The venue ends this order, and makes a new one with an id of its own.',
+      'Value at most: 2250',
+      'Would be refused now: placing is halted (operator): a drill (PLACING_HALTED)',
+    ])
+      expect(text.split('\n').some((each) => each.includes(line))).toBe(true);
+    expect(service.sent).toEqual([]);
+  });
+
+  it.each(['day', 'DAY'])(
+    'of a replace takes a time in force as it is shown and as it is placed: %s',
+    async (timeInForce) => {
+      const { rig } = await scriptedRest();
+      const bodies = [];
+      for (const order of [atAlpaca, predicted])
+        bodies.push((await rig.call('preview_replace', { ...order, timeInForce })).data.request.body.timeInForce);
+      expect(bodies).toEqual(['DAY', 'day']);
+    },
+  );
+
+  it('of a replace that raises nothing has no value, and says why', async () => {
     const { rig } = await scriptedRest();
+    const { data, text } = await rig.call('preview_replace', { ...predicted, quantity: '40', price: '0.41' });
+    expect([data.value, data.quantity]).toEqual([null, undefined]);
+    expect(text).toContain('No value: the new terms do not raise it');
+    expect(text).not.toContain('The venue ends this order');
+  });
+
+  it.each([
+    ['no new term', { ...predicted }, /^must name at least one term to change \(INVALID_ORDER\)$/],
+    ['no new term at Alpaca', { ...atAlpaca }, /^must name at least one term to change \(INVALID_ORDER\)$/],
+    ['the order of another account', { ...predicted, accountId: 'SIM-1002', price: '0.45' }, /ORDER_NOT_FOUND/],
+    ['an order that is not there', { ...predicted, orderId: 'o-2', price: '0.45' }, /NOT_FOUND/],
+    [
+      'a stream without replaces',
+      { ...atAlpaca, stream: 'account', orderId: 'c-1', price: '187' },
+      /^no order of the stream account can be replaced: cancel it, and place another once its cancel is applied \(NOT_REPLACEABLE\)$/,
+    ],
+    [
+      'the price of a share for a prediction order',
+      { ...predicted, price: '187' },
+      /^price must lie between 0 and 1 \(INVALID_ORDER\)$/,
+    ],
+    [
+      'a stop price out of bounds, by the name that the tool gave it',
+      { ...predicted, stopPrice: '2' },
+      /^stopPrice must lie between 0 and 1/,
+    ],
+    [
+      'a word of a prediction order at Alpaca',
+      { ...atAlpaca, timeInForce: 'gtd', expireTime: '2026-12-31T21:00:00Z' },
+      /^timeInForce [^;]*DAY[^;]*; expireTime is not a field/,
+    ],
+    ['a number for a quantity', { ...atAlpaca, quantity: 12 }, /quantity: must be a decimal string/],
+    ['a term that does not exist', { ...atAlpaca, leverage: '5' }, /leverage/],
+  ])('of a replace refuses %s, and names what is wrong', async (_what, input, named) => {
+    const { service, rig } = await scriptedRest();
     const { isError, text } = await rig.call('preview_replace', input);
     expect(isError).toBe(true);
     expect(text).toMatch(named);
+    expect(service.sent).toEqual([]);
+  });
+
+  it('of a replace takes null for a term that stays', async () => {
+    const { rig } = await scriptedRest();
+    const nulls = { quantity: null, stopPrice: null, timeInForce: null, expireTime: null, supersedes: null };
+    const { data, isError } = await rig.call('preview_replace', { ...atAlpaca, ...nulls, price: '187' });
+    expect([isError, data.request.body]).toEqual([
+      false,
+      { accountId: 'SIM-1001', stream: 'alpaca_paper', price: '187' },
+    ]);
   });
 
   it('of a prediction order goes to its own route', async () => {

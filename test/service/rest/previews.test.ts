@@ -17,8 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => rig.server.drain(new AbortController().signal));
 
-function preview(path: string, body: object, token = 'secret') {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+function preview(path: string, body: object, token = 'secret', more: Readonly<Record<string, string>> = {}) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more };
   return ask(`${rig.address}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
@@ -73,6 +73,34 @@ describe('a preview over REST', () => {
       ...[404, 'ACCOUNT_NOT_FOUND', 403, 'INSUFFICIENT_SCOPE'],
     ]);
     expect(rig.commands.previews).toEqual([]);
+  });
+
+  it('of a replace is for the order in its path, and for a revision of it where one is named', async () => {
+    rig.commands.previewAnswer = {
+      ...{ kind: 'done', quotes: [], limits: [] },
+      measure: { ...measure, exposure: '0', valuedByQuote: false },
+      refusals: [{ kind: 'declined', code: 'ORDER_CLOSED', message: 'the order is filled' }],
+    };
+    const terms = { accountId: 'ACC-1', price: '0.50' };
+    const predicted = await preview('/v1/predictions/orders/ord-1/preview', terms);
+    expect([predicted.status, previewAnswer.strict().safeParse(predicted.body).error?.issues]).toEqual([
+      ...[200, undefined],
+    ]);
+    expect(predicted.body).toMatchObject({
+      ...{ stream: 'prediction', terms: { price: '0.5' }, value: null, noValue: 'the new terms do not raise it' },
+      refusals: [{ code: 'ORDER_CLOSED' }],
+    });
+    const atAlpaca = { accountId: 'ACC-1', stream: 'alpaca_paper', qty: '12' };
+    await preview('/v1/orders/ord-1/preview', atAlpaca, 'secret', { 'if-match': '"7"' });
+    expect(rig.commands.previews).toMatchObject([
+      { request: { kind: 'replace', stream: 'prediction', orderId: 'ord-1' } },
+      { request: { kind: 'replace', stream: 'alpaca_paper', terms: { quantity: '12' } }, ifRevision: 7 },
+    ]);
+    expect(rig.commands.previews[0]).not.toHaveProperty('ifRevision');
+    const torn = await preview('/v1/orders/ord-1/preview', atAlpaca, 'secret', { 'if-match': '7' });
+    const none = await preview('/v1/orders/ord-1/preview', { ...atAlpaca, stream: 'account' });
+    expect([torn.body['code'], none.body['code']]).toEqual(['INVALID_IF_MATCH', 'INVALID_ORDER']);
+    expect(rig.commands.submissions).toEqual([]);
   });
 
   it.each([

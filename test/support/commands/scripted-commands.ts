@@ -14,8 +14,8 @@ import type {
   OpenCommands,
   OperatorActs,
   OperatorWord,
-  PlaceAsked,
   Preview,
+  PreviewAsked,
   Probed,
   Requested,
   Submission,
@@ -92,9 +92,9 @@ export class ScriptedCommands implements Commands, OperatorActs {
   probeAnswer: Answer<Probed> = { kind: 'done', report: { unresolved: 0, probes: 0, resolved: [], plan: [] } };
 
   previewAnswer: Answer<Preview> = { kind: 'done', measure: sampleMeasure, quotes: [], limits: [], refusals: [] };
-  readonly previews: PlaceAsked[] = [];
+  readonly previews: PreviewAsked[] = [];
 
-  async preview(asked: PlaceAsked): Promise<Answer<Preview>> {
+  async preview(asked: PreviewAsked): Promise<Answer<Preview>> {
     this.previews.push(asked);
     return this.previewAnswer;
   }

@@ -42,6 +42,8 @@ const bodies: Readonly<Record<string, object>> = {
   placePredictionOrder: predictionBody,
   previewOrder: accountBody,
   previewPredictionOrder: predictionBody,
+  previewReplace: { accountId: 'ACC-1', stream: 'alpaca_paper', price: '187.6' },
+  previewPredictionReplace: { accountId: 'ACC-1', price: '0.5' },
   replaceOrder: { accountId: 'ACC-1', stream: 'alpaca_paper', price: '187.6' },
   replacePredictionOrder: { accountId: 'ACC-1', price: '0.5' },
   resolveCommand: { result: 'applied', reason: 'seen at the venue' },

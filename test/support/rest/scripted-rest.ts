@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { parsePlaceAccount, parsePlacePrediction } from '../../../src/contract/command-bodies.ts';
 import type { PreviewAnswer } from '../../../src/contract/preview-answer.ts';
-import { measurePlace } from '../../../src/domain/measure-command.ts';
+import { parseReplace, parseReplaceAccount } from '../../../src/contract/replace-bodies.ts';
+import { measurePlace, measureReplace } from '../../../src/domain/measure-command.ts';
+import type { Order } from '../../../src/domain/order.ts';
 import { json, type Received } from '../servers/http-server.ts';
 import { commandBody, problemBody, restServer } from './rest-answers.ts';
 
@@ -35,6 +37,17 @@ const orderBody = {
     ...{ status: 'new', statusRaw: 'new', certainty: 'certain', pendingAction: 'none', quantity: '50', price: '0.42' },
     working: { quantity: '50', price: '0.42' },
     ...{ cumQty: '0', leavesQty: '50', origin: 'tidemark', updatedAt: '2026-11-21T15:00:00.000Z' },
+  },
+};
+
+/** At a venue where a replace makes a new order. */
+const securitiesBody = {
+  ...{ stream: 'alpaca_paper', orderId: 'a-1', accountId: 'SIM-1001', revision: 7 },
+  order: {
+    ...orderBody.order,
+    ...{ stream: 'alpaca_paper', orderId: 'a-1', quantity: '10', price: '187.5', cumQty: '4', leavesQty: '6' },
+    instrument: { kind: 'equity', symbol: 'AAPL' },
+    ...{ status: 'partially_filled', working: { quantity: '10', price: '187.5' } },
   },
 };
 
@@ -112,13 +125,20 @@ export class ScriptedRest {
       '/v1/halts': { halts: [] },
       '/v1/orders': { items: this.orders },
       '/v1/orders/prediction/o-1': orderBody,
+      '/v1/orders/alpaca_paper/a-1': securitiesBody,
+      '/v1/orders/account/c-1': {
+        ...{ ...securitiesBody, stream: 'account', orderId: 'c-1' },
+        order: { ...securitiesBody.order, stream: 'account', orderId: 'c-1' },
+      },
     };
     return bodies[path];
   }
 
   /** As the service previews it: nothing is kept. */
-  private preview({ path, body: text }: Received): Reply {
+  private preview({ path, headers, body: text }: Received): Reply {
     const body: unknown = JSON.parse(text);
+    const [, named] = /\/orders\/([^/]+)\/preview$/.exec(path) ?? [];
+    if (named !== undefined) return this.previewReplace(path, headers['if-match'], body);
     const onAccount = path === '/v1/orders/preview';
     const parsed = onAccount ? parsePlaceAccount(body) : parsePlacePrediction(body);
     if (!parsed.ok) throw new Error('a tool asked for a preview of what it could have refused itself');
@@ -129,6 +149,21 @@ export class ScriptedRest {
     const { quotes, refusals } = this.previewed;
     const said = { stream, accountId, terms, quantity, value, quotes: onAccount ? quotes : [], limits: [], refusals };
     return { status: 200, body: { ...said, at: '2026-11-21T15:00:00.000Z' } };
+  }
+
+  private previewReplace(path: string, ifMatch: string | undefined, body: unknown): Reply {
+    const isSecurities = !path.startsWith('/v1/predictions/');
+    const { revision, order } = isSecurities ? securitiesBody : orderBody;
+    const parsed = isSecurities ? parseReplaceAccount(body) : parseReplace(body);
+    if (!parsed.ok) throw new Error('a tool asked for a preview of what it could have refused itself');
+    if (ifMatch !== `"${revision}"`) return problem(412, 'REVISION_MISMATCH');
+    const { stream, accountId, terms } = parsed;
+    const request = { kind: 'replace', stream, accountId, orderId: order.orderId, terms } as const;
+    const { quantity, notional = null } = measureReplace(request, order as unknown as Order);
+    const why = notional === null ? { noValue: 'the new terms do not raise it' } : {};
+    const said = { stream, accountId, terms, quantity, value: notional, ...why, quotes: [], limits: [] };
+    const { refusals } = this.previewed;
+    return { status: 200, body: { ...said, refusals, at: '2026-11-21T15:00:00.000Z' } };
   }
 
   private take(request: Received): Reply {

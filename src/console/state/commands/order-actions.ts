@@ -1,5 +1,6 @@
 import type { NormalisedOrder } from '../../../../types/records.d.ts';
 import { cancelPath, orderPath } from '../../../contract/order-path.ts';
+import { type NewTerms, replaceBodyOf, type Term, termsOf } from '../../../contract/replace-terms.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { traits } from '../../../domain/streams.ts';
 import type { ConsoleState } from '../console-state.ts';
@@ -10,40 +11,11 @@ import { plainNumber } from '../text/decimal-text.ts';
 import { KeyedSend } from './keyed-send.ts';
 import { mayCommand } from './may-command.ts';
 
-/** New terms for a prediction order, as typed: a term left out, or empty, stays. */
-export type NewTerms = Readonly<Partial<Record<TermName, string>>>;
-export type TermName = 'quantity' | 'price' | 'stopPx' | 'timeInForce' | 'expireTime';
-
-/** One term of an order: its name in a replace body, and its value now, or empty. */
-interface Term {
-  readonly name: TermName;
-  readonly now: string;
-}
-
 /** This reader's actions on an order now. */
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
   if (!mayCommand(session)) return [];
   // What the platform makes of a cancel after the end is for it to say.
   return traits[stream].replaces !== 'no' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
-}
-
-/** The terms that a replace can change, as they work now. */
-export function termsOf({
-  stream,
-  price,
-  stopPrice,
-  timeInForce,
-  expireTime,
-  working,
-}: NormalisedOrder): readonly Term[] {
-  const all: readonly (readonly [name: TermName, now: string | undefined])[] = [
-    ['quantity', working.quantity],
-    ['price', working.price ?? price],
-    ['stopPx', stopPrice],
-    ['timeInForce', timeInForce],
-    ['expireTime', traits[stream].market === 'predictions' ? (expireTime ?? '') : undefined],
-  ];
-  return all.flatMap(([name, now]) => (now === undefined ? [] : [{ name, now }]));
 }
 
 /** The new terms that differ from the working ones. */
@@ -80,12 +52,12 @@ export class OrderAction {
   }
 
   replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
-    const { accountId, revision, order, stream } = this.seen;
+    const { revision, order } = this.seen;
     const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
     return this.keyed.send({
       method: 'PATCH',
       path: orderPath(this.seen),
-      body: traits[stream].market === 'predictions' ? { accountId, ...terms } : { accountId, stream, ...named(terms) },
+      body: replaceBodyOf(this.seen, terms),
       headers: matching(revision),
     });
   }
@@ -102,11 +74,6 @@ export class OrderAction {
     this.seen = answer.body;
     return before;
   }
-}
-
-/** As a place of equities and options names them. */
-function named({ quantity: qty, stopPx: stopPrice, timeInForce, price }: NewTerms): object {
-  return { qty, price, stopPrice, timeInForce: timeInForce?.toUpperCase() };
 }
 
 function matching(revision: number): Readonly<Record<string, string>> {

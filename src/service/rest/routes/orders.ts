@@ -140,12 +140,9 @@ export const replaceOrder: Route = {
   handle: (parts, call) => sendReplace(parts, call, parseReplaceAccount(call.request.body)),
 };
 
-type ReplaceAsked = ReturnType<typeof parseReplace | typeof parseReplaceAccount>;
-
-function sendReplace(parts: RouteParts, call: Call, body: ReplaceAsked) {
+function sendReplace(parts: RouteParts, call: Call, body: ReturnType<typeof parseReplace>) {
   if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-  const { accountId, terms, supersedes } = body;
-  const stream = 'stream' in body ? body.stream : 'prediction';
+  const { accountId, terms, supersedes, stream } = body;
   const { orderId = '' } = call.params;
   const request = { kind: 'replace', stream, accountId, orderId, terms } as const;
   return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });

@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import type { BodyResult } from '../../../contract/body-fields.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
@@ -7,10 +6,17 @@ import {
   placePredictionBody,
 } from '../../../contract/command-bodies.ts';
 import { type PreviewAnswer, previewAnswer } from '../../../contract/preview-answer.ts';
+import {
+  parseReplace,
+  parseReplaceAccount,
+  replaceAccountBody,
+  replaceBody,
+} from '../../../contract/replace-bodies.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { PlaceAsked, Preview } from '../../commands/commands.ts';
+import type { Preview, PreviewAsked } from '../../commands/commands.ts';
 import { maySee } from '../auth/principal.ts';
 import { atHolder } from '../problem-codes.ts';
+import { readIfMatch } from '../request-headers.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
@@ -19,13 +25,15 @@ import { sendNotDone } from '../send-not-done.ts';
 const shared = {
   method: 'POST',
   describe:
-    'Checks the body of a place, and shows the value, the quotes, every limit that applies with its bound, and all that would decline the order now. Sends nothing, writes nothing and takes no Idempotency-Key. It is true for this moment only: the place is judged again.',
+    'Checks the body of a place or a replace, and shows the value, the quotes, every limit that applies with its bound, and all that would decline the command now. Sends nothing, writes nothing and takes no Idempotency-Key. It is true for this moment only: the command is judged again.',
   tag: 'orders',
   // As placing: it shows the account's limits, halts and commands. A place by the same token would
   // be shown them one by one.
   scopes: ['orders:write'],
   changesNothing: true,
-  answers: { 200: { describe: 'What a place would come to', schema: previewAnswer, headers: ['Tidemark-Instance'] } },
+  answers: {
+    200: { describe: 'What the command would come to', schema: previewAnswer, headers: ['Tidemark-Instance'] },
+  },
   problems: [
     'INVALID_ORDER',
     'INVALID_JSON',
@@ -47,10 +55,12 @@ export const previewOrder: Route = {
   operationId: 'previewOrder',
   summary: 'Preview an equity or option order, and send nothing',
   body: placeAccountBody,
-  handle: (parts, call) =>
-    preview(parts, call, parsePlaceAccount(call.request.body), ({ stream, accountId, terms }) => ({
-      ...{ kind: 'place', stream, accountId, terms },
-    })),
+  handle: (parts, call) => {
+    const body = parsePlaceAccount(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { ok: _ok, stream, accountId, terms, ...named } = body;
+    return preview(parts, call, { request: { kind: 'place', stream, accountId, terms }, ...named });
+  },
 };
 
 export const previewPredictionOrder: Route = {
@@ -59,46 +69,78 @@ export const previewPredictionOrder: Route = {
   operationId: 'previewPredictionOrder',
   summary: 'Preview a prediction order, and send nothing',
   body: placePredictionBody,
-  handle: (parts, call) =>
-    preview(parts, call, parsePlacePrediction(call.request.body), ({ accountId, terms }) => ({
-      ...{ kind: 'place', stream: 'prediction', accountId, terms },
-    })),
+  handle: (parts, call) => {
+    const body = parsePlacePrediction(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { ok: _ok, accountId, terms, ...named } = body;
+    return preview(parts, call, { request: { kind: 'place', stream: 'prediction', accountId, terms }, ...named });
+  },
 };
 
-type Named = Pick<PlaceAsked, 'callerRef' | 'supersedes'> & { readonly accountId: string };
+const sharedByReplaces = {
+  ...shared,
+  params: { orderId: 'orderId' },
+  headers: ['If-Match'],
+  problems: [...shared.problems, 'INVALID_IF_MATCH', 'ORDER_NOT_FOUND'],
+} as const satisfies Partial<Route>;
 
-async function preview<Body extends Named>(
+export const previewReplace: Route = {
+  ...sharedByReplaces,
+  path: '/v1/orders/{orderId}/preview',
+  operationId: 'previewReplace',
+  summary: 'Preview the replace of an equity or option order, and send nothing',
+  body: replaceAccountBody,
+  handle: (parts, call) => previewNewTerms(parts, call, parseReplaceAccount(call.request.body)),
+};
+
+export const previewPredictionReplace: Route = {
+  ...sharedByReplaces,
+  path: '/v1/predictions/orders/{orderId}/preview',
+  operationId: 'previewPredictionReplace',
+  summary: 'Preview the replace of a prediction order, and send nothing',
+  body: replaceBody,
+  handle: (parts, call) => previewNewTerms(parts, call, parseReplace(call.request.body)),
+};
+
+function previewNewTerms(parts: RouteParts, call: Call, body: ReturnType<typeof parseReplace>) {
+  if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+  const { ok: _ok, stream, accountId, terms, ...named } = body;
+  const { orderId = '' } = call.params;
+  return preview(parts, call, { request: { kind: 'replace', stream, accountId, orderId, terms }, ...named });
+}
+
+async function preview(
   { commands, forwarding, clock }: RouteParts,
   { request, reply, principal }: Call,
-  body: BodyResult<Body>,
-  placeOf: (body: Body) => PlaceAsked['request'],
+  named: Pick<PreviewAsked, 'request' | 'callerRef' | 'supersedes'>,
 ): Promise<FastifyReply> {
-  if (!body.ok) return sendBodyFaults(reply, 'INVALID_ORDER', body.faults);
-  const { accountId, callerRef, supersedes } = body;
+  const { accountId } = named.request;
   if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-  const place = placeOf(body);
+  const [wrong] = request.headerFaults ?? [];
+  if (wrong !== undefined) return sendProblem(reply, wrong.code);
+  const ifRevision = named.request.kind === 'place' ? undefined : readIfMatch(request.headers['if-match']);
   const asked = {
-    ...{ request: place, principal: principal.name, requestId: request.id },
-    ...(callerRef !== undefined && { callerRef }),
-    ...(supersedes !== undefined && { supersedes }),
+    ...{ ...named, principal: principal.name, requestId: request.id },
+    ...(typeof ifRevision === 'number' && { ifRevision }),
   };
   const look = () => commands.preview(asked);
   const result = await forwarding.enter({ request, reply }, accountId, look, forwarding.untilMs('order'));
-  if (result.kind === 'done') return sendJson(reply, 200, previewBody(place, result, clock.nowMs()));
+  if (result.kind === 'done') return sendJson(reply, 200, previewBody(named.request, result, clock.nowMs()));
   return sendNotDone(reply, result);
 }
 
 function previewBody(
-  { stream, accountId, terms }: PlaceAsked['request'],
+  { kind, stream, accountId, terms }: PreviewAsked['request'],
   { measure, quotes, limits, refusals }: Preview,
   nowMs: number,
 ): PreviewAnswer {
-  const { quantity, notional = null, valuedByQuote, notValued } = measure;
+  const { quantity, notional, valuedByQuote, notValued } = measure;
+  const value = notional ?? null;
+  const isNoMore = kind === 'replace' && notional === undefined;
+  const noPrice = isNoMore ? 'the new terms do not raise it' : 'the order has no price';
   return {
-    ...{ stream, accountId, terms: { ...terms }, ...(quantity !== undefined && { quantity }), value: notional },
-    ...(notional === null && {
-      noValue: notValued ?? (valuedByQuote ? 'there is no quote' : 'the order has no price'),
-    }),
+    ...{ stream, accountId, terms: { ...terms }, ...(quantity !== undefined && { quantity }), value },
+    ...(value === null && { noValue: notValued ?? (valuedByQuote ? 'there is no quote' : noPrice) }),
     quotes: quotes.map(({ kind, symbol, quote }) => {
       const { bid, ask, last, ageMs } = quote ?? {};
       return {

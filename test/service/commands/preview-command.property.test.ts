@@ -2,9 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import type { Bounds } from '../../../src/domain/limits.ts';
-import { CommandRig, placeEquity, placePrediction, unknown, word } from '../../support/commands/command-rig.ts';
+import type { Order } from '../../../src/domain/order.ts';
+import {
+  CommandRig,
+  placeEquity,
+  placePrediction,
+  replaceWorking,
+  unknown,
+  word,
+  workingOrder,
+} from '../../support/commands/command-rig.ts';
+import { equityView } from '../../support/orders/arbitrary-orders.ts';
 
-type Place = Extract<CommandRequest, { kind: 'place' }>;
+type Previewed = Exclude<CommandRequest, { kind: 'cancel' }>;
 
 /** Each bound alone is rare: mostly one or two of them hold. */
 const some = <T>(arbitrary: fc.Arbitrary<T>) =>
@@ -29,7 +39,19 @@ const bounds = fc
   .map((all) => Object.fromEntries(Object.entries(all).filter(([, bound]) => bound !== undefined)) as Bounds);
 
 const leg = { side: 'BUY', positionEffect: 'OPEN' } as const;
-const places = fc.constantFrom<Place>(
+/** At a venue where a replace makes a new order. */
+const replaceEquity = {
+  ...{ kind: 'replace', stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'order-1', terms: { quantity: '12' } },
+} as const satisfies CommandRequest;
+const replaces = fc.constantFrom<Previewed>(
+  replaceWorking,
+  { ...replaceWorking, terms: { timeInForce: 'day' } },
+  { ...replaceWorking, terms: { quantity: '12', price: '0.9' } },
+  { ...replaceWorking, terms: { price: '0.4' } },
+  replaceEquity,
+  { ...replaceEquity, terms: { quantity: '2', price: '190' } },
+);
+const places = fc.constantFrom<Previewed>(
   placeEquity,
   placePrediction,
   { ...placeEquity, terms: { ...placeEquity.terms, side: 'SELL' } },
@@ -61,7 +83,7 @@ const worlds = fc.record({
   rows: fc.array(fc.tuple(bounds, fc.constantFrom({}, { accountId: 'acct-1' }, { principal: 'desk' })), {
     maxLength: 2,
   }),
-  place: places,
+  command: fc.oneof(places, replaces),
   quote: quotes,
   standing: fc.oneof(
     { weight: 4, arbitrary: fc.constant(open) },
@@ -76,15 +98,22 @@ const worlds = fc.record({
   halted: mostly(false, true),
   earlier: fc.constantFrom('none', 'accepted', 'unknown'),
   burst: fc.constantFrom(1, 40, 40),
+  order: fc.record({
+    status: mostly<Order['status']>('new', 'canceled'),
+    pendingAction: mostly<Order['pendingAction']>('none', 'cancel'),
+    cumQty: mostly('0', '3'),
+  }),
+  ifRevision: rarely(7),
   callerRef: rarely('ref-1'),
   supersedes: rarely('5c0bb0aa-64a5-4d52-a1f1-0b5c29a4a001'),
 });
 type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A process in this world, in which the same place may have been sent before. */
+/** A process in this world, in which the same command may have been sent before. */
 async function rigIn({
   rows,
-  place,
+  command,
+  order,
   quote,
   standing,
   access,
@@ -101,7 +130,9 @@ async function rigIn({
   if (earlier === 'unknown') rig.entry.scripts.push({ result: unknown });
   const named = callerRef === undefined ? {} : { callerRef };
   rig.probes.now = { ...rig.probes.now, live: true, isSim: true };
-  if (earlier !== 'none') await rig.send(place, named);
+  for (const working of [workingOrder, { ...equityView, stream: 'alpaca_paper' as const, orderId: 'order-1' }])
+    rig.commit({ ...working, origin: 'tidemark', ...order });
+  if (earlier !== 'none') await rig.submit(command, named);
   for (const [bound, scope] of rows) {
     if (Object.keys(bound).length === 0) continue;
     await rig.during(rig.commands.operator.changeLimits(scope, bound, word));
@@ -125,16 +156,17 @@ function traces(rig: CommandRig) {
   ];
 }
 
-describe('a preview of a place', () => {
-  it('says first what the place is then declined for, nothing where it is journaled, and leaves no trace', async () => {
-    const seen = new Map<string, number>();
+describe('a preview', () => {
+  it('says first what the command is then declined for, nothing where it is journaled, and leaves no trace', async () => {
+    const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(worlds, async (world) => {
-        const { place: request, callerRef, supersedes } = world;
+        const { command: request, callerRef, supersedes, ifRevision } = world;
         const rig = await rigIn(world);
         const asked = {
           ...(callerRef !== undefined && { callerRef }),
           ...(supersedes !== undefined && { supersedes }),
+          ...(request.kind === 'replace' && ifRevision !== undefined && { ifRevision }),
         };
         const before = traces(rig);
         const preview = await rig.during(
@@ -151,20 +183,18 @@ describe('a preview of a place', () => {
           expect(first?.breach?.value).toEqual(placed.breach?.value);
         } else expect(said).toEqual([]);
         const key = placed.kind === 'declined' ? placed.code : placed.kind;
-        seen.set(key, (seen.get(key) ?? 0) + 1);
+        seen.add(`${request.kind} ${key}`);
       }),
-      { numRuns: 150 },
+      { numRuns: 300 },
     );
     // The worlds are not all alike.
     const ends = [
-      'journaled',
-      'PLACING_HALTED',
-      'LIMIT_EXCEEDED',
-      'SOURCE_NOT_LIVE',
-      'ACCOUNT_NOT_OPEN',
-      'ACCOUNT_NOT_FOUND',
+      ...['place journaled', 'place PLACING_HALTED', 'place LIMIT_EXCEEDED'],
+      ...['place SOURCE_NOT_LIVE', 'place ACCOUNT_NOT_OPEN', 'place ACCOUNT_NOT_FOUND'],
+      ...['replace journaled', 'replace PLACING_HALTED', 'replace ACCOUNT_NOT_FOUND'],
+      'replace ORDER_ACTION_PENDING',
     ];
-    expect([...seen.keys()]).toEqual(expect.arrayContaining(ends));
+    expect([...seen]).toEqual(expect.arrayContaining(ends));
   });
 
   it('names all that would decline it, and not the first alone', async () => {
@@ -183,6 +213,21 @@ describe('a preview of a place', () => {
     ]);
     expect(preview.measure).toMatchObject({ quantity: '10', notional: '1915' });
     expect(preview.quotes).toEqual([{ kind: 'equity', symbol: 'AAPL', quote: rig.quotes.now }]);
+  });
+
+  it('of a replace counts the larger of both orders, as the replace itself is counted', async () => {
+    const rig = await CommandRig.leading();
+    rig.commit({ ...equityView, stream: 'alpaca_paper', orderId: 'order-1', origin: 'tidemark' });
+    await rig.during(rig.commands.operator.changeLimits({}, { maxQuantity: '11', maxNotional: '2000' }, word));
+    const asked = { request: replaceEquity, principal: 'desk', requestId: 'r' };
+    const preview = await rig.during(rig.commands.preview(asked));
+    if (preview.kind !== 'done') throw new Error(preview.code);
+    expect(preview.measure).toMatchObject({ quantity: '12', notional: '2298', exposure: '383' });
+    expect(preview.refusals.map(({ breach }) => breach?.limit)).toEqual(['maxQuantity', 'maxNotional']);
+    const missing = { ...replaceEquity, orderId: 'order-2' };
+    expect(await rig.during(rig.commands.preview({ ...asked, request: missing }))).toMatchObject({
+      code: 'ORDER_NOT_FOUND',
+    });
   });
 
   it('is paced by a budget of its own, since each may read a quote at the platform', async () => {
