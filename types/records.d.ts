@@ -259,6 +259,8 @@ export interface CommandResult {
   readonly orderId?: string;
   /** Of that order, when this step was taken */
   readonly orderStatus?: OrderStatus;
+  /** The order before, of a replace that has made a new one */
+  readonly replaces?: string;
   readonly callerRef?: string;
   readonly supersedes?: string;
   readonly result: ResultWord;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commandResultSchema } from '../domain/encode-command-result.ts';
 import { instant, int64 } from './normalised-order.ts';
-import { reason } from './rest-answers.ts';
+import { reason, replacedOrderId } from './rest-answers.ts';
 import { attemptState, commandKind, commandState, orderStatus, result, stream } from './words.ts';
 
 const attemptRecord = z
@@ -36,6 +36,7 @@ export const commandResultRecord = z
     accountId: z.string(),
     orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
     orderStatus: orderStatus.optional().describe('Of that order, when this step was taken'),
+    replaces: replacedOrderId.optional(),
     callerRef: z.string().optional(),
     supersedes: z.string().optional(),
     result,

@@ -111,6 +111,8 @@ const links = z
   .object({ self: z.string(), order: z.string().optional() })
   .meta({ id: 'Links', description: 'Paths of the command and of its order' });
 
+export const replacedOrderId = z.string().describe('The order before, of a replace that has made a new one');
+
 const commandFields = z.object({
   commandId: z.string(),
   kind: commandKind,
@@ -118,6 +120,7 @@ const commandFields = z.object({
   accountId: z.string(),
   orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
   orderStatus: orderStatus.optional().describe('Of that order, as it is now'),
+  replaces: replacedOrderId.optional(),
   result,
   state: commandState,
   unresolved: z.boolean().describe('Its result is not known, or a person has to resolve it'),

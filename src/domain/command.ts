@@ -274,6 +274,12 @@ export function madeOrder({ request, orderId }: Pick<Command, 'request' | 'order
   return makesOrder(request) && !isForOrder(request, orderId) ? orderId : undefined;
 }
 
+/** The order before the one that a replace has made. */
+export function replacedOrder(command: Pick<Command, 'request' | 'orderId'>): string | undefined {
+  const { request } = command;
+  return request.kind === 'replace' && madeOrder(command) !== undefined ? request.orderId : undefined;
+}
+
 /**
  * The command's order is there, and the venue has neither taken nor refused it yet. Nothing is in
  * doubt: the order is followed like any other, and its later updates resolve the place.

@@ -1,4 +1,4 @@
-import type { Attempt, Command, ResultWord } from './command.ts';
+import { type Attempt, type Command, type ResultWord, replacedOrder } from './command.ts';
 import { formatInstant } from './instant.ts';
 
 export const commandResultSchema = 'tidemark.command-result.v1';
@@ -43,6 +43,7 @@ export function encodeCommandResult(command: Command, generation = 1): string {
     accountId: request.accountId,
     orderId,
     orderStatus,
+    replaces: replacedOrder(command),
     callerRef,
     supersedes,
     result: resultOf(command),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CommandList } from '../../src/console/state/commands/command-list.ts';
 import type { CommandFilters } from '../../src/console/state/commands/command-row.ts';
+import type { CommandHistory } from '../../src/contract/rest-answers.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 import { historyOf, resultOf } from './command-history.ts';
 
@@ -127,5 +128,38 @@ describe('the list of commands', () => {
     rig.answers.set('/v1/commands?limit=50', { status: 503, body: { code: 'STORE_UNAVAILABLE', detail: 'away' } });
     await load();
     expect(list.state.peek()).toEqual({ kind: 'failed', why: 'The service answers 503 STORE_UNAVAILABLE: away.' });
+  });
+});
+
+describe('issue: The page of an order does not list the replace that made another order of it.', () => {
+  const made = { kind: 'replace', stream: 'alpaca_paper', orderId: 'o-2', replaces: 'o-1' } as const;
+  const listOf = (order: string, over: Partial<CommandHistory>) => {
+    const items = [historyOf({ commandId: 'a', createdAt: at(10), ...over })];
+    return start({ order }).then((list) => {
+      list.page(`/v1/commands?q=${order}&limit=500&unresolved=true`, { items: [] });
+      list.page(`/v1/commands?q=${order}&limit=50`, { items });
+      return list;
+    });
+  };
+
+  it.each(['o-1', 'o-2'])('both ends list it: %s', async (order) => {
+    const { ids, load } = await listOf(order, { ...made, state: 'applied' });
+    await load();
+    expect(ids()).toEqual(['a applied']);
+  });
+
+  it('the order before keeps it when the step comes that names the new one', async () => {
+    const { rig, list, ids, load } = await listOf('o-1', { ...made, orderId: 'o-1', replaces: undefined });
+    await load();
+    list.takeResult(resultOf({ ...made, commandId: 'a', version: 9 }));
+    list.takeResult(resultOf({ ...made, commandId: 'b', orderId: 'o-4', replaces: 'o-3' }));
+    rig.draw();
+    expect(ids()).toEqual(['a applied']);
+  });
+
+  it('a text that is the key of another command lists nothing', async () => {
+    const { ids, load } = await listOf('o-3', { ...made });
+    await load();
+    expect(ids()).toEqual([]);
   });
 });

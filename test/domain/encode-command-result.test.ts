@@ -48,6 +48,15 @@ describe('the result of a command', () => {
     expect(record(command)['seenPendingAt']).toEqual({ revision: 6, sourceVersion: '9007199254740993' });
   });
 
+  it('names both orders of a replace that has made a new one, and no other', () => {
+    const request = { ...replaceOf({ price: '190' }), stream: 'alpaca_paper', orderId: 'o-1' } as const;
+    expect(record(commandOf(request, { orderId: 'o-2' }))).toMatchObject({ orderId: 'o-2', replaces: 'o-1' });
+    for (const orderId of ['o-1', undefined])
+      expect(record(commandOf(request, orderId === undefined ? {} : { orderId }))).not.toHaveProperty('replaces');
+    const inPlace = replaceOf({ price: '0.5' });
+    expect(record(commandOf(inPlace, { orderId: inPlace.orderId }))).not.toHaveProperty('replaces');
+  });
+
   it('satisfies the published shape, whole and with nothing unknown, whatever the command', () => {
     const reason = { code: 'ORDER_ENTRY_AT_CAPACITY', message: 'nothing was sent', status: 429 };
     const commands = [
@@ -57,6 +66,7 @@ describe('the result of a command', () => {
         attempts: [{ ...attemptOf('not_sent'), reason }, attemptOf('prepared', 2)],
       }),
       commandOf(cancelOf(predictionOrder), { state: 'moot', resolvedAtMs: 1_790_000_000_000, reason }),
+      commandOf({ ...replaceOf({ quantity: '12' }), stream: 'alpaca' }, { orderId: 'o-2' }),
       commandOf(replaceOf({ quantity: '12' }), { seenPendingAt: { revision: 6 }, supersedes: 'x' }),
       ...commandStates.map((state) => commandOf(placePrediction, { state })),
     ];

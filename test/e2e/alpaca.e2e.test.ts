@@ -3,7 +3,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { alpacaSettings } from '../../src/sandbox/alpaca/describe-alpaca.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { alpacaClient } from '../support/platform/alpaca.ts';
-import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { ask, control, runningSandbox } from '../support/platform/sandbox.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';
@@ -153,6 +153,12 @@ describe('a service that follows Alpaca alone', () => {
       const after = { status: 'new', replaces: placed.orderId, quantity: '12', price: '187.2', origin: 'tidemark' };
       expect(await shown(replaced.orderId)).toMatchObject({ ...after, commandId: replaced.commandId });
     });
+    // Its new order has its id, and both list it.
+    for (const id of [placed.orderId, replaced.orderId]) {
+      const { json } = await ask(`${env.TIDEMARK_URL}/v1/commands?kind=replace&q=${id}`);
+      const listed = { commandId: replaced.commandId, orderId: replaced.orderId, replaces: placed.orderId };
+      expect(json.items).toEqual([expect.objectContaining(listed)]);
+    }
     const again = await run('replace', placed.orderId, '--price', '187.30');
     expect(again).toMatchObject({ code: 1, said: expect.stringContaining('the order is replaced') });
 

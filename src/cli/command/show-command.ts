@@ -26,7 +26,7 @@ export const commandShow: Verb<typeof commandHistory> = {
 };
 
 function commandText(command: History, nowMs: number): string {
-  const { commandId: id, result, state, kind, orderId, orderStatus, reason, recomputed } = command;
+  const { commandId: id, result, state, kind, orderId, orderStatus, replaces, reason, recomputed } = command;
   // An order that lands after a person's word has another result, and the time stays the first.
   const overruled = command.evidence.some(({ kind: by }) => by === 'person') && recomputed.because !== 'person';
   return factsText({
@@ -36,6 +36,7 @@ function commandText(command: History, nowMs: number): string {
     what: `${kind}: ${termsText(kind, command.terms)}`,
     account: `${command.accountId}, ${command.stream}`,
     order: orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`,
+    replaces,
     caller: command.callerRef,
     asked: `${command.createdAt}, ${ageOf(command.createdAt, nowMs)} ago, by ${command.principal}`,
     [overruled ? 'first resolved' : 'resolved']: command.resolvedAt,

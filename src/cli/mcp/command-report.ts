@@ -25,6 +25,7 @@ export const shortCommandShape = z.object({
   terms: z.record(z.string(), z.unknown()).optional(),
   orderId: z.string().optional(),
   orderStatus: z.enum(orderStatuses).optional(),
+  replaces: z.string().optional().describe('The order before, of a replace that has made a new one'),
   result: z.string().describe('unknown, accepted, refused, not_sent, applied, rejected, moot or conflict'),
   state: z.enum(commandStates).describe('As the result, but open while the platform has not answered'),
   unresolved: z.boolean().describe('Its result is not known, or a person has to resolve it'),
@@ -48,12 +49,13 @@ export function shortCommand(command: RestCommand): z.infer<typeof shortCommandS
 
 /** "applied  place buy 10 AAPL limit at 187.5  SIM-1001  order o-1 (new)  command c-1". */
 export function commandLine(command: RestCommand): string {
-  const { result, kind, accountId, orderId, orderStatus, commandId, reason: why } = command;
+  const { result, kind, accountId, orderId, orderStatus, replaces, commandId, reason: why } = command;
   const terms = kind === 'cancel' ? '' : ` ${termsText(kind, command.terms)}`;
   const order =
     orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
+  const before = replaces === undefined ? '' : `, which replaces ${replaces}`;
   const because = why === undefined ? '' : `  ${clip(why.message, mostText)} (${why.code})`;
-  return `${result}  ${kind}${terms}  ${accountId}${order}  command ${commandId}${because}`;
+  return `${result}  ${kind}${terms}  ${accountId}${order}${before}  command ${commandId}${because}`;
 }
 
 const evidenceRow = z.object({

@@ -117,7 +117,18 @@ function CommandFacts({ state, command }: { readonly state: ConsoleState; readon
 }
 
 function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, nowMs: number): VNode {
-  const { stream, orderId, orderStatus, callerRef, supersedes, hints = [], baseline, reason, misses } = command;
+  const {
+    stream,
+    orderId,
+    orderStatus,
+    replaces,
+    callerRef,
+    supersedes,
+    hints = [],
+    baseline,
+    reason,
+    misses,
+  } = command;
   const link = (id: string) => (
     <Link class="id" to={orderAddress({ stream, orderId: id })}>
       {id}
@@ -135,6 +146,7 @@ function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, no
         </>
       ),
     ],
+    ['Replaces', replaces === undefined ? undefined : link(replaces)],
     ['Filled', order && fillBar(order)],
     ['Average price', order?.avgPrice === undefined ? undefined : amountText(order.avgPrice)],
     ['Reason', reason === undefined ? undefined : reasonText(reason)],

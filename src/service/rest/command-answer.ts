@@ -1,4 +1,11 @@
-import { type Attempt, type Baseline, type Command, type Evidence, isUnresolved } from '../../domain/command.ts';
+import {
+  type Attempt,
+  type Baseline,
+  type Command,
+  type Evidence,
+  isUnresolved,
+  replacedOrder,
+} from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { NextProbe } from '../commands/commands.ts';
 
@@ -9,6 +16,7 @@ import type { NextProbe } from '../commands/commands.ts';
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
   const { commandId, request, orderId, orderStatus, state } = command;
+  const replaces = replacedOrder(command);
   const reason = command.reason ?? (state === 'open' ? notAnswered : undefined);
   return {
     commandId,
@@ -17,6 +25,7 @@ export function commandAnswer(command: Command, evidence?: readonly Evidence[]) 
     accountId: request.accountId,
     ...(orderId === undefined ? {} : { orderId }),
     ...(orderStatus === undefined ? {} : { orderStatus }),
+    ...(replaces === undefined ? {} : { replaces }),
     result: state === 'open' ? 'unknown' : state,
     state,
     unresolved: isUnresolved(state),

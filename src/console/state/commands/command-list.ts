@@ -2,7 +2,15 @@ import { type Signal, signal } from '@preact/signals-core';
 import type { CommandResult } from '../../../../types/records.d.ts';
 import type { Ports } from '../ports.ts';
 import { type Answer, type Rest, sentenceOf } from '../rest.ts';
-import { type CommandFilters, type CommandRow, inOrder, isUnresolved, matches, rowOfResult } from './command-row.ts';
+import {
+  type CommandFilters,
+  type CommandRow,
+  inOrder,
+  isAbout,
+  isUnresolved,
+  matches,
+  rowOfResult,
+} from './command-row.ts';
 
 interface CommandPage {
   readonly items: readonly CommandRow[];
@@ -105,7 +113,7 @@ export class CommandList {
 
   private take(row: CommandRow): void {
     // The service finds an order's id among keys and references as well.
-    if (this.filters.order !== undefined && row.orderId !== this.filters.order) return;
+    if (this.filters.order !== undefined && !isAbout(row, this.filters.order)) return;
     const known = this.rows.get(row.commandId);
     if (known === undefined || row.version > known.version) this.rows.set(row.commandId, row);
   }

@@ -12,6 +12,7 @@ export type CommandRow = Pick<
   | 'stream'
   | 'accountId'
   | 'orderId'
+  | 'replaces'
   | 'state'
   | 'callerRef'
   | 'terms'
@@ -30,6 +31,7 @@ export function isUnresolved({ state }: Pick<CommandRow, 'state'>): boolean {
 
 export function rowOfResult(result: CommandResult): CommandRow {
   const { commandId, version, kind, stream, accountId, orderId, state, callerRef, terms, createdAt, reason } = result;
+  const { replaces } = result;
   return {
     ...{
       commandId,
@@ -42,6 +44,7 @@ export function rowOfResult(result: CommandResult): CommandRow {
       presumedAbsent: result.presumedAbsent === true,
     },
     ...(orderId !== undefined && { orderId }),
+    ...(replaces !== undefined && { replaces }),
     ...(callerRef !== undefined && { callerRef }),
     ...(terms !== undefined && { terms: { ...terms } }),
     ...(reason !== undefined && { reason }),
@@ -54,12 +57,17 @@ type Fit = (row: CommandRow, wanted: string) => boolean | undefined;
 const fits: Readonly<
   Record<Exclude<keyof CommandFilters, keyof CommandRow>, Fit> & Partial<Record<keyof CommandFilters, Fit>>
 > = {
-  order: ({ orderId }, wanted) => orderId === wanted,
+  order: isAbout,
   unresolved: isUnresolved,
   // Not in a row.
   idempotencyKey: () => undefined,
-  q: ({ commandId, orderId, callerRef }, wanted) => [commandId, orderId, callerRef].includes(wanted) || undefined,
+  q: (row, wanted) => isAbout(row, wanted) || [row.commandId, row.callerRef].includes(wanted) || undefined,
 };
+
+/** A replace that has made an order is about both. */
+export function isAbout({ orderId, replaces }: CommandRow, order: string): boolean {
+  return orderId === order || replaces === order;
+}
 
 /** Whether the row fits the filters. Undefined: only the service knows. */
 export function matches(row: CommandRow, filters: CommandFilters): boolean | undefined {
