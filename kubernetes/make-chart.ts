@@ -33,8 +33,8 @@ const places: Readonly<Record<string, readonly Place[]>> = {
     ],
     ['secretName: tidemark\n', 'secretName: {{ .Values.secret }}\n'],
     [
-      '              value: /etc/tidemark/platform-secret\n',
-      '              value: /etc/tidemark/platform-secret\n            {{- range $setting, $file := .Values.secretFiles }}\n            - name: {{ $setting }}_FILE\n              value: /etc/tidemark/{{ $file }}\n            {{- end }}\n',
+      '            - name: PLATFORM_CLIENT_SECRET_FILE\n              value: /etc/tidemark/platform-secret\n',
+      '            {{- if has "platform" (.Values.settings.VENUES | default "platform" | nospace | splitList ",") }}\n            - name: PLATFORM_CLIENT_SECRET_FILE\n              value: /etc/tidemark/platform-secret\n            {{- end }}\n            {{- range $setting, $file := .Values.secretFiles }}\n            - name: {{ $setting }}_FILE\n              value: /etc/tidemark/{{ $file }}\n            {{- end }}\n',
     ],
     [
       '              cpu: 500m\n              memory: 768Mi\n',

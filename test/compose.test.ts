@@ -148,8 +148,10 @@ describe('docker-compose.yml', () => {
     expect(text.match(/\$(?!\{\w+:[?-])/g)).toBeNull();
     const passwords = read.filter(({ kind }) => kind === ':?').map(({ name }) => `${name}=`);
     const ports = read.filter(({ kind }) => kind === ':-').map(({ name, rest }) => `#${name}=${rest}`);
+    const ofAlpaca = [...readFileSync('compose/alpaca.yml', 'utf8').matchAll(/\$\{(\w+):\?/g)];
+    const keys = ofAlpaca.map(([, name]) => `#${name}=`);
     expect([...example.matchAll(/^#?\w+=.*$/gm)].map(([line]) => line).sort()).toEqual(
-      [...new Set([...passwords, ...ports])].sort(),
+      [...new Set([...passwords, ...ports, ...keys])].sort(),
     );
   });
 
@@ -190,6 +192,33 @@ describe('docker-compose.yml', () => {
     const page = readFileSync('docs/compose.md', 'utf8');
     const ports = all.flatMap(([, it]) => it.ports.map((port) => port.split(':').at(-1) ?? ''));
     expect([...Object.keys(services), ...ports].filter((word) => !page.includes(word))).toEqual([]);
+  });
+});
+
+describe('compose/alpaca.yml', () => {
+  const added = parse(readFileSync('compose/alpaca.yml', 'utf8'));
+  const { environment, secrets, ...others } = added.services.tidemark;
+
+  it('gives the service the venue, the key id by .env and the secret by a file, and nothing else', () => {
+    expect([Object.keys(added), Object.keys(added.services), others]).toEqual([
+      ['services', 'secrets'],
+      ['tidemark'],
+      {},
+    ]);
+    expect(environment.ALPACA_KEY_ID).toMatch(/^\$\{ALPACA_KEY_ID:\?/);
+    expect([environment.ALPACA_SECRET_KEY_FILE, secrets]).toEqual(['/run/secrets/alpaca-secret', ['alpaca-secret']]);
+    expect(added.secrets).toEqual({ 'alpaca-secret': { file: './compose/alpaca-secret' } });
+    expect(readFileSync('.gitignore', 'utf8').split('\n')).toContain('compose/alpaca-secret');
+  });
+
+  it('makes a configuration that follows Alpaca alone', () => {
+    const env = { ...environmentOf('tidemark'), ...environment, ALPACA_KEY_ID: 'PKTEST' };
+    const needed = ['databaseUrl', 'kafkaBrokers', 'alpacaKeyId', 'alpacaSecretKey'] as const;
+    const loaded = loadConfig(env, () => 'the secret\n', needed);
+    expect(loaded).toMatchObject({
+      ...{ ok: true, warnings: [] },
+      config: { venues: ['alpaca'], alpacaEnvironment: 'paper' },
+    });
   });
 });
 

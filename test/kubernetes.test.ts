@@ -151,6 +151,20 @@ describe('the manifests for Kubernetes', () => {
     }
   });
 
+  it.each([
+    ['alpaca', ['alpacaKeyId', 'alpacaSecretKey']],
+    ['platform,alpaca', ['alpacaKeyId', 'alpacaSecretKey', 'platformUrl', 'platformClientSecret']],
+  ] as const)('follow %s with the values of values-alpaca.yaml', (venues, needed) => {
+    const { settings, secretFiles } = parse(readFileSync('kubernetes/values-alpaca.yaml', 'utf8'));
+    expect(settings).toMatchObject({ VENUES: 'alpaca', ALPACA_ENVIRONMENT: 'paper' });
+    const { PLATFORM_CLIENT_SECRET_FILE: ofPlatform, ...own } = environmentOf(serve);
+    const files = Object.entries(secretFiles).map(([name, file]) => [`${name}_FILE`, `/etc/tidemark/${file}`]);
+    const env = { ...own, ...settings, ...Object.fromEntries(files), VENUES: venues, NODE_ENV: 'production' };
+    if (venues !== 'alpaca') Object.assign(env, { PLATFORM_CLIENT_SECRET_FILE: ofPlatform });
+    const loaded = loadConfig(env, () => 'postgres://u@db/tidemark?sslmode=verify-full', ['databaseUrl', ...needed]);
+    expect(loaded).toMatchObject({ ok: true, warnings: [], config: { venues: venues.split(',') } });
+  });
+
   it('set only settings that there are, and each secret from a file that docs/kubernetes.md makes', () => {
     const known = new Set<string>(Object.values(optionTable).map(({ env }) => env));
     const names = containers.flatMap((each) => Object.keys(environmentOf(each)));

@@ -139,6 +139,24 @@ describe('the Helm chart', () => {
     });
   });
 
+  it('reads the secrets of the venues that it follows: with the example of Alpaca that of Alpaca alone', () => {
+    const example = parse(readFileSync('kubernetes/values-alpaca.yaml', 'utf8'));
+    const filesOf = (values: object) => {
+      const service = rendered(values).get('Deployment tidemark');
+      const env: { readonly name: string; readonly value: string }[] =
+        service?.['spec'].template.spec.containers[0].env ?? [];
+      return env.flatMap(({ name, value }) => (name.endsWith('_FILE') ? [`${name}=${basename(value)}`] : []));
+    };
+    const [database, platform] = ['DATABASE_URL_FILE=database-url', 'PLATFORM_CLIENT_SECRET_FILE=platform-secret'];
+    const alpaca = 'ALPACA_SECRET_KEY_FILE=alpaca-secret';
+    expect(filesOf({})).toEqual([database, platform]);
+    expect(filesOf(example)).toEqual([database, alpaca]);
+    const both = { ...example, settings: { ...example.settings, VENUES: 'platform, alpaca' } };
+    expect(filesOf(both)).toEqual([database, platform, alpaca]);
+    expect(rendered(example).get('ConfigMap tidemark-settings')?.['data']).toMatchObject(example.settings);
+    expect(typeErrors([...rendered(example).values()])).toEqual([]);
+  });
+
   it('has the rules and dashboards of grafana/, for the operator and for the sidecar', () => {
     const objects = rendered(fullValues);
     for (const name of ['alerts', 'recording'])
