@@ -21,6 +21,8 @@ const writes: FaultOrder = {
 };
 const atOnce = 12;
 const restartShare = 0.015;
+const restingOrders = 20;
+const placed = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '1', timeInForce: 'GTC' };
 
 /** A program that serves the tools: in this process, or one of its own that is killed with -9. */
 class Assistant {
@@ -46,8 +48,15 @@ class Assistant {
   }
 }
 
+/** An order that rests before the faults begin. */
+interface Resting {
+  readonly orderId: string;
+  readonly accountId: string;
+}
+
 interface Told {
-  readonly price: string;
+  /** Its own, of all commands: the price of a place, or the total of a replace. */
+  readonly mark: string;
   committed: boolean;
   /** Results in the order in which they were answered. */
   readonly results: string[];
@@ -59,10 +68,24 @@ class FaultyCalls {
   commits = 0;
   timeouts = 0;
   readonly told: Told[] = [];
+  readonly resting: Resting[] = [];
   private readonly random: Random;
 
   constructor(random: Random) {
     this.random = random;
+  }
+
+  /** Orders on a prediction market, whose totals are changed later. */
+  async rest(rig: McpRig, description: SandboxDescription): Promise<void> {
+    const [symbol] = description.predictionSymbols;
+    const terms = { symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', price: '0.01' };
+    for (let quantity = 100; this.resting.length < restingOrders; quantity += 1) {
+      const accountId = quantity % 2 === 0 ? 'SIM-1001' : 'SIM-1003';
+      const order = { ...terms, accountId, quantity: String(quantity) };
+      const { previewId } = (await rig.call('preview_place_prediction', order)).data;
+      const { data } = await rig.call('commit', { previewId, waitSeconds: 20 });
+      this.resting.push({ orderId: data.command.orderId, accountId });
+    }
   }
 
   /**
@@ -70,11 +93,17 @@ class FaultyCalls {
    * once, some that the client gives up early.
    */
   async order(assistant: Assistant, accountId: string): Promise<void> {
+    const replaced =
+      this.random.next() < 0.3 ? this.resting[Math.floor(this.random.next() * restingOrders)] : undefined;
     const price = (1 + this.told.length / 100).toFixed(2);
-    const told: Told = { price, committed: false, results: [] };
+    const quantity = String(1_000 + this.told.length);
+    const told: Told = { mark: replaced === undefined ? price : quantity, committed: false, results: [] };
     this.told.push(told);
-    const order = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '1', price, timeInForce: 'GTC' };
-    const preview = await assistant.call('preview_place', order, 20_000).catch(() => undefined);
+    const [tool, input] =
+      replaced === undefined
+        ? ['preview_place', { ...placed, accountId, price }]
+        : ['preview_replace', { ...replaced, stream: 'prediction', quantity }];
+    const preview = await assistant.call(tool, input, 20_000).catch(() => undefined);
     // One in twenty is never committed, and must never be at the platform.
     if (preview === undefined || preview.isError || this.random.next() < 0.05) return;
     told.committed = true;
@@ -125,6 +154,7 @@ export async function assistantUnderFaults({
   await service.waitLive();
   const rest = await LossyRest.start(await service.restAddress(), random);
   const load = new FaultyCalls(random);
+  await load.rest(await McpRig.start({ url: await service.restAddress() }), description);
   await control(description, '/faults', writes);
 
   const reached = () => eventually(() => McpRig.start({ url: rest.url }), { deadlineMs: 60_000, everyMs: 50 });
@@ -188,28 +218,30 @@ async function expectNoneTwice({ world, description, load }: Sent): Promise<void
     },
     { deadlineMs: 180_000, everyMs: 1000 },
   );
-  // Each preview has a price of its own, so the ledger is counted without the journal's word.
-  const accepted = await acceptedByPrice(description);
+  // Each preview has a mark of its own, so the ledger is counted without the journal's word.
+  const accepted = await acceptedByMark(description);
   const twice = [...accepted].filter(([, count]) => count > 1);
-  expect(twice, 'prices that the platform accepted twice').toEqual([]);
-  const byPrice = new Map(load.told.map((told) => [told.price, told]));
-  expect([...accepted.keys()].filter((price) => byPrice.get(price)?.committed !== true)).toEqual([]);
+  expect(twice, 'marks that the platform accepted twice').toEqual([]);
+  const byMark = new Map(load.told.map((told) => [told.mark, told]));
+  expect([...accepted.keys()].filter((mark) => byMark.get(mark)?.committed !== true)).toEqual([]);
+  for (const mark of [/\./, /^\d+$/]) expect([...accepted.keys()].some((each) => mark.test(each))).toBe(true);
   // The other direction: what a call said had taken effect is there.
-  const claimed = load.told.filter(({ results }) => results.includes('applied')).map(({ price }) => price);
+  const claimed = load.told.filter(({ results }) => results.includes('applied')).map(({ mark }) => mark);
   expect(claimed.length).toBeGreaterThan(0);
-  expect(claimed.filter((price) => !accepted.has(price))).toEqual([]);
+  expect(claimed.filter((mark) => !accepted.has(mark))).toEqual([]);
 }
 
-/** How often the platform accepted a place, by the price of its order as it was placed. */
-async function acceptedByPrice(description: SandboxDescription): Promise<Map<string, number>> {
+/** How often the platform accepted a place or a replace, by what no other one asked for. */
+async function acceptedByMark(description: SandboxDescription): Promise<Map<string, number>> {
   const lines = await controlLines(description, '/ledger?kind=request,decision');
-  const priceOf = new Map<number, string>();
+  const markOf = new Map<number, string>();
   const counts = new Map<string, number>();
   for (const { kind, seq, method, url, body, request, decision } of lines) {
     if (kind === 'request' && method === 'POST' && url === '/v1/orders')
-      priceOf.set(seq, Number(JSON.parse(body).price).toFixed(2));
-    const price = kind === 'decision' && decision === 'accepted' ? priceOf.get(request) : undefined;
-    if (price !== undefined) counts.set(price, (counts.get(price) ?? 0) + 1);
+      markOf.set(seq, Number(JSON.parse(body).price).toFixed(2));
+    if (kind === 'request' && method === 'PATCH') markOf.set(seq, JSON.parse(body).quantity);
+    const mark = kind === 'decision' && decision === 'accepted' ? markOf.get(request) : undefined;
+    if (mark !== undefined) counts.set(mark, (counts.get(mark) ?? 0) + 1);
   }
   return counts;
 }
