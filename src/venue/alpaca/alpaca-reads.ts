@@ -15,8 +15,18 @@ const dialect: Dialect = { sign: signRequest, errorOf };
 const refusal = z.object({ code: z.union([z.number(), z.string()]), message: z.string() }).partial();
 
 function errorOf(status: number, body: unknown, retryAfterMs: number): PlatformError {
-  const { code, message = `Alpaca answered with status ${status}` } = refusal.safeParse(body).data ?? {};
-  return answeredError(status, { code: code === undefined ? undefined : String(code), message }, retryAfterMs);
+  const { code, message } = refusal.safeParse(body).data ?? {};
+  const ours = message === undefined ? 'BAD_ANSWER' : undefined;
+  return answeredError(
+    status,
+    { code: code === undefined ? ours : String(code), message: message ?? withoutMessage(status) },
+    retryAfterMs,
+  );
+}
+
+/** It may be a proxy's answer. */
+export function withoutMessage(status: number): string {
+  return `the answer has status ${status}, and no message of Alpaca`;
 }
 
 interface AlpacaReadOptions {

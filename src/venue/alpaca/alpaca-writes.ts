@@ -15,6 +15,7 @@ import { addressFault } from '../order-address.ts';
 import { reasonOf } from '../platform-error.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
 import { type WriteDeps, writeVenue } from '../write-venue.ts';
+import { withoutMessage } from './alpaca-reads.ts';
 import { signRequest } from './key-source.ts';
 
 /** A write before its host and its keys. */
@@ -160,7 +161,7 @@ export function judgeAlpacaWrite(request: CommandRequest, attemptId: string, obs
   return judgeAnswer(observed, {
     success: makesOrder(request) ? ({ body }) => made(body, request, attemptId) : asked,
     reason: ({ status, body }) => {
-      const { code, message = `Alpaca answered with status ${status}` } = errorBody.safeParse(body).data ?? {};
+      const { code, message = withoutMessage(status) } = errorBody.safeParse(body).data ?? {};
       return reasonOf({ status, message, ...(code !== undefined && { code }) });
     },
     documented: (answer, reason) => (isRefusal(request, answer) ? { kind: 'refused', reason } : undefined),

@@ -133,7 +133,12 @@ function failure(error: unknown): HttpResult {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotConnectedError) return failed('connect', message, 'no');
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'UNKNOWN';
-  return failed('broken', `${code}: ${message}`, 'maybe');
+  const isCut = closedByPeer.has(code);
+  return failed(
+    'broken',
+    isCut ? `the connection ended before the whole answer (${code})` : `${code}: ${message}`,
+    'maybe',
+  );
 }
 
 function firstValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

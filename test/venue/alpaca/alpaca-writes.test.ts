@@ -88,7 +88,7 @@ describe('an answer', () => {
   it.each<[number, string, object]>([
     [403, '{"code":40310000,"message":"insufficient buying power"}', { code: '40310000', status: 403 }],
     [403, '{"message":"forbidden."}', { code: 'HTTP_403', message: 'forbidden.' }],
-    [502, '<html>', { code: 'HTTP_502', message: 'Alpaca answered with status 502' }],
+    [502, '<html>', { code: 'HTTP_502', message: 'the answer has status 502, and no message of Alpaca' }],
   ])('%i %s gives its reason', (status, text, reason) => {
     const observed = { kind: 'answered', status, headers: {}, text } as const;
     const request = { kind: 'place', ...about, terms: limit } as const;
