@@ -70,7 +70,10 @@ export class ProbeBudget {
 
   private leave(go: () => void): void {
     this.waiting.delete(go);
-    if (this.waiting.size > 0) return;
+    if (this.waiting.size === 0) this.rest();
+  }
+
+  private rest(): void {
     this.timer?.cancel();
     this.timer = undefined;
   }
@@ -81,7 +84,9 @@ export class ProbeBudget {
       this.waiting.delete(go);
       go();
     }
-    if (this.waiting.size === 0 || this.timer !== undefined) return;
+    // Anew at each call: the process may have a larger part of the budget by now.
+    this.rest();
+    if (this.waiting.size === 0) return;
     this.timer = this.clock.after(Math.max(1, this.bucket.waitMs()), () => {
       this.timer = undefined;
       this.pump();

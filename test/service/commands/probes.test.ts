@@ -123,6 +123,26 @@ describe('issue: An order went live long after its place had failed, and no halt
   });
 });
 
+describe('issue: A process that was given more shards waited for reads as if it still had few.', () => {
+  // Found by the simulator of Alpaca's kind (seed 5988): the timer of the small part stayed behind.
+  it('the line goes by its present part at each call, and leaves no timer behind when it is empty', async () => {
+    const clock = new VirtualClock();
+    let part = 0.01;
+    const probes = new ProbeBudget(clock, { perSecond: 4, burst: 2 }, () => part);
+    const stop = new AbortController();
+    const served: string[] = [];
+    const ask = (name: string) => void probes.turn(stop.signal).then((isServed) => isServed && served.push(name));
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await clock.advance(2_000);
+    expect([served, clock.armed]).toEqual([['a', 'b'], 1]);
+    part = 1;
+    ask('d');
+    await clock.advance(250);
+    expect(served).toEqual(['a', 'b', 'c', 'd']);
+    expect(clock.armed).toBe(0);
+  });
+});
+
 describe('issue: A replace never got a result while the reads of accounts used up the read budget.', () => {
   // Found by the simulator (seed 1693). The look for an order that took the place of an ended
   // one asked again and again whether the budget had room. The reads of accounts, each of
