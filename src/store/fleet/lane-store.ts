@@ -95,11 +95,14 @@ interface LaneRow extends HoldRow {
 }
 
 /**
- * An epoch given out may be lost with its commit. The next holder needs a different one, or both
- * would pass the fence. So a takeover raises it by a number made from the holder's name. A gap
- * means nothing.
+ * The epoch of a row's next holder, as SQL. One given out may be lost with its commit, and the next
+ * holder needs a different one, or both would pass the fence. So it rises by a number made from the
+ * holder's name and the epoch before: by the name alone, the same holders in another order would
+ * come to the same epoch. A gap means nothing.
  */
-export const epochSpread = 0xfffff;
+export function nextEpoch(row: string, holder: string): string {
+  return `${row}.epoch + 1 + (hashtext(concat(${holder}, ' ', ${row}.epoch)) & ${0xfffff})`;
+}
 
 /** The halt names this as the finder of the loss. */
 const finder = 'tidemark';
@@ -255,7 +258,7 @@ export class PostgresLaneStore implements LaneStore {
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
-       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest((select max(generation) from public.lanes), $4),
+       set holder = $2, epoch = ${nextEpoch('l', '$2::text')}, renewed_at = clock_timestamp(), generation = greatest((select max(generation) from public.lanes), $4),
          unpublished_after = coalesce(l.unpublished_after, public.lane_batch(l.lane)), held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unhealthy = false, report = '{}',
          drained = l.drained and before.holder is not distinct from $2
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes

@@ -3,7 +3,7 @@ import type { Trouble } from '../../domain/judge-fitness.ts';
 import { emptyReport, type MemberReport } from '../../domain/member-report.ts';
 import type { FleetMember, ShardAssignment } from '../../domain/plan-shards.ts';
 import type { Changes, Marks } from './changes.ts';
-import { epochSpread } from './lane-store.ts';
+import { nextEpoch } from './lane-store.ts';
 
 /**
  * A shard at one epoch. The epoch rises with each taking, and fences the shard's commands in the
@@ -114,23 +114,17 @@ export interface ShardStore {
 const held =
   'held as materialized (select lane, holder from public.lanes where lane = $1 and epoch = $2 for no key update)';
 
-/**
- * As for a lane's epoch: one given out may be lost with its commit, and the next holder needs a
- * different one.
- */
-const nextEpoch = `s.epoch + 1 + (hashtext(held.holder) & ${epochSpread})`;
-
 const taking = `with ${held}, free as materialized (
     select s.shard from public.shards s join unnest($3::integer[], $4::bigint[]) as seen(shard, epoch) using (shard, epoch), held
     where s.lane is null or s.lane = held.lane order by s.shard for update of s skip locked
   ), taken as (
-    update public.shards s set lane = held.lane, epoch = ${nextEpoch}, since = clock_timestamp() from free, held
+    update public.shards s set lane = held.lane, epoch = ${nextEpoch('s', 'held.holder')}, since = clock_timestamp() from free, held
     where s.shard = free.shard returning s.shard, s.epoch
   )
   select taken.shard, taken.epoch from held left join taken on true order by taken.shard`;
 
 const resuming = `with ${held}, taken as (
-    update public.shards s set epoch = ${nextEpoch}, since = clock_timestamp() from held where s.lane = held.lane returning s.shard, s.epoch
+    update public.shards s set epoch = ${nextEpoch('s', 'held.holder')}, since = clock_timestamp() from held where s.lane = held.lane returning s.shard, s.epoch
   )
   select taken.shard, taken.epoch from held left join taken on true order by taken.shard`;
 

@@ -49,7 +49,7 @@ export abstract class MemoryLanes implements LaneStore {
       read: () => this.call(),
       write: (work) => this.statement(work),
       hasUnpublished: (lane) => this.hasUnpublished(lane),
-      step: (holder) => this.epochStep(holder),
+      nextEpoch: (epoch, holder) => this.nextEpoch(epoch, holder),
     });
   }
 
@@ -82,7 +82,7 @@ export abstract class MemoryLanes implements LaneStore {
       row.drained &&= row.holder === holder;
       row.holder = holder;
       row.unpublishedAfter ??= row.batch;
-      row.epoch += this.epochStep(holder);
+      row.epoch = this.nextEpoch(row.epoch, holder);
       row.heldSinceMs = this.clock.nowMs();
       row.introduction = unknownIntroduction;
       this.renewed(lane, row);
@@ -176,8 +176,8 @@ export abstract class MemoryLanes implements LaneStore {
    * As Postgres spreads them, where a loss is planned: a taking that is lost, and a generation that
    * begins then, must not give the same epoch.
    */
-  protected epochStep(holder: string): bigint {
-    return 1n + (this.spreadsEpochs ? BigInt(spreadOf(holder)) : 0n);
+  private nextEpoch(epoch: bigint, holder: string): bigint {
+    return epoch + 1n + (this.spreadsEpochs ? BigInt(spreadOf(`${holder} ${epoch}`)) : 0n);
   }
 
   protected laneRow(lane: number): LaneRow {

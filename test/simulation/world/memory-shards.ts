@@ -10,8 +10,8 @@ interface MemoryShardsDeps {
   /** A statement that writes: it waits for the lane's row, and may outlive its client. */
   readonly write: <T>(work: () => T) => Promise<T>;
   readonly hasUnpublished: (lane: number) => boolean;
-  /** What a taking adds to an epoch. */
-  readonly step: (holder: string) => bigint;
+  /** After a taking. */
+  readonly nextEpoch: (epoch: bigint, holder: string) => bigint;
 }
 
 /**
@@ -128,7 +128,7 @@ export class MemoryShards implements ShardStore {
     if (row === undefined) return undefined;
     return this.rows.filter(of).map((assignment) => {
       assignment.lane = lane;
-      if (this.raising.has(by)) assignment.epoch += this.deps.step(row.holder ?? '');
+      if (this.raising.has(by)) assignment.epoch = this.deps.nextEpoch(assignment.epoch, row.holder ?? '');
       assignment.sinceMs = this.nowMs;
       return { shard: assignment.shard, epoch: assignment.epoch };
     });
